@@ -7,6 +7,9 @@ export default defineConfig({
     outDir: "../crates/server/page",
     emptyOutDir: true,
     target: "es2022",
+    // Readable lines, so that branches that change different parts of the page merge without conflicts in what is built.
+    minify: false,
+    cssMinify: false,
     sourcemap: false,
     modulePreload: false,
     assetsInlineLimit: 0,

@@ -1,8 +1,11 @@
-//! Sets `cfg(shared_data)` where the data are there that tests of this crate need. Not part of the published crate.
+//! Finds out which data and programs are there that tests of this crate need. Not part of the published crate.
 
 #[path = "../shared_data.rs"]
 mod shared_data;
+#[path = "../test_programs.rs"]
+mod test_programs;
 
 fn main() {
     shared_data::tell_cargo();
+    test_programs::set_cfgs(&["python_numpy"]);
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use isochrone_capture::Capture;
 use isochrone_clock::Span;
-use isochrone_sync::InputCapture;
-use isochrone_sync::PacketSource;
-use isochrone_sync::capture::{CaptureReader, survey};
+use isochrone_files::InputCapture;
+use isochrone_matching::PacketSource;
+use isochrone_matching::capture::{CaptureReader, survey};
 
 pub fn exercise(bytes: &[u8]) {
     let Ok(mut capture) = Capture::new(bytes, Path::new("capture")) else { return };
@@ -24,7 +24,7 @@ pub fn exercise(bytes: &[u8]) {
     let Some(span) = facts.span else { return };
     let middle = span.begin.midpoint(span.end);
     let span = facts.span.unwrap_or(Span { begin: 0, end: 0 });
-    let Ok(mut reader) = CaptureReader::open((0, &input), facts.places, (0, span), &|_| {}) else { return };
+    let Ok(mut reader) = CaptureReader::open(0, &input, facts.places, 0, span, &|_| {}) else { return };
     let mut sightings = Vec::new();
     if reader.read_until(middle, 8, &mut sightings).is_some() {
         assert_eq!(reader.read_until(i64::MAX, usize::MAX, &mut sightings), None);

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use isochrone_sync::text_messages::TextMessages;
+use isochrone_matching::text_messages::TextMessages;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -15,7 +15,7 @@ use isochrone_analysis::{AnalysisKind, AnalysisSet, Options};
 use isochrone_experiment::pieces::{Asked, Held, MappedPiece, Part, PieceSet, map_spans, traces_of_spans};
 use isochrone_experiment::{Experiment, Inputs, ModelError, Question, Spread, TimedHost, Times, reports};
 use isochrone_kernel::Recorder;
-use isochrone_pipeline::{Cuts, Plan, SpanLog, run, store};
+use isochrone_pipeline::{Cuts, Plan, SpanLog, piece_file, run};
 use isochrone_store::StoreWriter;
 use isochrone_testkit::{Random, RandomKernel};
 use libfuzzer_sys::fuzz_target;
@@ -44,7 +44,7 @@ static WHOLE: LazyLock<[(Vec<u8>, Vec<u8>); 3]> = LazyLock::new(|| {
     let host = &hosts[0].traced;
     let log = run(host, &Plan::new(host, &Cuts::Times(3)), 1, SpanLog::default, None).expect("a model");
     let mut alone = Vec::new();
-    store::write(&mut alone, &path, 0, &(), &log.model.finish().spans).expect("a file");
+    piece_file::write(&mut alone, &path, 0, &(), &log.model.finish().spans).expect("a file");
     [(of_analyses(1), of_analyses(2)), (of_spans(1), of_spans(2)), (alone, Vec::new())]
 });
 
@@ -126,7 +126,7 @@ fn tables(paths: &[PathBuf]) -> bool {
 }
 
 fn spans(path: &Path) -> bool {
-    let Ok(((), log)) = store::read::<(), SpanLog>(path, 0) else { return false };
+    let Ok(((), log)) = piece_file::read::<(), SpanLog>(path, 0) else { return false };
     let heard = log.replay(Recorder::default);
     let Ok(mut store) = StoreWriter::create(&path.with_extension("store"), || ()) else { return true };
     let Ok(tables) = store.host("id", "host", 0) else { return true };

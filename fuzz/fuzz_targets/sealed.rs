@@ -1,6 +1,6 @@
-//! A file of `isochrone_pipeline::store` whose version, form and checksum are right, whatever is in it.
+//! A file of `isochrone_pipeline::piece_file` whose version, form and checksum are right, whatever is in it.
 
-use isochrone_pipeline::store::{VERSION, checksum};
+use isochrone_pipeline::piece_file::{VERSION, checksum};
 
 /// Bytes before the head: `ISOPIECE`, the version, the form, the sizes of head and body, the checksum.
 const PREFIX: usize = 44;

@@ -7,7 +7,7 @@ use isochrone_ctf::schema::Scope;
 use isochrone_ctf::text::TextVisitor;
 use isochrone_ctf::write::{NewClock, copy_trace, rewrite_trace};
 use isochrone_ctf::{Trace, dump};
-use isochrone_sync::extract;
+use isochrone_matching::extract;
 
 pub fn exercise(metadata: &[u8], stream: &[u8], index: Option<&[u8]>) {
     let Ok(directory) = tempfile::tempdir() else { return };

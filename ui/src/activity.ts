@@ -17,7 +17,7 @@ export class Activity {
   constructor(private readonly view: View, private readonly rows: Rows, private readonly layout: Layout, private readonly status: Status) {}
   watch(watcher: () => void): void { this.watchers.add(watcher); }
   /** Nothing is asked for. */
-  get isResting(): boolean { return this.asked === 0; }
+  get isIdle(): boolean { return this.asked === 0; }
 
   async toggle(): Promise<void> {
     if (this.rows.isSorted) this.off();

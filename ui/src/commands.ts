@@ -25,8 +25,8 @@ export function commandsOf(doers: Doers): Command[] {
   const pan = (share: number) => { const { begin, end } = navigation.window; navigation.pan((end - begin) * share, "glide"); };
   const zoom = (factor: number) => navigation.zoom(factor, view.now.hover ?? undefined, "glide");
   const list: Command[] = [];
-  const group = (name: string, ...commands: [keys: string, about: string, run: () => void][]) => {
-    for (const [keys, about, run] of commands) list.push({ keys: keys.split("  "), about, group: name, run });
+  const group = (name: string, ...commands: [keys: string, description: string, run: () => void][]) => {
+    for (const [keys, description, run] of commands) list.push({ keys: keys.split("  "), description, group: name, run });
   };
   group("Time",
     ["w  +  =", "zoom in (at the pointer)", () => zoom(1 / ZOOM)], ["s  -", "zoom out", () => zoom(ZOOM)],

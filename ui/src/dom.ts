@@ -1,4 +1,4 @@
-// Elements in one expression. Talks to: nobody. Used by: all parts that make elements.
+// Elements in one expression. Talks to: none. Used by: all parts that make elements.
 type Child = Node | string | null;
 type Properties = { [name: string]: string | number | boolean | null | ((event: never) => void) };
 

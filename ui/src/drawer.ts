@@ -26,7 +26,7 @@ export class Drawer {
     this.mark();
   }
   watch(watcher: () => void): void { this.watchers.add(watcher); }
-  get isResting(): boolean { return this.shown?.isResting ?? true; }
+  get isIdle(): boolean { return this.shown?.isIdle ?? true; }
   /** Which panel is seen. */
   get id(): string | null { return this.shown?.id ?? null; }
   get first(): string | null { return this.panels[0]?.id ?? null; }

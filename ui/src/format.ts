@@ -1,4 +1,4 @@
-// Numbers, durations and times as text. Talks to: nobody. Used by: all parts of the page, the panels too.
+// Numbers, durations and times as text. Talks to: none. Used by: all parts of the page, the panels too.
 import type { Time } from "./api";
 
 const MINUS = "−";

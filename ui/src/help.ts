@@ -23,7 +23,7 @@ export class Help {
   toggle(): void {
     if (this.element.open) { this.element.close(); return; }
     const groups = new Map<string, [string, string][]>();
-    for (const { keys, about, group } of this.commands) groups.set(group, [...(groups.get(group) ?? []), [keys.map(readable).join("  "), about]]);
+    for (const { keys, description, group } of this.commands) groups.set(group, [...(groups.get(group) ?? []), [keys.map(readable).join("  "), description]]);
     groups.set("Mouse", [...GESTURES]);
     groups.set("Search", [...SEARCH]);
     const lists = [...groups].map(([title, pairs]) => h("section", {}, h("h3", {}, title), definitions(pairs)));

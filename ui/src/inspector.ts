@@ -21,7 +21,7 @@ export class Inspector {
   ) {}
 
   /** Nothing is asked for. */
-  get isResting(): boolean { return this.asked === 0; }
+  get isIdle(): boolean { return this.asked === 0; }
   /** Selects the state of a row at an instant: what is known here at once, the exact one when the server has told it. */
   async select(row: number, at: Time): Promise<StateAt | null> {
     const here = this.graph.stateAt(row, at);

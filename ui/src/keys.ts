@@ -1,6 +1,6 @@
 // All commands with their keys: one list, for the keyboard and for the help. Talks to: what is told to it. Used by: main, help.
 
-export interface Command { readonly keys: readonly string[]; readonly about: string; readonly group: string; readonly run: () => void }
+export interface Command { readonly keys: readonly string[]; readonly description: string; readonly group: string; readonly run: () => void }
 
 /** A key as it is written in the list: "Z" has the shift key in it; those with ⌘, Ctrl or Alt belong to the browser. */
 export function listen(commands: readonly Command[]): void {

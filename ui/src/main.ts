@@ -27,7 +27,7 @@ import { Status } from "./status";
 import "./style.css";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree";
-import { Address, hideToken, readPlace, type Place } from "./url";
+import { Address, hideToken, readAddress, type AddressState } from "./url";
 import { View } from "./view";
 
 const TREE_WIDTH = "isochrone.tree", PATH_PANEL = "critical-path";
@@ -56,7 +56,7 @@ new GraphPointer(graph, navigation, inspector, tooltip);
 
 let isReady = false;
 hideToken();
-const asked = readPlace(location.hash), address = new Address(place);
+const asked = readAddress(location.hash), address = new Address(place);
 const page = document.getElementById("page")!;
 const body = layoutBody();
 page.append(header.element, stage.banner, stage.element, tooltip.element, help.element);
@@ -91,7 +91,7 @@ async function start(): Promise<void> {
   void followGrowth(experiment, view, navigation, address);
 }
 /** What the address asks for, else a first sight: all, what was active on top. */
-async function restore(asked: Place): Promise<void> {
+async function restore(asked: AddressState): Promise<void> {
   const row = asked.row !== null && rows.row(asked.row) !== undefined ? asked.row : null;
   rows.restore(asked.rows);
   bookmarks.set(asked.bookmarks);
@@ -112,7 +112,7 @@ async function restorePath(of: PathOf): Promise<void> {
     status.say(`The path in the address cannot be shown: ${error instanceof Error ? error.message : ""}`, true);
   }
 }
-function place(): Place {
+function place(): AddressState {
   const { window, selection, row, clock, onlyRows, path } = view.now;
   return {
     window: navigation.window ?? window, selection, row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
@@ -127,7 +127,7 @@ function noteFailure(error: ApiError | null): void {
   status.note(graph.tiles.size.requests > 0 ? "loading …" : "");
   if (error === null) return;
   if (error.status !== 0 && error.status !== 503) { status.say(error.message, true); return; }
-  void stage.lost(error.message, () => { graph.tiles.ask(); graph.invalidate(); });
+  void stage.lost(error.message, () => { graph.tiles.request(); graph.invalidate(); });
 }
 
 /** For tests and measurements. */
@@ -136,7 +136,7 @@ window.isochrone = {
   view, rows, layout, navigation, graph, clock, drawer,
   frames: () => graph.frames(), isReady: () => isReady, svg: () => svgOf(graph),
   /** Nothing moves, nothing is asked for, all that was asked for is drawn, the address says so. */
-  isResting: () => isReady && !navigation.isMoving && !clock.isSliding && graph.isResting && search.isResting && inspector.isResting && activity.isResting && drawer.isResting && address.isResting,
+  isIdle: () => isReady && !navigation.isMoving && !clock.isSliding && graph.isIdle && search.isIdle && inspector.isIdle && activity.isIdle && drawer.isIdle && address.isIdle,
   /** Colour of a pixel of the time graph, bars and all, in CSS pixels. */
   pixel: (x: number, y: number) => graph.pixel(x, y),
 };

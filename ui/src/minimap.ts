@@ -11,7 +11,7 @@ import type { Range, View } from "./view";
 const BINS = 1000;
 /** How near to the edge of the lens the pointer has to be to take it. */
 const EDGE = 6;
-const LEAST_LANE = 7;
+const MIN_LANE = 7;
 
 export class Minimap {
   readonly canvas = h("canvas", { class: "minimap-canvas", role: "img", "aria-label": "All hosts over the whole time; the window is marked" });
@@ -76,7 +76,7 @@ export class Minimap {
     ctx.fillStyle = css(ink().background);
     ctx.fillRect(0, 0, width, height);
     if (it === null) return;
-    const lane = Math.max(height / Math.max(it.hosts.length, 1), LEAST_LANE);
+    const lane = Math.max(height / Math.max(it.hosts.length, 1), MIN_LANE);
     it.hosts.forEach((host, place) => this.lane(ctx, it, host.host, host.bytes, place * lane, lane, lane > 15 ? host.name : ""));
   }
   private lane(ctx: CanvasRenderingContext2D, it: Overview, host: number, bytes: readonly number[], top: number, height: number, name: string): void {

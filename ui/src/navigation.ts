@@ -10,13 +10,13 @@ import type { Navigator, Range, View } from "./view";
 const SHORTEST = 200;
 /** How long windows must rest to count as one step of undo. */
 const REST_MS = 600;
-const MOST_UNDO = 100;
+const MAX_UNDO = 100;
 const MOVE_MS = 140;
-type Place = Range & { clock: Clock };
+type AddressState = Range & { clock: Clock };
 
 export class Navigation implements Navigator {
-  private past: Place[] = [];
-  private future: Place[] = [];
+  private past: AddressState[] = [];
+  private future: AddressState[] = [];
   private lastMove = 0;
   private stop: () => void = () => undefined;
   /** Where the window is going, while it moves. */
@@ -44,7 +44,7 @@ export class Navigation implements Navigator {
   /** Makes what is shown now a step of undo. */
   remember(): void {
     this.past.push({ ...this.view.now.window, clock: this.view.now.clock });
-    if (this.past.length > MOST_UNDO) this.past.shift();
+    if (this.past.length > MAX_UNDO) this.past.shift();
     this.future = [];
   }
   zoom(factor: number, at?: Time, move: "jump" | "glide" = "jump"): void {
@@ -111,7 +111,7 @@ export class Navigation implements Navigator {
     this.target = null;
     this.view.set({ window: to });
   }
-  private travel(from: Place[], to: Place[]): void {
+  private travel(from: AddressState[], to: AddressState[]): void {
     const place = from.pop();
     if (place === undefined) return;
     to.push({ ...this.view.now.window, clock: this.view.now.clock });

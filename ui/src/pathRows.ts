@@ -1,5 +1,5 @@
 // The critical path as rows of its own: one for each thread that it goes through, in the order in which it comes to them.
-// Talks to: nobody. Used by: rows (their lines), graph (what is drawn there), the overlay of the path, pointer.
+// Talks to: none. Used by: rows (their lines), graph (what is drawn there), the overlay of the path, pointer.
 import type { Path, Step } from "./api";
 import { causeStyle } from "./colours";
 import type { Tile } from "./graph/tiles";

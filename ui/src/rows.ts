@@ -19,10 +19,10 @@ export interface Line {
   readonly sources: readonly number[];
 }
 /** More rows than this do not fit one above the other in a line. */
-const MOST_STRIPES = 7;
+const MAX_STRIPES = 7;
 
 /** A host that is sorted by activity has at least about this many lines before its fold. */
-const LEAST_LINES = 6;
+const MIN_LINES = 6;
 
 /** What of it the URL keeps. */
 export interface KeptRows { collapsed: number[]; unfolded: number[]; pinned: number[]; hidden: number[] }
@@ -106,7 +106,7 @@ export class Rows {
     const active = new Set<number>(), chosen = this.top(this.view.now.row);
     if (chosen !== null) active.add(chosen);
     for (const host of activity === null ? [] : this.childrenOf(null)) {
-      let left = Math.max(room, LEAST_LINES);
+      let left = Math.max(room, MIN_LINES);
       for (const row of this.sorted(this.childrenOf(host.id))) {
         const lines = 1 + this.childrenOf(row.id).length, isFolding = row.kind === "process" || row.kind === "thread";
         if (isFolding && (lines > left || !activity!.has(row.id))) continue;
@@ -235,7 +235,7 @@ export class Rows {
     const inside = this.childrenOf(row.id).filter((child) => child.kind === (row.kind === "host" ? "cpu" : "thread")).map((child) => child.id);
     if (inside.length === 0) return [row.id];
     if (row.kind === "process" && expanded) return [];
-    return inside.slice(0, MOST_STRIPES);
+    return inside.slice(0, MAX_STRIPES);
   }
 }
 function flip(set: Set<number>, id: number): void {

@@ -10,7 +10,7 @@ import type { View } from "./view";
 /** Heights of a line and of its bar, and the width of the names, in CSS pixels: as those of the time graph. */
 const LINE = 20, BAR = 14, NAMES = 170, INDENT = 12;
 /** More lines make no picture. */
-const MOST_LINES = 300;
+const MAX_LINES = 300;
 /** Styles of the shares of a CPU's part after its times, from below: threads, softirqs, interrupts, idle. */
 const STYLE_IDLE = 9, STYLE_IRQ = 10, STYLE_SOFTIRQ = 11, STYLE_RUNNING = 8;
 const STACK = [[4, STYLE_RUNNING], [6, STYLE_SOFTIRQ], [5, STYLE_IRQ]] as const;
@@ -107,7 +107,7 @@ function linesOf(sample: Sample): Line[] {
     for (const { cpu, parts } of cpus) lines.push({ label: `CPU ${cpu}`, depth: 1, cpu: parts, thread: [] });
     for (const { label, tid, parts } of threads) lines.push({ label: `${label} ${tid}`, depth: 1, cpu: [], thread: parts });
   }
-  return lines.slice(0, MOST_LINES);
+  return lines.slice(0, MAX_LINES);
 }
 /** For those who do not see it: how busy it was on average. */
 function inWords({ label, cpu, thread }: Line): string {

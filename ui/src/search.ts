@@ -11,7 +11,7 @@ import type { View } from "./view";
 
 const REST_MS = 120;
 /** For `state:`: how many rows are looked at, in steps, and how finely. */
-const MOST_ROWS = 4000, STEP_ROWS = 500, PIXELS = 600;
+const MAX_ROWS = 4000, STEP_ROWS = 500, PIXELS = 600;
 /** Names of states as people type them, by style. */
 const STATES: readonly (readonly string[])[] = [
   ["unknown"], ["usermode", "user"], ["syscall", "call"], ["interrupted"], ["wait-cpu", "waiting", "preempted"], ["blocked", "sleeping"], ["wait-fork"], ["dead"], ["running"], ["idle"], ["irq", "interrupt"],
@@ -72,8 +72,8 @@ export class Search {
   }
   watch(watcher: () => void): void { this.watchers.add(watcher); }
   get text(): string { return this.input.value; }
-  /** Nothing is looked for, or about to be. */
-  get isResting(): boolean { return this.timer === 0 && this.runs === 0; }
+  /** No search is running or scheduled. */
+  get isIdle(): boolean { return this.timer === 0 && this.runs === 0; }
   set(text: string): void { this.input.value = text; void this.run(); }
 
   private async run(): Promise<void> {
@@ -146,8 +146,8 @@ export class Search {
   /** Those of the rows that are in one of the states within the window. */
   private async inState(rows: readonly number[], styles: readonly number[]): Promise<number[]> {
     const found: number[] = [], { window: { begin, end }, clock } = this.view.now;
-    for (let at = 0; at < Math.min(rows.length, MOST_ROWS); at += STEP_ROWS) {
-      const states = await api.states({ rows: rows.slice(at, Math.min(at + STEP_ROWS, MOST_ROWS)), begin, end, pixels: PIXELS, clock }).catch(() => null);
+    for (let at = 0; at < Math.min(rows.length, MAX_ROWS); at += STEP_ROWS) {
+      const states = await api.states({ rows: rows.slice(at, Math.min(at + STEP_ROWS, MAX_ROWS)), begin, end, pixels: PIXELS, clock }).catch(() => null);
       if (states === null) return found;
       states.rows.forEach((row, place) => {
         if (states.style.subarray(states.starts[place], states.starts[place + 1]).some((style) => styles.includes(style))) found.push(row);

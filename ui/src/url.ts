@@ -5,7 +5,7 @@ import type { Bookmark } from "./bookmarks";
 import type { KeptRows } from "./rows";
 import type { Range } from "./view";
 
-export interface Place {
+export interface AddressState {
   window: Range | null; selection: Range | null; row: number | null; clock: Clock; drawer: string | null; search: string;
   /** Of which time rows are sorted by activity; false: they are not; null: not said. */
   sorted: Range | false | null;
@@ -56,7 +56,7 @@ export function hideToken(): void {
   address.searchParams.delete("token");
   history.replaceState(history.state, "", address);
 }
-export function readPlace(hash: string): Place {
+export function readAddress(hash: string): AddressState {
   const values = new URLSearchParams(hash.replace(/^#/, "")), row = values.get("r"), sorted = values.get("sort");
   const bookmarks: Bookmark[] = [];
   for (const text of values.getAll("b")) {
@@ -70,7 +70,7 @@ export function readPlace(hash: string): Place {
     only: unpackIds(values.get("o")), bookmarks, path: unpackPath(values),
   };
 }
-export function writePlace(place: Place): string {
+export function writeAddress(place: AddressState): string {
   const values = new URLSearchParams();
   if (place.window !== null) values.set("w", packRange(place.window));
   if (place.selection !== null) values.set("s", packRange(place.selection));
@@ -93,18 +93,18 @@ export function writePlace(place: Place): string {
 /** Keeps the address up to date, not more often than needed. */
 export class Address {
   private timer = 0;
-  constructor(private readonly place: () => Place) {}
+  constructor(private readonly place: () => AddressState) {}
   /** It says what is shown. */
-  get isResting(): boolean { return this.timer === 0; }
+  get isIdle(): boolean { return this.timer === 0; }
   /** Writes it now, with another window. */
   write(window: Range | null): void {
     clearTimeout(this.timer);
     this.timer = 0;
-    history.replaceState(null, "", writePlace({ ...this.place(), window }));
+    history.replaceState(null, "", writeAddress({ ...this.place(), window }));
   }
   /** Something has changed. */
   changed(): void {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.timer = 0; history.replaceState(null, "", writePlace(this.place())); }, REST_MS);
+    this.timer = window.setTimeout(() => { this.timer = 0; history.replaceState(null, "", writeAddress(this.place())); }, REST_MS);
   }
 }

@@ -63,7 +63,7 @@ export async function open(browser, address, options = {}) {
 /** Waits until nothing is asked for and nothing moves, for some frames: what was done before is drawn. */
 export async function rest(page) {
   await page.evaluate(() => { globalThis.quietFrames = 0; });
-  await page.waitForFunction(() => (globalThis.quietFrames = isochrone.isResting() ? quietFrames + 1 : 0) >= 3, undefined, { polling: "raf", timeout: LONGEST_MS });
+  await page.waitForFunction(() => (globalThis.quietFrames = isochrone.isIdle() ? quietFrames + 1 : 0) >= 3, undefined, { polling: "raf", timeout: LONGEST_MS });
 }
 export const now = (page) => page.evaluate(() => {
   const { window, selection, row, clock } = isochrone.view.now;

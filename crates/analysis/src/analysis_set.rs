@@ -1,27 +1,29 @@
-//! The set of analyses that one pass over a host's trace computes, and the reports that come of all hosts' sets.
+//! The set of analyses that one pass over a host's trace computes, and the reports that come of all hosts'
+//! sets.
 
 use std::borrow::Borrow;
 
 use isochrone_kernel::{Spans, ThreadAliases, Time, span_kinds};
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::HostResult;
+use crate::figures::intervals::Intervals;
+use crate::figures::stats::duration;
 use crate::host::HostContext;
-use crate::intervals::Intervals;
 use crate::options::Options;
+use crate::output::report::{Report, VERSION};
+use crate::output::table::Table;
 use crate::registry::{Accumulator, AnalysisKind};
-use crate::report::{Report, VERSION};
 use crate::snapshot::SnapshotBuilder;
 use crate::span_filter::SpanFilter;
-use crate::stats::duration;
 use crate::steps::Steps;
-use crate::table::Table;
 use crate::window::When;
 
 /// The analyses of one pass over a host, with their results.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AnalysisSet {
     span_filter: SpanFilter,
-    /// Which, each once, in the order in which they were asked for.
+    /// Which, each once, in the order in which they were requested.
     kinds: Vec<AnalysisKind>,
     /// Spans that pass the filter go to these.
     analyses: Vec<Accumulator>,
@@ -34,8 +36,8 @@ pub struct AnalysisSet {
 }
 
 impl AnalysisSet {
-    /// A set without spans so far. All pieces of a host's trace need the same kinds, options and times. A kind that is
-    /// named twice is there once.
+    /// A set without spans so far. All pieces of a host's trace need the same kinds, options and times. A
+    /// kind that is named twice is there once.
     pub fn new(kinds: &[AnalysisKind], options: &Options, when: When) -> Self {
         let kinds = each_once(kinds.iter().copied());
         let (at_instant, analyses) = kinds
@@ -50,27 +52,18 @@ impl AnalysisSet {
     }
 
     /// Cuts the time of the host into steps, for the analyses that show something over time.
-    pub fn divide(&mut self, steps: &Steps) {
-        self.analyses.iter_mut().chain(&mut self.at_instant).for_each(|all| all.divide(steps));
+    pub fn set_steps(&mut self, steps: &Steps) {
+        self.analyses.iter_mut().chain(&mut self.at_instant).for_each(|all| all.set_steps(steps));
     }
 
-    /// The set of what counts within some times only, beside those that were asked for.
+    /// The set restricted to some times, within those that were requested.
     #[must_use]
     pub fn within(mut self, within: Intervals) -> Self {
         self.span_filter.within = Some(within);
         self
     }
 
-    /// How much of the time of a host was asked for, ns.
-    pub(crate) fn asked_ns(&self, host: &dyn HostContext) -> u64 {
-        let window = self.window(host);
-        match &self.span_filter.within {
-            Some(within) => within.parts(window).collect::<Intervals>().total(),
-            None => duration(window.0, window.1),
-        }
-    }
-
-    /// Which analyses, in the order in which they were asked for.
+    /// Which analyses, in the order in which they were requested.
     pub fn kinds(&self) -> impl Iterator<Item = AnalysisKind> + '_ {
         self.kinds.iter().copied()
     }
@@ -79,8 +72,8 @@ impl AnalysisSet {
         self.analyses.iter().chain(&self.at_instant)
     }
 
-    /// Whether two sets answer the same question, so that they may be merged. To be checked of what was read from
-    /// a file.
+    /// Whether two sets answer the same question, so that they may be merged. To be checked of what was read
+    /// from a file.
     pub fn is_like(&self, other: &Self) -> bool {
         self.span_filter == other.span_filter && self.kinds().eq(other.kinds())
     }
@@ -90,12 +83,21 @@ impl AnalysisSet {
         self.all().find(|all| all.kind() == kind)
     }
 
-    /// What threads and CPUs did at the instant that was asked for, where an analysis shows it.
-    pub(crate) fn instant(&self) -> Option<&SnapshotBuilder> {
-        self.instant.as_ref()
+    /// The result of one of the analyses, of a host.
+    fn result<'h>(
+        &'h self,
+        kind: AnalysisKind,
+        host: &'h dyn HostContext,
+    ) -> Option<HostResult<'h, Accumulator>> {
+        let window = self.window(host);
+        let asked_ns = match &self.span_filter.within {
+            Some(within) => within.parts(window).collect::<Intervals>().total(),
+            None => duration(window.0, window.1),
+        };
+        Some(HostResult { host, of: self.get(kind)?, window, asked_ns, instant: self.instant.as_ref() })
     }
 
-    /// Where the window that was asked for and the events of a host overlap, raw ns.
+    /// Where the window that was requested and the events of a host overlap, raw ns.
     pub fn window(&self, host: &dyn HostContext) -> (Time, Time) {
         self.span_filter.window.within(host.window().unwrap_or_default())
     }
@@ -166,8 +168,9 @@ pub struct Answers<'h> {
 }
 
 impl<'h> Answers<'h> {
-    /// Of all analyses that were asked for, in the order in which they were, over all hosts that the filter keeps, in the order of
-    /// their names. `sync`: whether the hosts' times are on one clock: then logs are in the order of time, else by host.
+    /// Of all analyses that were requested, in the order in which they were, over all hosts that the filter
+    /// keeps, in the order of their names. `sync`: whether the hosts' times are on one clock: then logs are
+    /// in the order of time, else by host.
     pub fn new(hosts: &[(&'h dyn HostContext, &'h AnalysisSet)], options: &'h Options, sync: bool) -> Self {
         let mut hosts: Vec<_> =
             hosts.iter().copied().filter(|(host, _)| options.filter.keeps_host(host.name())).collect();
@@ -192,14 +195,15 @@ impl<'h> Answers<'h> {
     /// The report of one of the analyses.
     pub fn report(&self, kind: AnalysisKind) -> Report {
         let Self { hosts, options, sync, range, .. } = self;
-        let (mut tables, notes) = kind.tables(hosts, options);
+        let results: Vec<_> = hosts.iter().filter_map(|&(host, set)| set.result(kind, host)).collect();
+        let (mut tables, notes) = kind.tables(&results, options);
         // The log of one host is in the order of its time already.
         if *sync && hosts.len() > 1 {
             tables.iter_mut().for_each(Table::sort_by_time);
         }
         let (sync, range) = (*sync, *range);
         let mut report = Report { analysis: kind.name(), version: VERSION, sync, range, tables, notes };
-        report.arrange(options);
+        report.sort_and_limit(options);
         report
     }
 }

@@ -1,5 +1,5 @@
-//! The merge invariant of all analyses, on random spans: the merged results of pieces in any order, each with its own names for
-//! threads at first, are the result of the whole, byte for byte.
+//! The merge invariant of all analyses, on random spans: the merged results of pieces in any order, each with
+//! its own names for threads at first, are the result of the whole, byte for byte.
 
 use isochrone_kernel::calls::{Effect, Use};
 use isochrone_kernel::{Half, OffCpuReason, Time};
@@ -8,7 +8,7 @@ use proptest::sample::select;
 
 use crate::options::{Calls, Filter, Interrupts, Options};
 use crate::registry::AnalysisKind;
-use crate::scratch::Scratch;
+use crate::storage::scratch::Scratch;
 use crate::testing::{
     call, feed, file, half, idle, irq, latency, line, lines, migration, off_cpu, packet, pages, pieced,
     request, scratch, slice, softirq, tables, thread, unknown,

@@ -1,31 +1,43 @@
-//! The table `running`: what every CPU did at an instant.
+//! What CPUs did: in a time, and at an instant (the table `running`).
 
 use isochrone_kernel::{ThreadId, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::host::ThreadIdentity;
 use crate::interrupt::InterruptSource;
 use crate::options::Options;
+use crate::output::table::{Cell, Table, Unit};
 use crate::snapshot::{CpuSnapshot, CurrentCall, Snapshot};
-use crate::table::{Cell, Table, Unit};
+
+/// What CPUs did, ns.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct CpuTime {
+    pub(crate) busy: u64,
+    pub(crate) idle: u64,
+    pub(crate) unknown: u64,
+}
+
+impl CpuTime {
+    /// Adds the times of another.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.busy = self.busy.saturating_add(other.busy);
+        self.idle = self.idle.saturating_add(other.idle);
+        self.unknown = self.unknown.saturating_add(other.unknown);
+    }
+}
 
 /// The table without rows.
 pub(crate) fn table() -> Table {
-    const COLUMNS: &[(&str, Unit)] = &[
-        ("host", Unit::None),
-        ("at_ns", Unit::Time),
-        ("cpu", Unit::None),
-        ("pid", Unit::None),
-        ("tid", Unit::None),
-        ("comm", Unit::None),
-        ("since_ns", Unit::Time),
-        ("mode", Unit::None),
-        ("syscall", Unit::None),
-        ("syscall_since_ns", Unit::Time),
-        ("interrupt", Unit::None),
-        ("interrupt_since_ns", Unit::Time),
-    ];
-    Table::new("running", "What every CPU ran", COLUMNS)
+    Table::new("running", "What every CPU ran", &[])
+        .with_columns(Unit::None, &["host"])
+        .with_columns(Unit::Time, &["at_ns"])
+        .with_columns(Unit::None, &["cpu", "pid", "tid", "comm"])
+        .with_columns(Unit::Time, &["since_ns"])
+        .with_columns(Unit::None, &["mode", "syscall"])
+        .with_columns(Unit::Time, &["syscall_since_ns"])
+        .with_columns(Unit::None, &["interrupt"])
+        .with_columns(Unit::Time, &["interrupt_since_ns"])
 }
 
 /// In which mode a thread on a CPU is, as far as that is known: `idle`, `kernel` (a thread of the kernel's),
@@ -47,12 +59,7 @@ pub(crate) fn mode(
 
 /// An interrupt in one cell: `IRQ 27 virtio`, `SoftIRQ 3 NET_RX_SOFTIRQ`.
 pub(crate) fn interrupt_cell(source: Option<&InterruptSource>) -> Cell {
-    source.map_or(Cell::Null, |source| Cell::text(&source.to_string()))
-}
-
-/// A raw time that may be unknown as a cell.
-pub(crate) fn time<A: Analysis>(result: &HostResult<'_, A>, raw: Option<Time>) -> Cell {
-    raw.map_or(Cell::Null, |raw| result.time(raw))
+    source.map_or(Cell::Unknown, |source| Cell::text(&source.to_string()))
 }
 
 /// The cells of a call that a thread is in, and of its begin.
@@ -60,12 +67,12 @@ pub(crate) fn call_cells<A: Analysis>(
     result: &HostResult<'_, A>,
     call: Option<CurrentCall<'_>>,
 ) -> [Cell; 2] {
-    [call.and_then(|call| call.name).into(), time(result, call.and_then(|call| call.since))]
+    [call.and_then(|call| call.name).into(), result.time_or_unknown(call.and_then(|call| call.since))]
 }
 
 /// A cell without a value, where it is known that there is none.
 pub(crate) fn none_if(is_none: bool, cell: Cell) -> Cell {
-    if is_none && cell == Cell::Null { Cell::None } else { cell }
+    if is_none && cell == Cell::Unknown { Cell::NotApplicable } else { cell }
 }
 
 /// Adds the rows of a host.
@@ -100,14 +107,21 @@ pub(crate) fn row<A: Analysis>(
         Some(thread) => mode(thread, &who, call.is_some(), is_sure),
         None => Some("unknown"),
     };
-    let mut cells = vec![result.name(), result.time(at), doing.cpu.into()];
-    cells.extend(who.cells());
-    cells.extend([time(result, doing.since), mode.map_or(Cell::Null, Cell::text)]);
     let is_elsewhere = matches!(mode, Some("idle" | "kernel" | "user"));
-    cells.extend(call_cells(result, call).map(|cell| none_if(is_elsewhere, cell)));
-    // Of a CPU of which nothing is known, nobody knows of interrupts either.
+    let call = call_cells(result, call).map(|cell| none_if(is_elsewhere, cell));
+    // Where nothing is known of a CPU, its interrupts are unknown, too.
     let is_known = mode.is_some_and(|mode| mode != "unknown");
-    cells.push(none_if(is_known, interrupt_cell(doing.interrupt.map(|(source, _)| source))));
-    cells.push(none_if(is_known, time(result, doing.interrupt.map(|(_, begin)| begin))));
-    table.row(cells);
+    let interrupt = interrupt_cell(doing.interrupt.map(|(source, _)| source));
+    let interrupt_since = result.time_or_unknown(doing.interrupt.map(|(_, begin)| begin));
+    table.add(
+        result
+            .row()
+            .cell(result.time(at))
+            .cell(doing.cpu)
+            .cells(who.cells())
+            .cell(result.time_or_unknown(doing.since))
+            .cell(mode.map(Cell::text))
+            .cells(call)
+            .cells([interrupt, interrupt_since].map(|cell| none_if(is_known, cell))),
+    );
 }

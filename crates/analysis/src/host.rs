@@ -1,11 +1,11 @@
-//! What the tables ask of a host when all of its trace is known: who its threads are, and what time it was.
+//! What tables need of a host when all of its trace is known: the identity of threads, and times.
 
 use std::borrow::Cow;
 
 use isochrone_kernel::{Missed, Name, Namespace, ThreadId, Time};
 
 use crate::needs::Need;
-use crate::table::Cell;
+use crate::output::table::Cell;
 
 /// What tables need of a host: names, times, threads. Several threads make tables of it.
 pub trait HostContext: Sync {
@@ -15,7 +15,8 @@ pub trait HostContext: Sync {
     /// Raw time of its first and of its last event, ns; `None` where it has none.
     fn window(&self) -> Option<(Time, Time)>;
 
-    /// Unix time, ns, of a raw time: on the host's own clock, or on the reference's where clocks are synchronized.
+    /// Unix time, ns, of a raw time: on the host's own clock, or on the reference's where clocks are
+    /// synchronized.
     fn unix_ns(&self, raw: Time) -> i128;
 
     /// Ids, name and lifetime of a thread.
@@ -48,7 +49,7 @@ pub struct ThreadIdentity<'h> {
     pub leader: Option<ThreadId>,
     /// The number of its process's parent.
     pub ppid: Option<i32>,
-    /// Its last name, or the one that it had at the time that is asked for.
+    /// Its last name, or the one that it had at the time that is requested.
     pub comm: Option<Cow<'h, str>>,
     /// Whether it is one of the kernel's own.
     pub is_kernel: Option<bool>,
@@ -78,7 +79,7 @@ impl<'h> ThreadIdentity<'h> {
         Self { comm: host.comm_at(thread, at).map(Cow::Borrowed).or(who.comm), ..who }
     }
 
-    /// The first thread of a thread's process; the thread itself where nobody knows that.
+    /// The first thread of a thread's process; the thread itself where that is unknown.
     pub fn process(&self, thread: ThreadId) -> ThreadId {
         self.leader
             .or_else(|| Some(ThreadId::Thread { tid: self.pid?, born: isochrone_kernel::PIECE_BEGIN }))
@@ -98,6 +99,6 @@ impl<'h> ThreadIdentity<'h> {
 
     /// The cell `comm`.
     pub fn comm(&self) -> Cell {
-        self.comm.as_deref().map_or(Cell::Null, Cell::text)
+        self.comm.as_deref().map_or(Cell::Unknown, Cell::text)
     }
 }

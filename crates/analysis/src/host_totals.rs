@@ -1,25 +1,27 @@
-//! Totals by host: the table `hosts`, which analyses have beside their own where several hosts are looked at together.
+//! Totals by host: the table `hosts`, which analyses have besides their own where several hosts are analysed
+//! together.
 
 use crate::analysis::HostResult;
-use crate::table::{Cell, Table, Unit};
+use crate::output::table::{Cell, Table, Unit};
 
 /// Name of the table.
 const NAME: &str = "hosts";
 
-/// The table of totals by host: `columns` behind `host`, and of each host the rows that `rows` gives, without the host. `None` for one
-/// host alone, whose other tables tell it all; without any host the table says what its columns are.
+/// The table of totals by host: the column `host`, those that `with_columns` adds, and of each host the rows
+/// that `rows` gives, without the host. `None` for one host alone, whose other tables have it all; without
+/// any host the table shows its columns.
 pub(crate) fn host_totals<A, const N: usize>(
     hosts: &[HostResult<'_, A>],
-    columns: &[(&'static str, Unit); N],
+    with_columns: impl FnOnce(Table) -> Table,
     rows: impl Fn(&HostResult<'_, A>) -> Vec<[Cell; N]>,
 ) -> Option<Table> {
     if hosts.len() == 1 {
         return None;
     }
-    let mut table = Table::new(NAME, "Totals by host", &[&[("host", Unit::None)], &columns[..]].concat());
+    let mut table = with_columns(Table::new(NAME, "Totals by host", &[("host", Unit::None)]));
     for result in hosts {
         for cells in rows(result) {
-            table.row(std::iter::once(result.name()).chain(cells).collect());
+            table.add(result.row().cells(cells));
         }
     }
     Some(table)

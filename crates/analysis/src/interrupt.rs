@@ -6,7 +6,7 @@ use isochrone_kernel::{Irq, Name};
 use serde::{Deserialize, Serialize};
 
 use crate::options::{Interrupt, Options};
-use crate::table::Cell;
+use crate::output::table::Cell;
 
 /// The softirqs of Linux by vector. The sixth was `BLOCK_IOPOLL_SOFTIRQ` up to Linux 4.4.
 const SOFTIRQS: [&str; 10] = [
@@ -50,7 +50,7 @@ impl InterruptSource {
             }
             Self::Soft(vector) => {
                 let name = SOFTIRQS.get(*vector as usize).map(|name| Cell::text(name));
-                [Cell::text("SoftIRQ"), (*vector).into(), name.unwrap_or(Cell::Null)]
+                [Cell::text("SoftIRQ"), (*vector).into(), name.unwrap_or(Cell::Unknown)]
             }
         }
     }
@@ -80,7 +80,7 @@ impl<N: PartialEq> Interrupt<N> {
     }
 }
 
-/// Which interrupts are asked for; `None` in it: all of its sort.
+/// Which interrupts are requested; `None` in it: all of its sort.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct InterruptFilter {
     hard: Option<Vec<Interrupt<i32>>>,
@@ -106,7 +106,7 @@ impl InterruptFilter {
         }
     }
 
-    /// Whether a hardware interrupt is asked for.
+    /// Whether a hardware interrupt is requested.
     pub(crate) fn hard(&self, irq: &Irq) -> bool {
         self.hard.as_ref().is_none_or(|asked| asked.iter().any(|one| one.is(&irq.number, &irq.name)))
     }
@@ -160,10 +160,10 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(InterruptSource::Soft(9).cells()[2], Cell::text("RCU_SOFTIRQ"));
-        assert_eq!(InterruptSource::Soft(10).cells()[2], Cell::Null);
+        assert_eq!(InterruptSource::Soft(10).cells()[2], Cell::Unknown);
         assert_eq!(InterruptSource::Soft(3).to_string(), "SoftIRQ 3 NET_RX_SOFTIRQ");
         assert_eq!(InterruptSource::Soft(10).to_string(), "SoftIRQ 10");
         assert_eq!(InterruptSource::Hard { number: 4, name: "tty".into() }.to_string(), "IRQ 4 tty");
-        assert_eq!(InterruptSource::Hard { number: 4, name: Name::default() }.cells()[2], Cell::Null);
+        assert_eq!(InterruptSource::Hard { number: 4, name: Name::default() }.cells()[2], Cell::Unknown);
     }
 }

@@ -4,12 +4,12 @@ use isochrone_kernel::{SchedLatency, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
+use crate::figures::stats::duration;
 use crate::host::ThreadIdentity;
-use crate::log_rows::LogRow;
 use crate::options::Options;
-use crate::sorted_rows::SortKey;
-use crate::stats::duration;
-use crate::table::{Cell, Table, Unit};
+use crate::output::table::{Row, Table, Unit};
+use crate::storage::log_rows::LogRow;
+use crate::storage::sorted_rows::SortKey;
 
 /// From the first wake-up of a thread to the switch to it. The order of the fields is that of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,43 +44,25 @@ impl SortKey for LatencyRow {
 impl LatencyRow {
     /// A table of waits without rows.
     pub(crate) fn table(name: &'static str, title: &'static str) -> Table {
-        const COLUMNS: &[(&str, Unit)] = &[
-            ("host", Unit::None),
-            ("wakeup_ns", Unit::Time),
-            ("switch_ns", Unit::Time),
-            ("latency_ns", Unit::Ns),
-            ("priority", Unit::None),
-            ("cpu", Unit::None),
-            ("pid", Unit::None),
-            ("tid", Unit::None),
-            ("comm", Unit::None),
-            ("waker_pid", Unit::None),
-            ("waker_tid", Unit::None),
-            ("waker_comm", Unit::None),
-        ];
-        Table::new(name, title, COLUMNS)
+        Table::new(name, title, &[])
+            .with_columns(Unit::None, &["host"])
+            .with_columns(Unit::Time, &["wakeup_ns", "switch_ns"])
+            .with_columns(Unit::Ns, &["latency_ns"])
+            .with_columns(
+                Unit::None,
+                &["priority", "cpu", "pid", "tid", "comm", "waker_pid", "waker_tid", "waker_comm"],
+            )
     }
 
     /// Its row in that table, if the filter keeps the thread that waited.
-    pub(crate) fn row<A: Analysis>(
-        &self,
-        result: &HostResult<'_, A>,
-        options: &Options,
-    ) -> Option<Vec<Cell>> {
+    pub(crate) fn row<A: Analysis>(&self, result: &HostResult<'_, A>, options: &Options) -> Option<Row> {
         let who = result.who_at(self.thread, self.begin, options)?.cells();
         let waker = self
             .waker
             .map_or_else(ThreadIdentity::default, |waker| ThreadIdentity::at(result.host, waker, self.begin))
             .cells();
-        let mut cells = vec![
-            result.name(),
-            result.time(self.begin),
-            result.time(self.end),
-            self.sort_key().into(),
-            self.priority.into(),
-            self.cpu.into(),
-        ];
-        cells.extend(who.into_iter().chain(waker));
-        Some(cells)
+        let row = result.row().cells([self.begin, self.end].map(|at| result.time(at)));
+        let row = row.cell(self.sort_key()).cell(self.priority).cell(self.cpu);
+        Some(row.cells(who).cells(waker))
     }
 }

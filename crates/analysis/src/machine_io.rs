@@ -1,10 +1,34 @@
-//! Sums over requests to disks and over packets, for all analyses that add them up.
+//! Disks as tables name them, and sums over requests to disks and over packets.
 
-use isochrone_kernel::{BlockRequest, NetPacket};
+use isochrone_kernel::{BlockRequest, NetPacket, Time, device_numbers};
 use serde::{Deserialize, Serialize};
 
-use crate::disk;
-use crate::stats::duration;
+use crate::figures::stats::duration;
+use crate::host::HostContext;
+use crate::output::table::Cell;
+
+/// Bytes of a sector, whatever the disk has.
+const SECTOR: u64 = 512;
+
+/// The name of a disk; its major and minor number, `8:1`, where no dump of the trace has a name.
+pub(crate) fn disk_name(host: &dyn HostContext, device: u32) -> Cell {
+    match host.disk(device) {
+        Some(name) => name.into(),
+        None => Cell::text(&device_numbers(device)),
+    }
+}
+
+/// Number of bytes that a request moves. 0: none of the disk's sectors; it flushes the disk's cache, or is a
+/// command.
+pub(crate) fn moved_bytes(request: &BlockRequest) -> u64 {
+    u64::from(request.sectors) * SECTOR
+}
+
+/// The time in which the disk worked at a request, raw ns: from its issue to its completion. `None`: one of
+/// these was not seen.
+pub(crate) fn service(request: &BlockRequest) -> Option<(Time, Time)> {
+    request.issued.zip(request.completed)
+}
 
 /// Requests that were issued and complete.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -26,8 +50,8 @@ pub(crate) struct Requests {
 impl Requests {
     /// One request; `None`: an end of its service was not seen.
     pub(crate) fn of(request: &BlockRequest) -> Option<Self> {
-        let (begin, end) = disk::service(request)?;
-        let bytes = disk::bytes(request);
+        let (begin, end) = service(request)?;
+        let bytes = moved_bytes(request);
         let mut one = Self { sectors: request.sectors.into(), ..Self::default() };
         match (bytes, request.is_write) {
             (0, _) => one.flushes = 1,

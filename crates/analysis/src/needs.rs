@@ -2,9 +2,10 @@
 
 use isochrone_kernel::calls::call_of_entry;
 
-use crate::report::Note;
+use crate::output::note::Note;
 
-/// What to type on each host before a recording that is enough for all commands; between `lttng create` and `lttng start`.
+/// What to type on each host before a recording that is enough for all commands; between `lttng create` and
+/// `lttng start`.
 pub const RECIPE: [&str; 5] = [
     "lttng enable-event --kernel 'sched_*','irq_*','timer_hrtimer_expire_*'",
     "lttng enable-event --kernel net_dev_queue,net_dev_xmit,net_if_receive_skb",
@@ -13,97 +14,115 @@ pub const RECIPE: [&str; 5] = [
     "lttng add-context --kernel --type tid --type pid --type procname",
 ];
 
-/// A kind of events that analyses are made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Need {
+/// What to type to record the events of several needs.
+const RECORD_WAKEUPS: &str = "lttng enable-event --kernel 'sched_switch,sched_wak*'";
+const RECORD_CALLS: &str = "lttng enable-event --kernel --syscall --all";
+const RECORD_INTERRUPTS: &str = "lttng enable-event --kernel 'irq_*'";
+const RECORD_DISKS: &str = "lttng enable-event --kernel 'block_rq_*,lttng_statedump_block_device'";
+const RECORD_PACKETS: &str = "lttng enable-event --kernel net_dev_queue,net_if_receive_skb";
+const RECORD_PAGES: &str = "lttng enable-event --kernel 'kmem_mm_page_*'";
+
+/// Makes [`Need`] of a list: its doc, what is missing without it, and what to type before the next recording.
+macro_rules! needs {
+    ($($(#[$doc:meta])* $Need:ident: $what:expr, $command:expr;)*) => {
+        /// A kind of events that analyses are made of.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Need {
+            $($(#[$doc])* $Need,)*
+        }
+
+        impl Need {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$Need,)*];
+
+            /// What is missing without it, in words.
+            pub fn what(self) -> &'static str {
+                match self { $(Self::$Need => $what,)* }
+            }
+
+            /// What to type before the next recording.
+            pub fn command(self) -> &'static str {
+                match self { $(Self::$Need => $command,)* }
+            }
+        }
+    };
+}
+
+needs! {
     /// Who runs on which CPU.
-    Switches,
+    Switches: "no switches between threads were recorded", "lttng enable-event --kernel sched_switch";
     /// Who wakes whom.
-    Wakeups,
+    Wakeups: "no wake-ups of threads were recorded", RECORD_WAKEUPS;
     /// Who wakes whom, on the CPU where that is decided.
-    Decisions,
+    Decisions: "`sched_waking` was not recorded: which thread ended a wait is unknown", RECORD_WAKEUPS;
     /// Wake-ups where they are decided and where they are done, as the begins of waits for a CPU.
-    Waking,
+    Waking: "`sched_waking` and `sched_wakeup` were not both recorded: waits for a CPU may begin later than they did, or be missing",
+        RECORD_WAKEUPS;
     /// Begins, programs and ends of threads.
-    Lives,
+    Lives: "begins, ends and programs of threads were not all recorded: these, and which descriptors they ended, are unknown",
+        "lttng enable-event --kernel 'sched_process_*'";
     /// The dump of what was there before the trace began.
-    Dump,
+    Dump: "what was there before the trace began was not recorded: processes, names of threads, files",
+        "lttng enable-event --kernel 'lttng_statedump_*'";
     /// System calls.
-    Calls,
+    Calls: "no system calls were recorded, or only their entries or exits", RECORD_CALLS;
     /// All system calls: what else is a call is no other.
-    EveryCall,
+    EveryCall: "not all system calls were recorded: whether a thread that runs is in user mode is unknown",
+        RECORD_CALLS;
     /// The system calls that open, use and close files.
-    FileCalls,
+    FileCalls: "not all system calls that open, copy, use and close files and sockets were recorded: what is counted, named and closed lacks these",
+        RECORD_CALLS;
     /// Of these, those that say what the number of a descriptor stands for.
-    Descriptors,
+    Descriptors: "system calls that open, copy or make descriptors were not all recorded: what their numbers stand for is unknown",
+        RECORD_CALLS;
     /// Of these, those that close descriptors.
-    Closes,
+    Closes: "system calls that close files were not recorded: which descriptors a thread inherits is unknown",
+        RECORD_CALLS;
     /// Moves of threads between CPUs.
-    Migrations,
+    Migrations: "moves of threads between CPUs were not recorded",
+        "lttng enable-event --kernel sched_migrate_task";
     /// Interrupts: of either sort.
-    Interrupts,
+    Interrupts: "no interrupts were recorded", RECORD_INTERRUPTS;
     /// Interrupts of devices.
-    HardInterrupts,
+    HardInterrupts: "no interrupts of devices were recorded: it is unknown whether a thread ended a wait or a device",
+        RECORD_INTERRUPTS;
     /// Softirqs.
-    Softirqs,
+    Softirqs: "no softirqs were recorded: it is unknown which waits packets ended, who sent a packet, and which thread ended a wait",
+        RECORD_INTERRUPTS;
     /// Timers that expire.
-    Timers,
+    Timers: "no timers were recorded: it is unknown whether a thread ended a wait or a timer",
+        "lttng enable-event --kernel 'timer_hrtimer_expire_*'";
     /// Softirqs that are raised.
-    Raises,
+    Raises: "raised softirqs were not recorded: how long they waited is unknown", RECORD_INTERRUPTS;
     /// Requests to disks.
-    Disks,
+    Disks: "no requests to disks were recorded, or not how they ended", RECORD_DISKS;
     /// Who asks for requests to disks.
-    Askers,
+    Askers: "`block_rq_insert` was not recorded: a request to a disk is of the thread that issued it, and of none where the kernel's own threads did",
+        RECORD_DISKS;
     /// Packets of the network.
-    Packets,
+    Packets: "no packets of the network were recorded", RECORD_PACKETS;
     /// Packets that are received.
-    Received,
+    Received: "packets of the network were recorded when they are sent, and not when they are received",
+        RECORD_PACKETS;
     /// Packets that are sent.
-    Sent,
+    Sent: "packets of the network were recorded when they are received, and not when they are sent",
+        RECORD_PACKETS;
     /// Memory pages.
-    Pages,
+    Pages: "no allocations of memory pages were recorded", RECORD_PAGES;
     /// Memory pages that are freed.
-    Frees,
+    Frees: "memory pages were recorded when they are allocated, and not when they are freed", RECORD_PAGES;
     /// Which thread an event of a program is of: the context `vtid`, or switches.
-    Threads,
+    Threads: "events of programs were recorded without the context `vtid`: which begins and ends are of one thread is unknown",
+        "lttng add-context --userspace --type vtid --type vpid --type procname";
 }
 
 impl Need {
-    /// All of them.
-    pub const ALL: [Self; 25] = [
-        Self::Switches,
-        Self::Wakeups,
-        Self::Decisions,
-        Self::Waking,
-        Self::Lives,
-        Self::Dump,
-        Self::Calls,
-        Self::EveryCall,
-        Self::FileCalls,
-        Self::Descriptors,
-        Self::Closes,
-        Self::Migrations,
-        Self::Interrupts,
-        Self::HardInterrupts,
-        Self::Softirqs,
-        Self::Timers,
-        Self::Raises,
-        Self::Disks,
-        Self::Askers,
-        Self::Packets,
-        Self::Received,
-        Self::Sent,
-        Self::Pages,
-        Self::Frees,
-        Self::Threads,
-    ];
-
     /// What lives are made of: all of them are needed.
     const LIVES: [&str; 3] = ["sched_process_fork", "sched_process_exec", "sched_process_exit"];
     /// Calls that every program makes: where one is not recorded, calls were chosen.
     const FILE_CALLS: [&str; 4] = ["read", "write", "openat", "close"];
     /// Calls that threads make most, on all architectures: where one is not recorded, calls were chosen.
-    const MOST_CALLS: [&str; 17] = [
+    const FREQUENT_CALLS: [&str; 17] = [
         "brk",
         "clock_nanosleep",
         "epoll_ctl",
@@ -122,93 +141,8 @@ impl Need {
         "sendto",
         "wait4",
     ];
-    /// Calls beside those that open files that give the number of a descriptor another meaning.
+    /// Calls, besides those that open files, that give the number of a descriptor another meaning.
     const MAKERS: [&str; 4] = ["dup3", "fcntl", "socket", "pipe2"];
-
-    /// What is missing without it, in words.
-    pub fn what(self) -> &'static str {
-        match self {
-            Self::Switches => "no switches between threads were recorded",
-            Self::Wakeups => "no wake-ups of threads were recorded",
-            Self::Decisions => "`sched_waking` was not recorded: which thread ended a wait is unknown",
-            Self::Waking => {
-                "`sched_waking` and `sched_wakeup` were not both recorded: waits for a CPU may begin later than they did, or be missing"
-            }
-            Self::Lives => {
-                "begins, ends and programs of threads were not all recorded: these, and which descriptors they ended, are unknown"
-            }
-            Self::Dump => {
-                "what was there before the trace began was not recorded: processes, names of threads, files"
-            }
-            Self::Calls => "no system calls were recorded, or only their entries or exits",
-            Self::EveryCall => {
-                "not all system calls were recorded: whether a thread that runs is in user mode is unknown"
-            }
-            Self::Descriptors => {
-                "system calls that open, copy or make descriptors were not all recorded: what their numbers stand for is unknown"
-            }
-            Self::Closes => {
-                "system calls that close files were not recorded: which descriptors a thread inherits is unknown"
-            }
-            Self::Migrations => "moves of threads between CPUs were not recorded",
-            Self::FileCalls => {
-                "not all system calls that open, copy, use and close files and sockets were recorded: what is counted, named and closed lacks these"
-            }
-            Self::Interrupts => "no interrupts were recorded",
-            Self::HardInterrupts => {
-                "no interrupts of devices were recorded: it is unknown whether a thread ended a wait or a device"
-            }
-            Self::Softirqs => {
-                "no softirqs were recorded: it is unknown which waits packets ended, who sent a packet, and which thread ended a wait"
-            }
-            Self::Timers => "no timers were recorded: it is unknown whether a thread ended a wait or a timer",
-            Self::Raises => "raised softirqs were not recorded: how long they waited is unknown",
-            Self::Disks => "no requests to disks were recorded, or not how they ended",
-            Self::Askers => {
-                "`block_rq_insert` was not recorded: a request to a disk is of the thread that issued it, and of none where the kernel's own threads did"
-            }
-            Self::Packets => "no packets of the network were recorded",
-            Self::Received => {
-                "packets of the network were recorded when they are sent, and not when they are received"
-            }
-            Self::Sent => {
-                "packets of the network were recorded when they are received, and not when they are sent"
-            }
-            Self::Frees => "memory pages were recorded when they are allocated, and not when they are freed",
-            Self::Pages => "no allocations of memory pages were recorded",
-            Self::Threads => {
-                "events of programs were recorded without the context `vtid`: which begins and ends are of one thread is unknown"
-            }
-        }
-    }
-
-    /// What to type before the next recording.
-    pub fn command(self) -> &'static str {
-        match self {
-            Self::Switches => "lttng enable-event --kernel sched_switch",
-            Self::Lives => "lttng enable-event --kernel 'sched_process_*'",
-            Self::Dump => "lttng enable-event --kernel 'lttng_statedump_*'",
-            Self::Wakeups | Self::Decisions | Self::Waking => {
-                "lttng enable-event --kernel 'sched_switch,sched_wak*'"
-            }
-            Self::Migrations => "lttng enable-event --kernel sched_migrate_task",
-            Self::Calls | Self::EveryCall | Self::FileCalls | Self::Descriptors | Self::Closes => {
-                "lttng enable-event --kernel --syscall --all"
-            }
-            Self::Interrupts | Self::HardInterrupts | Self::Softirqs | Self::Raises => {
-                "lttng enable-event --kernel 'irq_*'"
-            }
-            Self::Timers => "lttng enable-event --kernel 'timer_hrtimer_expire_*'",
-            Self::Disks | Self::Askers => {
-                "lttng enable-event --kernel 'block_rq_*,lttng_statedump_block_device'"
-            }
-            Self::Packets | Self::Received | Self::Sent => {
-                "lttng enable-event --kernel net_dev_queue,net_if_receive_skb"
-            }
-            Self::Pages | Self::Frees => "lttng enable-event --kernel 'kmem_mm_page_*'",
-            Self::Threads => "lttng add-context --userspace --type vtid --type vpid --type procname",
-        }
-    }
 
     /// Whether events of a name are of the kind.
     ///
@@ -227,7 +161,9 @@ impl Need {
             Self::Dump => event == "lttng_statedump_process_state",
             // Where calls of 32-bit programs alone are there, those of all others were left out.
             Self::Calls => call_of_entry(event).is_some() && !event.starts_with("compat_"),
-            Self::EveryCall => call_of_entry(event).is_some_and(|(call, _)| Self::MOST_CALLS.contains(&call)),
+            Self::EveryCall => {
+                call_of_entry(event).is_some_and(|(call, _)| Self::FREQUENT_CALLS.contains(&call))
+            }
             Self::Migrations => event == "sched_migrate_task",
             Self::Descriptors => {
                 call_of_entry(event).is_some_and(|(call, _)| matches!(call, "open" | "openat"))
@@ -261,8 +197,8 @@ impl Need {
 pub const TIMELINE: [Need; 6] =
     [Need::Switches, Need::Wakeups, Need::Calls, Need::Interrupts, Need::Disks, Need::Packets];
 
-/// Hosts that a note names; the rest is counted.
-const MOST_HOSTS: usize = 8;
+/// Maximum number of hosts that a note names; the rest is counted.
+const MAX_HOSTS: usize = 8;
 
 /// A host, and what its traces can have.
 #[derive(Debug, Clone)]
@@ -278,7 +214,7 @@ pub struct Recorded<'h> {
 impl Recorded<'_> {
     /// What the host did not record. Linear in the names of events.
     pub fn lacking(&self) -> Vec<Need> {
-        Need::ALL.into_iter().filter(|&need| self.lacks(need)).collect()
+        Need::ALL.iter().copied().filter(|&need| self.lacks(need)).collect()
     }
 
     fn lacks(&self, need: Need) -> bool {
@@ -310,13 +246,13 @@ impl Recorded<'_> {
                 !self.lacks(Need::Wakeups) && !["sched_waking", "sched_wakeup"].into_iter().all(has)
             }
             Need::Descriptors => {
-                // Where closes are there and these are not, somebody has left them out.
+                // Where closes are recorded and these are not, they were left out.
                 let makes = || !has_call(&"close") || Need::MAKERS.iter().all(has_call);
                 let opens = self.events.iter().any(|name| need.is_met_by(name));
                 !(self.lacks(Need::Calls) || opens && makes())
             }
             Need::EveryCall => {
-                let calls = || Need::FILE_CALLS.iter().chain(&Need::MAKERS).chain(&Need::MOST_CALLS);
+                let calls = || Need::FILE_CALLS.iter().chain(&Need::MAKERS).chain(&Need::FREQUENT_CALLS);
                 !self.lacks(Need::Calls) && !calls().all(has_call)
             }
             Need::Closes => !self.lacks(Need::Calls) && !has_call(&"close"),
@@ -339,8 +275,8 @@ pub fn lacking(needs: &[Need], hosts: &[Recorded<'_>]) -> Vec<Note> {
     let note = |need: &Need| {
         let lacks = |host: &&Recorded<'_>| host.lacks(*need) && !is_said(host, *need);
         let names: Vec<&str> = hosts.iter().filter(lacks).map(|host| host.name).collect();
-        let shown = names[..names.len().min(MOST_HOSTS)].join(", ");
-        let names = match names.len().saturating_sub(MOST_HOSTS) {
+        let shown = names[..names.len().min(MAX_HOSTS)].join(", ");
+        let names = match names.len().saturating_sub(MAX_HOSTS) {
             0 if names.is_empty() => return None,
             0 => shown,
             more => format!("{shown} and {more} more"),

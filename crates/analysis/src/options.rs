@@ -5,16 +5,17 @@ use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use crate::host::{HostContext, ThreadIdentity};
-use crate::scratch::Scratch;
+use crate::storage::scratch::Scratch;
 
 /// All options. The defaults leave nothing out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Which things count.
     pub filter: Filter,
-    /// At most so many rows of each table; `None`: all.
+    /// Maximum number of rows of each table; `None`: all.
     pub limit: Option<usize>,
-    /// At most so many rows of a table that is sorted by a figure (the `top` of others), where there is no limit for all; `None`: all.
+    /// Maximum number of rows of a table that is sorted by a value, where there is no limit for all; `None`:
+    /// all.
     pub top: Option<usize>,
     /// The column by which tables that have it are sorted: see [`crate::Table::sort`].
     pub sort: Option<String>,
@@ -24,14 +25,15 @@ pub struct Options {
     pub interrupts: Interrupts,
     /// Which system calls the log of them has.
     pub calls: Calls,
-    /// At most so many rows of each distribution.
+    /// Maximum number of rows of each distribution.
     pub bars: usize,
     /// How long each step is of what is shown over time, ns; `None`: such that there are some dozens.
     pub every_ns: Option<u64>,
-    /// Distributions in rows of equal width, as lttng-analyses has them, instead of rows that grow with the value.
-    /// Each different duration is kept then.
+    /// Distributions in rows of equal width, as lttng-analyses has them, instead of rows that grow with the
+    /// value. Each different duration is kept then.
     pub linear: bool,
-    /// Whether analyses of periods are about periods that definitions describe; else about the phases of programs.
+    /// Whether analyses of periods are about periods that definitions describe; else about the phases of
+    /// programs.
     pub periods: bool,
     /// Where rows of logs go that are too many for memory.
     #[serde(skip)]
@@ -58,14 +60,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The part of them that decides what is kept while a trace is read: all that is not in it decides how tables are made of that,
-    /// so that pieces which were mapped with this part alone answer with any options that have the same part.
+    /// The part of them that decides what is kept while a trace is read: all that is not in it decides how
+    /// tables are made of that, so that pieces which were mapped with this part alone answer with any options
+    /// that have the same part.
     #[must_use]
     pub fn of_mapping(&self) -> Self {
-        let Self { filter, interrupts, calls, every_ns, linear, periods, scratch, .. } = self.clone();
-        let Filter { cpus, min_ns, max_ns, min_bytes, max_bytes, .. } = filter;
-        let filter = Filter { cpus, min_ns, max_ns, min_bytes, max_bytes, ..Filter::default() };
-        Self { filter, interrupts, calls, every_ns, linear, periods, scratch, ..Self::default() }
+        self.with_tables_of(&Self { scratch: self.scratch.clone(), ..Self::default() })
     }
 
     /// Options that keep what these do, and make tables as `other` does.
@@ -77,15 +77,15 @@ impl Options {
         Self { filter, interrupts, calls, every_ns, linear, periods, ..other.clone() }
     }
 
-    /// At most so many rows of a table that is sorted by a figure are needed; `None`: all.
+    /// Number of rows that are needed of a table that is sorted by a value; `None`: all.
     pub(crate) fn rows_of_top(&self) -> Option<usize> {
         self.limit.or(self.top).filter(|_| self.sort.is_none())
     }
 }
 
-/// What can be asked of some analyses and not of others; times, hosts and the form of tables concern all.
+/// Kinds of options that apply to some analyses only; times, hosts and the form of tables apply to all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Asks {
+pub enum OptionKind {
     /// [`Filter::tids`], [`Filter::pids`], [`Filter::names`].
     Threads,
     /// [`Filter::cpus`].
@@ -137,9 +137,10 @@ pub struct Filter {
     pub min_ns: Option<u64>,
     /// Longest, ns.
     pub max_ns: Option<u64>,
-    /// The fewest bytes that a call or a request to a disk moves. Calls that move none do not count where this is given.
+    /// Minimum number of bytes that a call or a request to a disk moves. Calls that move none do not count
+    /// where this is given.
     pub min_bytes: Option<u64>,
-    /// The most bytes.
+    /// Maximum number of bytes.
     pub max_bytes: Option<u64>,
 }
 
@@ -159,7 +160,8 @@ impl Filter {
         !self.tids.is_empty() || !self.pids.is_empty() || !self.names.is_empty()
     }
 
-    /// Who a thread of a host is, if it counts: by its number, its process and its name, by all of them that are asked for.
+    /// Who a thread of a host is, if it counts: by its number, its process and its name, by all of them that
+    /// are requested.
     pub fn who<'h>(&self, host: &'h dyn HostContext, thread: ThreadId) -> Option<ThreadIdentity<'h>> {
         Some(ThreadIdentity::of(host, thread)).filter(|who| self.keeps(who))
     }
@@ -197,8 +199,8 @@ pub struct Interrupts {
 pub enum Interrupt<N> {
     /// By its number, or the vector of a softirq.
     Number(N),
-    /// By the name of its handler, or of the softirq (`NET_RX_SOFTIRQ` or `net_rx`), in which `*` stands for anything and `?` for one
-    /// character.
+    /// By the name of its handler, or of the softirq (`NET_RX_SOFTIRQ` or `net_rx`), in which `*` stands for
+    /// anything and `?` for one character.
     Name(WildMatch),
 }
 
@@ -207,9 +209,10 @@ pub enum Interrupt<N> {
 pub struct Calls {
     /// Names of calls, `openat`, in which `*` stands for anything and `?` for one character.
     pub names: Vec<WildMatch>,
-    /// Errors that they ended in, by their numbers: see [`crate::errno_of`].
+    /// Errors that they ended in, by their numbers: see [`isochrone_strace::errno_of`].
     pub errors: Vec<u16>,
-    /// Whether to show what all CPUs ran when each of them ended. What every CPU ran at any time is kept for that.
+    /// Whether to show what all CPUs ran when each of them ended. What every CPU ran at any time is kept for
+    /// that.
     pub around: bool,
 }
 

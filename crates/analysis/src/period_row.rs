@@ -4,11 +4,11 @@ use isochrone_kernel::{Name, Period, Phase, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::log_rows::LogRow;
+use crate::figures::stats::duration;
 use crate::options::Options;
-use crate::sorted_rows::SortKey;
-use crate::stats::duration;
-use crate::table::{Cell, Shown, Table, Unit};
+use crate::output::table::{Cell, Row, Table, Unit, Visibility};
+use crate::storage::log_rows::LogRow;
+use crate::storage::sorted_rows::SortKey;
 
 /// A period or a phase. The order of the fields is that of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,47 +82,46 @@ impl PeriodRow {
 
     /// A table of periods without rows.
     pub(crate) fn table(name: &'static str, title: &'static str) -> Table {
-        const COLUMNS: &[(&str, Unit)] = &[
-            ("host", Unit::None),
-            ("begin_ns", Unit::Time),
-            ("end_ns", Unit::Time),
-            ("duration_ns", Unit::Ns),
-            ("period", Unit::None),
-            ("number", Unit::None),
-            ("parent", Unit::None),
-            ("parent_number", Unit::None),
-            ("ended_by", Unit::None),
-            ("pid", Unit::None),
-            ("tid", Unit::None),
-            ("comm", Unit::None),
-            ("begin_captures", Unit::None),
-            ("end_captures", Unit::None),
-        ];
         let captures = ["begin_captures", "end_captures"];
-        Table::new(name, title, COLUMNS).show(&captures, Shown::Last)
+        Table::new(name, title, &[])
+            .with_columns(Unit::None, &["host"])
+            .with_columns(Unit::Time, &["begin_ns", "end_ns"])
+            .with_columns(Unit::Ns, &["duration_ns"])
+            .with_columns(
+                Unit::None,
+                &[
+                    "period",
+                    "number",
+                    "parent",
+                    "parent_number",
+                    "ended_by",
+                    "pid",
+                    "tid",
+                    "comm",
+                    "begin_captures",
+                    "end_captures",
+                ],
+            )
+            .show(&captures, Visibility::Trailing)
     }
 
     /// Its row in that table, if the filter keeps its thread.
-    pub(crate) fn row<A: Analysis>(
-        &self,
-        result: &HostResult<'_, A>,
-        options: &Options,
-    ) -> Option<Vec<Cell>> {
+    pub(crate) fn row<A: Analysis>(&self, result: &HostResult<'_, A>, options: &Options) -> Option<Row> {
         let who = result.who_at(self.thread, self.begin, options)?.cells();
-        let text = |text: &Name| if text.is_empty() { Cell::None } else { Cell::text(text) };
-        let mut cells = vec![
-            result.name(),
-            result.time(self.begin),
-            result.time(self.end),
-            self.sort_key().into(),
-            Cell::text(&self.name),
-            self.number.map_or(Cell::None, Cell::from),
-            self.parent().map_or(Cell::None, |name| Cell::text(name)),
-            self.parent.as_ref().map_or(Cell::None, |(number, _)| (*number).into()),
-            Cell::text(if self.is_cut { "parent" } else { "event" }),
-        ];
-        cells.extend(who);
-        cells.extend(self.captures.iter().map(text));
-        Some(cells)
+        let text = |text: &Name| Cell::or_none(Some(text).filter(|text| !text.is_empty()));
+        let parent = self.parent.as_ref();
+        Some(
+            result
+                .row()
+                .cells([self.begin, self.end].map(|at| result.time(at)))
+                .cell(self.sort_key())
+                .cell(&self.name)
+                .cell(Cell::or_none(self.number))
+                .cell(Cell::or_none(self.parent()))
+                .cell(Cell::or_none(parent.map(|(number, _)| *number)))
+                .cell(Cell::text(if self.is_cut { "parent" } else { "event" }))
+                .cells(who)
+                .cells(self.captures.iter().map(text)),
+        )
     }
 }

@@ -9,17 +9,16 @@ use crate::analyses::{
     SchedTop, SyscallStats, Syscalls, Usage,
 };
 use crate::analysis::{Analysis, HostResult};
-use crate::analysis_set::AnalysisSet;
-use crate::host::HostContext;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::report::Note;
+use crate::options::{OptionKind, Options};
+use crate::output::note::Note;
+use crate::output::table::Table;
 use crate::steps::Steps;
-use crate::table::Table;
 use crate::window::When;
 
-/// Makes the names, the accumulators and the dispatch of the list. Dispatch is by `match`, so that what an analysis
-/// does with a span is compiled into the loop, and nothing at all for spans that it does not consume.
+/// Makes the names, the accumulators and the dispatch of the list. Dispatch is by `match`, so that what an
+/// analysis does with a span is compiled into the loop, and nothing at all for spans that it does not
+/// consume.
 macro_rules! registry {
     ($($Type:ident $name:literal: $about:literal,)*) => {
         /// Which analysis.
@@ -47,15 +46,15 @@ macro_rules! registry {
                 match name { $($name => Some(Self::$Type),)* _ => None }
             }
 
-            /// Whether it can show the state at one instant: then it gets all spans, whatever window and filters are asked
-            /// for.
+            /// Whether it can show the state at one instant: then it gets all spans, whatever window and
+            /// filters are asked for.
             pub fn answers_instant(self) -> bool {
                 match self { $(Self::$Type => $Type::AT_INSTANT,)* }
             }
 
-            /// Whether it can be asked something.
-            pub fn uses(self, asks: Asks) -> bool {
-                match self { $(Self::$Type => $Type::USES.contains(&asks),)* }
+            /// Whether a kind of options applies to it.
+            pub fn accepts(self, option: OptionKind) -> bool {
+                match self { $(Self::$Type => $Type::ACCEPTS.contains(&option),)* }
             }
 
             /// What has to be traced for it.
@@ -74,25 +73,21 @@ macro_rules! registry {
             }
 
             /// Its tables and notes of the results of hosts.
-            pub(crate) fn tables(
+            pub(crate) fn tables<'h>(
                 self,
-                hosts: &[(&dyn HostContext, &AnalysisSet)],
+                hosts: &[HostResult<'h, Accumulator>],
                 options: &Options,
             ) -> (Vec<Table>, Vec<Note>) {
                 match self {
                     $(Self::$Type => {
-                        let hosts: Vec<_> = hosts
-                            .iter()
-                            .filter_map(|&(host, set)| match set.get(self)? {
-                                Accumulator::$Type(of) => {
-                                    let (window, instant) = (set.window(host), set.instant());
-                                    let asked_ns = set.asked_ns(host);
-                                    Some(HostResult { host, of, window, asked_ns, instant })
-                                }
+                        let of_type = |result: &HostResult<'h, Accumulator>| -> Option<HostResult<'h, $Type>> {
+                            match result.of {
+                                Accumulator::$Type(of) => Some(result.with(of)),
                                 #[allow(unreachable_patterns)] // With a list of one analysis there is no other.
                                 _ => None,
-                            })
-                            .collect();
+                            }
+                        };
+                        let hosts: Vec<_> = hosts.iter().filter_map(of_type).collect();
                         ($Type::tables(&hosts, options), $Type::notes(&hosts))
                     })*
                 }
@@ -111,9 +106,9 @@ macro_rules! registry {
                 match kind { $(AnalysisKind::$Type => Self::$Type($Type::new(options, when)),)* }
             }
 
-            /// Cuts the time into steps: see [`Analysis::divide`].
-            pub(crate) fn divide(&mut self, steps: &Steps) {
-                match self { $(Self::$Type(all) => all.divide(steps),)* }
+            /// Cuts the time into steps: see [`Analysis::set_steps`].
+            pub(crate) fn set_steps(&mut self, steps: &Steps) {
+                match self { $(Self::$Type(all) => all.set_steps(steps),)* }
             }
 
             /// Whose it is.

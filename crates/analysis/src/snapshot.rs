@@ -1,8 +1,8 @@
 //! The state of all threads and CPUs of a host at one instant, composed of the spans that contain it.
 //!
-//! The state of a thread is composed of spans of several kinds: it is on a CPU, off all of them or
-//! woken and waiting for one; it is in a call or not; its CPU is interrupted or not. [`crate::AnalysisSet`] collects it once for
-//! all analyses that show it (`processes`, `syscalls`): they have it from [`crate::HostResult`].
+//! The state of a thread is composed of spans of several kinds: it is on a CPU, off all of them or woken and
+//! waiting for one; it is in a call or not; its CPU is interrupted or not. [`crate::AnalysisSet`] collects it
+//! once for all analyses that show it (`processes`, `syscalls`): they have it from [`crate::HostResult`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::HostContext;
 use crate::interrupt::InterruptSource;
 use crate::needs::Need;
-use crate::sorted_rows::SortedRows;
+use crate::storage::sorted_rows::SortedRows;
 use crate::window::contains;
 
 /// Collects the spans that contain an instant. Memory: proportional to threads and CPUs, not to spans.
@@ -30,7 +30,7 @@ pub struct SnapshotBuilder {
     interrupts: SortedRows<Interrupt>,
     rests: SortedRows<OffCpuSlice>,
     calls: SortedRows<CallSpan>,
-    /// The ends of calls nearest to the instant, for calls of which one end is missing.
+    /// The ends of calls nearest to the instant, for calls whose entry or exit is missing.
     near: CanonicalMap<ThreadId, NearestEnds>,
     /// Whether any call was recorded.
     has_calls: bool,
@@ -71,8 +71,8 @@ struct CallSpan {
     name: Name,
 }
 
-/// The last end of a call that a thread showed at the instant or before, and the first after it: when, whether that
-/// leaves it in a call at the instant, and which call.
+/// The last end of a call that a thread showed at the instant or before, and the first after it: when,
+/// whether that leaves it in a call at the instant, and which call.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct NearestEnds {
     before: Option<(Time, bool, Option<Name>)>,
@@ -93,7 +93,7 @@ impl NearestEnds {
     }
 }
 
-/// Whether a thread is in a call of which an end is missing.
+/// Whether a thread is in a call whose entry or exit is missing.
 enum InCall<'i> {
     Yes(CurrentCall<'i>),
     Perhaps,
@@ -158,7 +158,7 @@ pub enum State {
     Interrupted,
     /// Woken, and waiting for a CPU.
     Woken,
-    /// Off the CPU, though it could go on, or waiting for something.
+    /// Off the CPU, though it is runnable, or waiting for something.
     OffCpu(OffCpuReason),
     /// Unknown.
     Unknown,
@@ -301,8 +301,8 @@ impl SnapshotBuilder {
         self.at
     }
 
-    /// The snapshot of all spans so far. Of an instant outside of the host's [window](HostContext::window) it is unknown in which calls
-    /// threads were of which one end is missing.
+    /// The snapshot of all spans so far. Of an instant outside of the host's [window](HostContext::window)
+    /// calls whose entry or exit is missing are unknown.
     pub fn snapshot(&self, host: &dyn HostContext) -> Snapshot<'_> {
         let is_traced = host.window().is_some_and(|(first, last)| (first..=last).contains(&self.at));
         let mut threads: BTreeMap<ThreadId, ThreadSnapshot> = BTreeMap::new();
@@ -384,7 +384,7 @@ impl<'i> Snapshot<'i> {
         self.has_calls && !self.unsure.contains(&thread)
     }
 
-    /// The calls of which one end is missing.
+    /// The calls whose entry or exit is missing.
     pub fn half_calls(&self) -> impl Iterator<Item = (ThreadId, CurrentCall<'i>)> + '_ {
         self.calls.iter().filter(|(_, call)| call.is_half).map(|(&thread, &call)| (thread, call))
     }

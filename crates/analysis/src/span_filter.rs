@@ -1,7 +1,7 @@
-//! Which spans the analyses get: those on the CPUs, of the durations and in the window that were asked for.
+//! Which spans the analyses get: those on the CPUs, of the durations and in the window that were requested.
 //!
-//! An analysis need not know of any of this. Filters on threads come later, with the tables: who a thread is may be
-//! known only when all pieces of the trace are together.
+//! An analysis need not know of any of this. Filters on threads come later, with the tables: who a thread is
+//! may be known only when all pieces of the trace are together.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,13 @@ use isochrone_kernel::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::intervals::Intervals;
+use crate::figures::intervals::Intervals;
+use crate::figures::stats::duration;
 use crate::options::Options;
-use crate::stats::duration;
 use crate::window::Window;
 
-/// The filter on time, CPUs and durations: a method for each kind of spans gives what of one counts, nothing, the whole or parts.
+/// The filter on time, CPUs and durations: a method for each kind of spans gives what counts of one, nothing,
+/// the whole or parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpanFilter {
     /// Time.
@@ -57,11 +58,11 @@ impl SpanFilter {
         alone.into_iter().chain(parts.into_iter().flatten())
     }
 
-    fn whole(&self, cpu: u32, begin: Time, end: Time) -> bool {
-        self.cpu(cpu) && self.long(begin, end)
+    fn accepts(&self, cpu: u32, begin: Time, end: Time) -> bool {
+        self.cpu(cpu) && self.accepts_duration(begin, end)
     }
 
-    fn long(&self, begin: Time, end: Time) -> bool {
+    fn accepts_duration(&self, begin: Time, end: Time) -> bool {
         let ns = duration(begin, end);
         self.holds(end) && self.min.is_none_or(|min| ns >= min) && self.max.is_none_or(|max| ns <= max)
     }
@@ -73,43 +74,16 @@ impl SpanFilter {
         parts.map(move |(begin, end)| Slice { begin, end, ..slice })
     }
 
-    /// The parts of a time of which nothing is known that count.
+    /// The parts of an unknown time that count.
     pub fn unknown(&self, unknown: &Unknown) -> impl Iterator<Item = Unknown> + '_ {
         let unknown = *unknown;
         let parts = self.parts(unknown.begin, unknown.end).filter(move |_| self.cpu(unknown.cpu));
         parts.map(move |(begin, end)| Unknown { begin, end, ..unknown })
     }
 
-    /// A call, if it counts. It belongs to the CPU that it returned on.
-    pub fn syscall<'s, 'c>(&self, call: &'s Syscall<'c>) -> Option<&'s Syscall<'c>> {
-        self.whole(call.cpu, call.begin, call.end).then_some(call)
-    }
-
-    /// A call of which one end is missing, if it counts. Neither its CPU nor its duration is known: it does not
-    /// where any are asked for.
-    pub fn half_syscall<'s, 'c>(&self, half: &'s HalfSyscall<'c>) -> Option<&'s HalfSyscall<'c>> {
-        (self.holds(half.at) && self.cpus.is_none() && self.min.is_none() && self.max.is_none())
-            .then_some(half)
-    }
-
-    /// An interrupt, if it counts.
-    pub fn irq<'s>(&self, irq: &'s Irq) -> Option<&'s Irq> {
-        self.whole(irq.cpu, irq.begin, irq.end).then_some(irq)
-    }
-
-    /// A softirq, if it counts.
-    pub fn softirq<'s>(&self, softirq: &'s Softirq) -> Option<&'s Softirq> {
-        self.whole(softirq.cpu, softirq.begin, softirq.end).then_some(softirq)
-    }
-
-    /// A wait for a CPU, if it counts. It belongs to the CPU that it was for.
-    pub fn sched_latency<'s>(&self, latency: &'s SchedLatency) -> Option<&'s SchedLatency> {
-        self.whole(latency.cpu, latency.begin, latency.end).then_some(latency)
-    }
-
     /// A file descriptor, if it counts: if it was open within the window.
     pub fn file<'s>(&self, file: &'s FileSpan) -> Option<&'s FileSpan> {
-        // A soft bound: it may have begun, or go on, at any time.
+        // A soft bound: it may begin or end at any time.
         let begin = if file.begin_bound == Bound::Soft { Time::MIN } else { file.begin };
         let is_over =
             self.window.begin.is_some_and(|first| file.end_bound == Bound::Hard && file.end <= first);
@@ -123,21 +97,6 @@ impl SpanFilter {
         counts.then_some(file)
     }
 
-    /// A migration, if it counts. It belongs to the CPU that it leads to.
-    pub fn migration<'s>(&self, migration: &'s Migration) -> Option<&'s Migration> {
-        (self.holds(migration.at) && self.cpu(migration.to)).then_some(migration)
-    }
-
-    /// A wake-up, if it counts. It belongs to the CPU that does it.
-    pub fn wakeup<'s>(&self, wakeup: &'s Wakeup) -> Option<&'s Wakeup> {
-        (self.holds(wakeup.at) && self.cpu(wakeup.cpu)).then_some(wakeup)
-    }
-
-    /// A begin or end of a thread, if it counts. It belongs to no CPU.
-    pub fn thread_event<'s>(&self, event: &'s ThreadEvent) -> Option<&'s ThreadEvent> {
-        self.holds(event.at).then_some(event)
-    }
-
     /// The parts of a time off all CPUs that count. It belongs to no CPU.
     pub fn off_cpu(&self, off_cpu: &OffCpu) -> impl Iterator<Item = OffCpu> + '_ {
         let off_cpu = *off_cpu;
@@ -145,44 +104,57 @@ impl SpanFilter {
         parts.map(move |(begin, end)| OffCpu { begin, end, ..off_cpu })
     }
 
-    /// A request to a disk, if it counts. It belongs to no CPU.
-    pub fn block_request<'s>(&self, request: &'s BlockRequest) -> Option<&'s BlockRequest> {
-        self.long(request.begin(), request.end()).then_some(request)
-    }
-
-    /// A wait for descriptors, if it counts. It belongs to no CPU.
-    pub fn poll<'s>(&self, poll: &'s Poll) -> Option<&'s Poll> {
-        self.holds(poll.at).then_some(poll)
-    }
-
     /// A thread that has ended: whenever that was, its name may be needed.
     #[allow(clippy::unused_self, clippy::unnecessary_wraps)] // One method for each kind.
     pub fn retired<'s>(&self, retired: &'s Retired) -> Option<&'s Retired> {
         Some(retired)
     }
+}
 
+/// Filters that give a span whole or not at all.
+macro_rules! whole_spans {
+    ($($(#[$doc:meta])* $method:ident $(@ $life:lifetime)? $Span:ty: |$filter:ident, $span:ident| $counts:expr;)*) => {
+        impl SpanFilter {
+            $($(#[$doc])* pub fn $method<'s $(, $life)?>(&self, $span: &'s $Span) -> Option<&'s $Span> {
+                let $filter = self;
+                ($counts).then_some($span)
+            })*
+        }
+    };
+}
+
+whole_spans! {
+    /// A call, if it counts. It belongs to the CPU that it returned on.
+    syscall @'c Syscall<'c>: |filter, call| filter.accepts(call.cpu, call.begin, call.end);
+    /// A call whose entry or exit is missing, if it counts. Neither its CPU nor its duration is known: it
+    /// does not where any are requested.
+    half_syscall @'c HalfSyscall<'c>: |filter, half| {
+        filter.holds(half.at) && filter.cpus.is_none() && filter.min.is_none() && filter.max.is_none()
+    };
+    /// An interrupt, if it counts.
+    irq Irq: |filter, irq| filter.accepts(irq.cpu, irq.begin, irq.end);
+    /// A softirq, if it counts.
+    softirq Softirq: |filter, softirq| filter.accepts(softirq.cpu, softirq.begin, softirq.end);
+    /// A wait for a CPU, if it counts. It belongs to the CPU that it was for.
+    sched_latency SchedLatency: |filter, latency| filter.accepts(latency.cpu, latency.begin, latency.end);
+    /// A migration, if it counts. It belongs to the CPU that it leads to.
+    migration Migration: |filter, migration| filter.holds(migration.at) && filter.cpu(migration.to);
+    /// A wake-up, if it counts. It belongs to the CPU that does it.
+    wakeup Wakeup: |filter, wakeup| filter.holds(wakeup.at) && filter.cpu(wakeup.cpu);
+    /// A begin or end of a thread, if it counts. It belongs to no CPU.
+    thread_event ThreadEvent: |filter, event| filter.holds(event.at);
+    /// A request to a disk, if it counts. It belongs to no CPU.
+    block_request BlockRequest: |filter, request| filter.accepts_duration(request.begin(), request.end());
+    /// A wait for descriptors, if it counts. It belongs to no CPU.
+    poll Poll: |filter, poll| filter.holds(poll.at);
     /// A packet, if it counts.
-    pub fn packet<'s>(&self, packet: &'s NetPacket) -> Option<&'s NetPacket> {
-        (self.holds(packet.at) && self.cpu(packet.cpu)).then_some(packet)
-    }
-
+    packet NetPacket: |filter, packet| filter.holds(packet.at) && filter.cpu(packet.cpu);
     /// A packet that a device has taken, if it counts.
-    pub fn packet_taken<'s>(&self, taken: &'s PacketTaken) -> Option<&'s PacketTaken> {
-        (self.holds(taken.at) && self.cpu(taken.cpu)).then_some(taken)
-    }
-
+    packet_taken PacketTaken: |filter, taken| filter.holds(taken.at) && filter.cpu(taken.cpu);
     /// Pages, if they count.
-    pub fn page_allocation<'s>(&self, pages: &'s PageAllocation) -> Option<&'s PageAllocation> {
-        self.holds(pages.at).then_some(pages)
-    }
-
+    page_allocation PageAllocation: |filter, pages| filter.holds(pages.at);
     /// A period, if it counts. It belongs to no CPU.
-    pub fn period<'s>(&self, period: &'s Period) -> Option<&'s Period> {
-        self.long(period.begin, period.end).then_some(period)
-    }
-
+    period Period: |filter, period| filter.accepts_duration(period.begin, period.end);
     /// A phase, if it counts. It belongs to no CPU.
-    pub fn phase<'s>(&self, phase: &'s Phase) -> Option<&'s Phase> {
-        self.long(phase.begin, phase.end).then_some(phase)
-    }
+    phase Phase: |filter, phase| filter.accepts_duration(phase.begin, phase.end);
 }

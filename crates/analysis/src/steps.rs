@@ -3,17 +3,19 @@
 use isochrone_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-/// The steps of a host's time. Each begins where the one before ends, at the same instant of the common clock on all hosts.
+/// The steps of a host's time. Each begins where the one before ends, at the same instant of the common clock
+/// on all hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Steps {
-    /// How long each is on the clock that is asked for, ns.
+    /// How long each is on the clock that is requested, ns.
     pub every_ns: u64,
-    /// Where they begin, and where the last one ends; raw ns of the host. Its own clock may be slower or faster.
+    /// Where they begin, and where the last one ends; raw ns of the host. Its own clock may be slower or
+    /// faster.
     pub edges: Vec<Time>,
 }
 
 impl Steps {
-    /// How many there are.
+    /// Number of steps.
     pub fn count(&self) -> u32 {
         self.edges.len().saturating_sub(1) as u32
     }
@@ -24,7 +26,8 @@ impl Steps {
         (next > 0 && next < self.edges.len()).then(|| (next - 1) as u32)
     }
 
-    /// How long a span is in each of the steps that it is in, ns: they add up to the part of it that is in any.
+    /// How long a span is in each of the steps that it is in, ns: they add up to the part of it that is in
+    /// any.
     pub fn parts(&self, begin: Time, end: Time) -> impl Iterator<Item = (u32, u64)> {
         let first = self.edges.partition_point(|&edge| edge <= begin).saturating_sub(1);
         let bounds = self.edges.windows(2).enumerate().skip(first);
@@ -35,7 +38,8 @@ impl Steps {
             .map(|(step, ns)| (step, ns as u64))
     }
 
-    /// The instants, Unix ns, at which a step begins and ends; `unix_ns` gives them but for the last ns that a conversion costs.
+    /// The instants, Unix ns, at which a step begins and ends; `unix_ns` gives them but for the last ns that
+    /// a conversion costs.
     pub fn instants(&self, step: u32, unix_ns: impl Fn(Time) -> i128) -> (i128, i128) {
         let every = i128::from(self.every_ns.max(1));
         let raw = self.edges.get(step as usize).copied().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Hand-made spans and a hand-made host, and what all analyses have to be: the same however their spans are cut apart.
+//! Hand-made spans and a hand-made host, and what all analyses have to be: the same however their spans are
+//! cut apart.
 
 use std::borrow::Cow;
 use std::io;
@@ -18,10 +19,10 @@ use crate::analysis_set::{AnalysisSet, reports};
 use crate::host::{HostContext, ThreadIdentity};
 use crate::needs::Need;
 use crate::options::Options;
+use crate::output::table::{Cell, Table};
 use crate::registry::AnalysisKind;
-use crate::scratch::{Scratch, Storage};
 use crate::steps::Steps;
-use crate::table::{Cell, Table};
+use crate::storage::scratch::{Scratch, Storage};
 use crate::window::When;
 
 /// The thread of a number.
@@ -206,8 +207,8 @@ pub(crate) fn io_spans() -> Vec<Span> {
     ]
 }
 
-/// A host with three threads: init (1) and worker (2) with a second thread (3), and events from 0 to 100. Its clock
-/// showed 0 at 1000 ns after the begin of 1970.
+/// A host with three threads: init (1) and worker (2) with a second thread (3), and events from 0 to 100. Its
+/// clock showed 0 at 1000 ns after the begin of 1970.
 pub(crate) struct Simple {
     name: String,
     lacking: Vec<Need>,
@@ -307,7 +308,7 @@ fn steps() -> Steps {
 /// What all of `spans` make.
 pub(crate) fn feed(kind: AnalysisKind, spans: &[Span], options: &Options, when: When) -> AnalysisSet {
     let mut set = AnalysisSet::new(&[kind], options, when);
-    set.divide(&steps());
+    set.set_steps(&steps());
     for span in spans {
         span.emit(&mut set);
     }
@@ -323,7 +324,7 @@ pub(crate) fn tables(set: &AnalysisSet, options: &Options) -> Vec<Table> {
 /// Tables as lines: `NAME: COLUMN …`, then the rows; `?` is what is unknown.
 pub(crate) fn lines(tables: &[Table]) -> Vec<String> {
     let text = |cell: &Cell| match cell {
-        Cell::Null | Cell::None => "?".to_owned(),
+        Cell::Unknown | Cell::NotApplicable => "?".to_owned(),
         Cell::Int(value) => value.to_string(),
         Cell::Float(value) => value.to_string(),
         Cell::Text(_) | Cell::Call(_) => cell.as_text().unwrap_or_default().into_owned(),
@@ -337,11 +338,11 @@ pub(crate) fn lines(tables: &[Table]) -> Vec<String> {
     lines
 }
 
-/// Merges what several consumers collected of `pieces`. In each of them thread 2 is called otherwise at first, as
-/// one that ran when the piece began is.
+/// Merges what several consumers collected of `pieces`. In each of them thread 2 is called otherwise at
+/// first, as one that ran when the piece began is.
 pub(crate) fn pieced(kind: AnalysisKind, pieces: &[Vec<Span>], options: &Options, when: When) -> AnalysisSet {
     let mut whole = AnalysisSet::new(&[kind], options, when);
-    whole.divide(&steps());
+    whole.set_steps(&steps());
     for (index, piece) in (0..).zip(pieces) {
         let nickname = ThreadId::Unidentified { cpu: index, since: PIECE_BEGIN };
         let (mut there, mut back) = (ThreadAliases::default(), ThreadAliases::default());
@@ -360,7 +361,8 @@ pub(crate) fn pieced(kind: AnalysisKind, pieces: &[Vec<Span>], options: &Options
     whole
 }
 
-/// Checks the tables of one analysis of one host, and that they are the same with every span in a piece of its own.
+/// Checks the tables of one analysis of one host, and that they are the same with every span in a piece of
+/// its own.
 pub(crate) fn check(kind: AnalysisKind, spans: &[Span], options: &Options, when: When, expect: &[&str]) {
     let whole = feed(kind, spans, options, when);
     assert_eq!(lines(&tables(&whole, options)), expect, "{options:?} {when:?}");

@@ -1,13 +1,13 @@
 //! Which part of a host's time counts.
 //!
-//! The rule that makes consecutive windows add up to the whole: time on a CPU is cut at the borders, and what has a
-//! duration of its own (a call, an interrupt, a wait) counts where it ends.
+//! The rule that makes consecutive windows add up to the whole: time on a CPU is cut at the borders, and what
+//! has a duration of its own (a call, an interrupt, a wait) counts where it ends.
 
 use isochrone_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-/// From when to when things count, raw ns of a host. The begin belongs to it, the end does not; `None`: no border
-/// there.
+/// From when to when things count, raw ns of a host. The begin belongs to it, the end does not; `None`: no
+/// border there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// First instant that counts.
@@ -22,8 +22,8 @@ impl Window {
         self.begin.is_none_or(|begin| begin <= at) && self.end.is_none_or(|end| at < end)
     }
 
-    /// The part of a span that is within. A span that ends just where the window begins has an empty part, not none:
-    /// it ends in this window and not in the one before.
+    /// The part of a span that is within. A span that ends just where the window begins has an empty part,
+    /// not none: it ends in this window and not in the one before.
     pub fn clip(self, begin: Time, end: Time) -> Option<(Time, Time)> {
         if self.begin.is_some_and(|first| end < first) || self.end.is_some_and(|last| begin >= last) {
             return None;
@@ -31,7 +31,8 @@ impl Window {
         Some((self.begin.map_or(begin, |first| first.max(begin)), self.end.map_or(end, |last| last.min(end))))
     }
 
-    /// The window as two instants, for a host with events from `whole.0` to `whole.1`. Never negative in length.
+    /// The window as two instants, for a host with events from `whole.0` to `whole.1`. Never negative in
+    /// length.
     pub fn within(self, whole: (Time, Time)) -> (Time, Time) {
         let begin = self.begin.map_or(whole.0, |begin| begin.max(whole.0));
         let end = self.end.map_or(whole.1, |end| end.min(whole.1));
@@ -39,13 +40,13 @@ impl Window {
     }
 }
 
-/// Which times of a host are asked for: they differ from host to host as its clocks do.
+/// Which times of a host are requested: they differ from host to host as its clocks do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct When {
     /// What counts.
     pub window: Window,
-    /// The instant at which `processes`, `fds` and `syscalls` show the state, raw ns. The window does not concern
-    /// them then.
+    /// The instant at which `processes`, `fds` and `syscalls` show the state, raw ns. The window does not
+    /// concern them then.
     pub at: Option<Time>,
 }
 

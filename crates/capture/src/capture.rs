@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use crate::complaints::Complaints;
-use crate::error::{Diagnostic, Error, Reason};
+use isochrone_diagnostic::{Diagnostic, FileError};
+
 use crate::input::Input;
 use crate::legacy::{self, Legacy};
 use crate::link::{self, Link, LinkPayload, Mac};
@@ -15,57 +15,79 @@ use crate::protocol::Protocol;
 use crate::sections::{self, Interface, Passed, Raw, Sections, Step};
 use crate::stamp::Stamp;
 
+/// Why a capture cannot be read at all.
+pub type Error = FileError<Reason>;
+
+/// The kinds of errors.
+#[derive(Debug, thiserror::Error)]
+pub enum Reason {
+    /// The operating system refused to read the file.
+    #[error("cannot be read: {0}")]
+    Read(#[from] std::io::Error),
+    /// The file is in none of the formats.
+    #[error("not a packet capture: it begins neither like pcap nor like pcapng")]
+    NotACapture,
+    /// The file is compressed as a whole.
+    #[error("it is compressed with {0}: unpack it first")]
+    Compressed(&'static str),
+    /// The file is one of another tool.
+    #[error("not a packet capture: it is {0}")]
+    OfAnotherTool(&'static str),
+    /// The file ends within its header.
+    #[error("it ends within its header")]
+    Short,
+}
+
 /// Bytes read from a file at a time.
 const BUFFER: usize = 1 << 17;
-/// Link types that are not known and are named one by one in diagnostics; those beyond are counted together.
+/// Unknown link types that diagnostics name; frames of others are not reported.
 const MAX_FOREIGN: usize = 16;
 
-/// A frame that was captured.
+/// A captured frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Number of its record or block in the file, from 0.
+    /// Number of its record (pcap) or block (pcapng) in the file, from 0.
     pub record: u64,
-    /// First byte of that.
+    /// Offset of that record in the file, bytes.
     pub offset: u64,
-    /// When it was seen.
+    /// Time of the capture, ns of the clock that stamped the file.
     pub stamp: Stamp,
-    /// Number of the interface among those of all sections of the file.
+    /// Index of the interface among those of all sections of the file.
     pub interface: usize,
-    /// The interface's own address, where the file records it.
+    /// Address of the interface, where the file records it.
     pub own: Option<Mac>,
-    /// Which way it passed the interface, where the file records it.
+    /// Direction at the interface, where the file records it.
     pub passed: Option<Passed>,
-    /// Bytes on the wire.
+    /// Length on the wire, bytes.
     pub wire: u32,
-    /// Bytes of it that the file holds.
+    /// Length in the file, bytes.
     pub captured: u32,
-    /// The link layer.
+    /// Link layer.
     pub link: Link,
-    /// What it carries.
+    /// Payload of the link layer.
     pub content: Content,
 }
 
 /// An interface, as the file describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterfaceInfo<'c> {
-    /// Its name.
+    /// Name.
     pub name: Option<&'c str>,
-    /// Its link type.
+    /// Number of the link type (`LINKTYPE_…`).
     pub link_type: u16,
-    /// Its address.
+    /// Address.
     pub mac: Option<Mac>,
-    /// How far apart two stamps are at least, ns.
+    /// Resolution of the stamps, ns; 1 for finer ones.
     pub granularity_ns: u64,
 }
 
-/// A capture that is read from its beginning to its end, once. An iterator over its frames, in the order of the file;
-/// each takes constant time and memory.
+/// A capture, read once from start to end: an iterator over its frames in the order of the file. Each takes
+/// constant time and memory.
 #[derive(Debug)]
 pub struct Capture<R> {
     input: Input<R>,
     format: Format,
-    complaints: Complaints,
-    /// Frames by link type that is not known.
+    /// Number of frames of each unknown link type.
     foreign: BTreeMap<u16, u64>,
     ended: bool,
 }
@@ -76,12 +98,12 @@ enum Format {
     Sections(Sections),
 }
 
-/// Whether a file begins as a capture does. For finding captures among other files.
+/// Whether a file starts as a capture does: for finding captures among other files.
 ///
 /// # Errors
 /// The file cannot be read.
 pub fn is_capture(path: &Path) -> Result<bool, Error> {
-    let read = |reason: std::io::Error| Error::new(path, reason);
+    let read = |error: std::io::Error| Error::new(path, error);
     let mut head = Vec::new();
     File::open(path).map_err(read)?.take(4).read_to_end(&mut head).map_err(read)?;
     Ok(<[u8; 4]>::try_from(head).is_ok_and(|head| legacy::is_legacy(head) || sections::is_sections(head)))
@@ -91,41 +113,35 @@ impl Capture<BufReader<File>> {
     /// Opens a file.
     ///
     /// # Errors
-    /// It cannot be read, or does not begin as a capture does.
+    /// It cannot be read, or is no capture.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|reason| Error::new(path, reason))?;
+        let file = File::open(path).map_err(|error| Error::new(path, error))?;
         Self::new(BufReader::with_capacity(BUFFER, file), path)
     }
 }
 
 impl<R: Read> Capture<R> {
-    /// Reads from anything; `path` is what diagnostics call it. Many small reads are made.
+    /// Reads from any reader, in many small reads; diagnostics name it by `path`.
     ///
     /// # Errors
-    /// It cannot be read, or does not begin as a capture does.
+    /// It cannot be read, or is no capture.
     pub fn new(reader: R, path: &Path) -> Result<Self, Error> {
-        let mut input = Input::new(reader);
+        let mut input = Input::new(reader, path);
         let format = Format::open(&mut input).map_err(|reason| Error::new(path, reason))?;
-        let mut complaints = Complaints::new(path.to_owned());
-        if let Format::Legacy(legacy) = &format
-            && let Some(note) = legacy.note()
-        {
-            complaints.in_all(false, note);
-        }
-        Ok(Self { input, format, complaints, foreign: BTreeMap::new(), ended: false })
+        Ok(Self { input, format, foreign: BTreeMap::new(), ended: false })
     }
 
-    /// What was wrong so far; complete when there are no more frames.
+    /// What was wrong so far; complete after the last frame.
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        self.complaints.kept()
+        self.input.diagnostics()
     }
 
-    /// Bytes of the file that have been read.
+    /// Number of bytes of the file that have been read.
     pub fn position(&self) -> u64 {
         self.input.position()
     }
 
-    /// The interface of a frame that was just given.
+    /// The interface of the last frame.
     pub fn interface(&self, frame: &Frame) -> Option<InterfaceInfo<'_>> {
         let interface = match &self.format {
             Format::Legacy(legacy) => &legacy.interface,
@@ -140,30 +156,28 @@ impl<R: Read> Capture<R> {
     }
 
     fn step(&mut self) -> Step {
-        let Self { input, format, complaints, .. } = self;
+        let Self { input, format, .. } = self;
         let step = match format {
-            Format::Legacy(legacy) => legacy.step(input, complaints),
-            Format::Sections(sections) => sections.step(input, complaints),
+            Format::Legacy(legacy) => legacy.step(input),
+            Format::Sections(sections) => sections.step(input),
         };
         step.unwrap_or_else(|error| {
-            let place = (input.number(), input.begin());
-            complaints.loss(place, format!("reading fails: {error}; the rest of the file is left out"));
+            input.loss(format!("reading fails: {error}; the rest of the file is left out"));
             Step::End
         })
     }
 
-    /// Makes a frame of what the file has; `None` where that is too bad.
+    /// Decodes a frame; `None` where that is impossible.
     fn frame(&mut self, raw: Raw) -> Option<Frame> {
-        let Self { input, format, complaints, foreign, .. } = self;
+        let Self { input, format, foreign, .. } = self;
         let (number, interface): (usize, &Interface) = match format {
             Format::Legacy(legacy) => (0, &legacy.interface),
             Format::Sections(sections) => sections.interface(raw.interface)?,
         };
-        let (record, offset) = (input.number(), input.begin());
+        let (record, offset) = (input.number(), input.start());
         let Some(stamp) = interface.ticks.and_then(|ticks| ticks.stamp(raw.ticks)) else {
-            let message =
-                format!("its time ({} ticks) does not fit 64 bits of ns: it is left out", raw.ticks);
-            complaints.loss((record, offset), message);
+            let ticks = raw.ticks;
+            input.loss(format!("its time ({ticks} ticks) does not fit 64 bits of ns: it is left out"));
             return None;
         };
         let data = input.part(raw.data);
@@ -187,17 +201,15 @@ impl<R: Read> Capture<R> {
         Some(Frame { record, offset, stamp, interface: number, own, passed, wire, captured, link, content })
     }
 
-    /// Says what can only be said at the end.
+    /// Reports what is known only at the end.
     fn finish(&mut self) {
         self.ended = true;
         if let Format::Sections(sections) = &mut self.format {
-            sections.finish(&mut self.complaints);
+            sections.finish(&mut self.input);
         }
         for (link_type, frames) in std::mem::take(&mut self.foreign) {
-            let message = format!("{frames} frames of link type {link_type} are not understood");
-            self.complaints.in_all(false, message);
+            self.input.note(format!("{frames} frames of link type {link_type} are not understood"));
         }
-        self.complaints.finish();
     }
 }
 

@@ -1,65 +1,87 @@
-//! Bytes of a capture, one record at a time, with their place in the file.
+//! Bytes of a capture, one record at a time, with their offset in the file; and what is wrong with it.
 
 use std::io::{self, Read};
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-/// Longest record (pcap) or block (pcapng) that is looked into, bytes. The largest packets that systems hand over, super
-/// segments of 512 KiB, fit; a longer one is skipped.
+use isochrone_diagnostic::{Diagnostic, DiagnosticLog, Severity};
+
+/// Longest record (pcap) or block (pcapng) that is looked into, bytes. The largest packets that systems hand
+/// over, super segments of 512 KiB, fit; a longer one is skipped.
 pub const MAX_RECORD: usize = 1 << 20;
 
-/// A stream of bytes, of which the record at hand is kept.
+/// A stream of bytes, the current record of which is in memory.
 #[derive(Debug)]
 pub(crate) struct Input<R> {
     reader: R,
+    path: PathBuf,
+    log: DiagnosticLog,
     /// Bytes that were read and skipped so far.
     position: u64,
     record: Vec<u8>,
-    /// Where the record at hand begins.
-    begin: u64,
-    /// Number of the record at hand.
+    /// Offset of the current record.
+    start: u64,
+    /// Number of the current record.
     number: u64,
 }
 
 impl<R: Read> Input<R> {
-    pub(crate) fn new(reader: R) -> Self {
-        Self { reader, position: 0, record: Vec::new(), begin: 0, number: 0 }
+    pub(crate) fn new(reader: R, path: &Path) -> Self {
+        let (path, log) = (path.to_owned(), DiagnosticLog::default());
+        Self { reader, path, log, position: 0, record: Vec::new(), start: 0, number: 0 }
     }
 
-    /// The bytes of the record at hand that have been read.
+    /// Reports that the current record is lost.
+    pub(crate) fn loss(&mut self, message: impl Into<String>) {
+        let Self { path, log, number, start, .. } = self;
+        log.add(Severity::Loss, || Diagnostic::loss(&*path, message).at(*number, *start));
+    }
+
+    /// Reports something odd about many records.
+    pub(crate) fn note(&mut self, message: impl Into<String>) {
+        self.log.add(Severity::Note, || Diagnostic::note(&self.path, message));
+    }
+
+    /// What has been reported so far.
+    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
+        self.log.as_slice()
+    }
+
+    /// The bytes of the current record that have been read.
     pub(crate) fn record(&self) -> &[u8] {
         &self.record
     }
 
-    /// A part of the record at hand; nothing where it does not reach.
+    /// A part of the current record; empty where the record is too short.
     pub(crate) fn part(&self, range: Range<usize>) -> &[u8] {
         self.record.get(range).unwrap_or_default()
     }
 
-    /// First byte of the record at hand.
-    pub(crate) fn begin(&self) -> u64 {
-        self.begin
+    /// Offset of the current record in the file.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
     }
 
-    /// Number of the record at hand.
+    /// Number of the current record.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Begins the first record.
+    /// Starts the first record.
     pub(crate) fn first_record(&mut self) {
         self.record.clear();
-        (self.begin, self.number) = (self.position, 0);
+        (self.start, self.number) = (self.position, 0);
     }
 
-    /// Forgets the record at hand and begins the next one.
+    /// Drops the current record and starts the next one.
     pub(crate) fn next_record(&mut self) {
         self.record.clear();
-        self.begin = self.position;
+        self.start = self.position;
         self.number += 1;
     }
 
-    /// Reads until the record at hand has so many bytes; returns how many it has, fewer where the file ends. Callers
-    /// check `len` against [`MAX_RECORD`].
+    /// Reads until the current record has `len` bytes. Returns its length, which is less where the file ends.
+    /// Callers check `len` against [`MAX_RECORD`].
     pub(crate) fn fill(&mut self, len: usize) -> io::Result<usize> {
         let missing = len.saturating_sub(self.record.len());
         let read = self.reader.by_ref().take(missing as u64).read_to_end(&mut self.record)?;
@@ -67,7 +89,7 @@ impl<R: Read> Input<R> {
         Ok(self.record.len())
     }
 
-    /// Passes over bytes; returns whether there were so many.
+    /// Skips `len` bytes; returns whether the file has them.
     pub(crate) fn skip(&mut self, len: u64) -> io::Result<bool> {
         let skipped = io::copy(&mut self.reader.by_ref().take(len), &mut io::sink())?;
         self.position += skipped;
@@ -88,7 +110,7 @@ pub(crate) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The number at a place; 0 where the bytes do not reach.
+    /// The number at an offset; 0 where there are too few bytes.
     pub(crate) fn u32(self, bytes: &[u8], at: usize) -> u32 {
         let Some(&four) = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { return 0 };
         match self {
@@ -97,7 +119,7 @@ impl ByteOrder {
         }
     }
 
-    /// The two numbers of 16 bits that follow each other where a number of 32 bits was read.
+    /// The two adjacent numbers of 16 bits that were read as one of 32 bits.
     pub(crate) fn halves(self, number: u32) -> (u16, u16) {
         let (low, high) = (number as u16, (number >> 16) as u16);
         match self {
@@ -114,7 +136,7 @@ impl ByteOrder {
         }
     }
 
-    /// The number that eight bytes are.
+    /// The number in eight bytes.
     pub(crate) fn i64(self, eight: [u8; 8]) -> i64 {
         match self {
             Self::Little => i64::from_le_bytes(eight),

@@ -9,7 +9,8 @@ use crate::protocol::Protocol;
 /// Tunnels of a frame that its kind names.
 const MAX_NAMED: usize = 3;
 
-/// The innermost protocol of a frame that could be read, and what it is wrapped in. Displayed as `TCP in GRE`. VLAN tags are not named.
+/// The innermost protocol of a frame that could be read, and what it is wrapped in. Displayed as `TCP in
+/// GRE`. VLAN tags are not named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     /// The innermost protocol; nothing where not even the first header was captured.

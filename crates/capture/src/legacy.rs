@@ -4,8 +4,7 @@ use std::io::{self, Read};
 
 use pcap_parser::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header};
 
-use crate::complaints::Complaints;
-use crate::error::Reason;
+use crate::capture::Reason;
 use crate::input::{ByteOrder, Input, MAX_RECORD};
 use crate::sections::{Interface, Raw, Step};
 use crate::stamp::Ticks;
@@ -20,15 +19,13 @@ const NANOSECONDS: u32 = 1_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Legacy {
     order: ByteOrder,
-    /// Whether records have eight bytes more, as a kernel patch of old writes them.
+    /// Whether record headers have eight bytes more, as an old kernel patch writes them.
     modified: bool,
     fractions_per_s: u32,
     pub(crate) interface: Interface,
-    /// Major and minor version of the format.
-    version: (u16, u16),
 }
 
-/// Whether a file that begins so is a pcap file.
+/// Whether a file that starts with these bytes is a pcap file.
 pub(crate) fn is_legacy(head: [u8; 4]) -> bool {
     matches!(u32::from_le_bytes(head), 0xa1b2_c3d4 | 0xa1b2_3c4d | 0xa1b2_cd34 | 0xd4c3_b2a1 | 0x4d3c_b2a1)
 }
@@ -45,32 +42,25 @@ impl Legacy {
             true => (Ticks::NANOSECONDS, NANOSECONDS),
             false => (Ticks::MICROSECONDS, MICROSECONDS),
         };
-        // The upper half says whether frames end with a check sequence: lengths are taken from the IP header anyway.
+        // The upper half shows whether frames end with a check sequence. Lengths are taken from the IP header
+        // anyway.
         let interface = Interface::of_type((header.network.0 as u32 & 0xffff) as u16, ticks);
         let modified = header.is_modified_format();
         input.first_record();
-        let version = (header.version_major, header.version_minor);
-        Ok(Self { order, modified, fractions_per_s, interface, version })
+        let (major, minor) = (header.version_major, header.version_minor);
+        if (major, minor) != (2, 4) {
+            input.note(format!("version {major}.{minor} of the format is read as 2.4"));
+        }
+        Ok(Self { order, modified, fractions_per_s, interface })
     }
 
-    /// What is odd about the file as a whole.
-    pub(crate) fn note(&self) -> Option<String> {
-        let (major, minor) = self.version;
-        (self.version != (2, 4)).then(|| format!("version {major}.{minor} of the format is read as 2.4"))
-    }
-
-    /// Goes to the next record.
-    pub(crate) fn step<R: Read>(
-        &mut self,
-        input: &mut Input<R>,
-        complaints: &mut Complaints,
-    ) -> io::Result<Step> {
+    /// Reads the next record.
+    pub(crate) fn step<R: Read>(&mut self, input: &mut Input<R>) -> io::Result<Step> {
         let head = if self.modified { 24 } else { 16 };
-        let place = (input.number(), input.begin());
         match input.fill(head)? {
             0 => return Ok(Step::End),
             read if read < head => {
-                complaints.loss(place, format!("the file ends within the header of a record ({read} bytes)"));
+                input.loss(format!("the file ends within the header of a record ({read} bytes)"));
                 return Ok(Step::End);
             }
             _ => {}
@@ -79,14 +69,13 @@ impl Legacy {
         if captured as usize > MAX_RECORD {
             let whole = input.skip(u64::from(captured))?;
             let rest = if whole { "" } else { ", more than the file has left" };
-            complaints.loss(place, format!("a record of {captured} bytes{rest}: it is left out"));
+            input.loss(format!("a record of {captured} bytes{rest}: it is left out"));
             return Ok(if whole { Step::Skipped } else { Step::End });
         }
         let whole = head + captured as usize;
         let read = input.fill(whole)?;
         if read < whole {
-            complaints
-                .loss(place, format!("the file ends within a record: {read} of its {whole} bytes are there"));
+            input.loss(format!("the file ends within a record: {read} of its {whole} bytes are there"));
             return Ok(Step::End);
         }
         let parse = match (self.modified, self.order) {
@@ -95,19 +84,17 @@ impl Legacy {
             (false, ByteOrder::Big) => parse_pcap_frame_be,
         };
         let Ok((_, block)) = parse(input.record()) else {
-            complaints.loss(place, "the record cannot be read: it is left out".to_owned());
+            input.loss("the record cannot be read: it is left out");
             return Ok(Step::Skipped);
         };
-        if block.ts_usec >= self.fractions_per_s {
-            let (fraction, per_s) = (block.ts_usec, self.fractions_per_s);
-            complaints.loss(
-                place,
-                format!("its time has {fraction} parts of which {per_s} make a second: it is left out"),
-            );
+        let (seconds, fraction, wire) = (block.ts_sec, block.ts_usec, block.origlen);
+        let per_s = self.fractions_per_s;
+        if fraction >= per_s {
+            input.loss(format!("its time has {fraction} of {per_s} parts of a second: it is left out"));
             return Ok(Step::Skipped);
         }
-        let ticks = u64::from(block.ts_sec) * u64::from(self.fractions_per_s) + u64::from(block.ts_usec);
-        let raw = Raw { interface: 0, ticks, data: head..whole, wire: block.origlen, passed: None };
+        let ticks = u64::from(seconds) * u64::from(per_s) + u64::from(fraction);
+        let raw = Raw { interface: 0, ticks, data: head..whole, wire, passed: None };
         Ok(Step::Frame(raw))
     }
 }

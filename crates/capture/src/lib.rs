@@ -1,13 +1,14 @@
-//! Packet captures (pcap, pcapng) as packets: when each was seen, on which interface, and what its headers say.
+//! Packet captures (pcap, pcapng) as packets: the time and the interface of each, and its headers.
 //!
-//! [`Capture`] opens a file and iterates over [`Frame`]s in the order of the file. Memory is bounded whatever the size of
-//! the file: one record at a time is held, never more than [`MAX_RECORD`] bytes of it. What is wrong with a file costs the
-//! record it is in and becomes a [`Diagnostic`]; only a file that does not begin as a capture is an [`Error`].
+//! [`Capture`] opens a file and iterates over [`Frame`]s in the order of the file. Memory is bounded whatever
+//! the size of the file: one record at a time is held, never more than [`MAX_RECORD`] bytes of it. A defect
+//! of a file costs the record that it is in and becomes a [`Diagnostic`]; only a file that is no capture is
+//! an [`Error`].
 //!
-//! The way through this crate: `input` brings bytes and knows where they are; `legacy` finds the records of pcap files,
-//! `sections` those of pcapng files, both with the structures of `pcap-parser`; `stamp` turns their times into exact
-//! nanoseconds; [`link`] unwraps the link layer, [`packet`] reads network and transport headers with `etherparse`, also those in tunnels. [`Kind`] says in
-//! short what a frame holds, by the names of [`Protocol`].
+//! Modules: `input` reads bytes, tracks their offset and collects diagnostics; `legacy` finds the records of
+//! pcap files, `sections` those of pcapng files, both with the structures of `pcap-parser`; `stamp` converts
+//! their times to exact nanoseconds; [`link`] unwraps the link layer; [`packet`] reads network and transport
+//! headers with `etherparse`, also inside tunnels. [`Kind`] classifies a frame by its [`Protocol`]s.
 //!
 //! ```
 //! use isochrone_capture::{Capture, Content};
@@ -36,11 +37,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nothing here knows what a packet is looked at for: there are no hosts, no clocks, no messages in this crate.
+//! There are no hosts, clocks or messages in this crate.
 
 mod capture;
-mod complaints;
-mod error;
 mod input;
 mod kind;
 mod legacy;
@@ -50,9 +49,9 @@ mod protocol;
 mod sections;
 mod stamp;
 
-pub use capture::{Capture, Frame, InterfaceInfo, is_capture};
-pub use error::{Diagnostic, Error, Reason};
+pub use capture::{Capture, Error, Frame, InterfaceInfo, Reason, is_capture};
 pub use input::MAX_RECORD;
+pub use isochrone_diagnostic::Diagnostic;
 pub use kind::{Kind, Part};
 pub use link::{Link, Mac, PacketType};
 pub use packet::{Content, Fragment, IpPacket, Transport};

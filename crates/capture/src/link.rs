@@ -82,14 +82,15 @@ pub struct Link {
     pub packet_type: Option<PacketType>,
     /// Index of the device that saw it, which a cooked header of version 2 holds.
     pub device: Option<u32>,
-    /// Whether it passed a loopback device and never left the host, by all that it shows: frames of such a device have no addresses.
+    /// Whether it passed a loopback device and never left the host, by all that it shows: frames of such a
+    /// device have no addresses.
     pub is_loopback: bool,
-    /// What the packet is wrapped in beside VLAN tags, the outermost: MPLS, `PPPoE`.
+    /// What the packet is wrapped in besides VLAN tags, the outermost: MPLS, `PPPoE`.
     pub wrapped: Option<Protocol>,
 }
 
 impl Link {
-    /// Whether both addresses are there and zero: on a loopback device, or where somebody removed them.
+    /// Whether both addresses are there and zero: on a loopback device, or where a caller removed them.
     pub fn has_no_stations(&self) -> bool {
         let zero = Some(Mac([0; 6]));
         self.source == zero && self.destination == zero
@@ -143,7 +144,7 @@ fn ethernet(frame: &[u8], wire: u32) -> (Link, Found) {
 /// What a walk over tags, labels and wrappers came to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
-    /// The outermost wrapper, beside VLAN tags.
+    /// The outermost wrapper, besides VLAN tags.
     wrapped: Option<Protocol>,
     pub(crate) payload: LinkPayload,
 }
@@ -154,8 +155,9 @@ impl Found {
     }
 }
 
-/// What follows an ether type, at a byte of `frame`, which had `wire` bytes on the wire: after VLAN tags (802.1Q, 802.1ad, and what came before that), labels of
-/// MPLS, and the headers of `PPPoE`, PBB, SNAP and Ethernet. Constant time.
+/// What follows an ether type, at a byte of `frame`, which had `wire` bytes on the wire: after VLAN tags
+/// (802.1Q, 802.1ad, and what came before that), labels of MPLS, and the headers of `PPPoE`, PBB, SNAP and
+/// Ethernet. Constant time.
 pub(crate) fn after_type(ether_type: u16, frame: &[u8], at: usize, wire: u32) -> Found {
     let mut wrapped = None;
     let payload = walk(ether_type, frame, at, wire, &mut wrapped).unwrap_or(LinkPayload::Cut);
@@ -195,7 +197,7 @@ fn walk(
             MPLS | MPLS_MULTICAST => {
                 let end = frame.get(at + 2)? & 1 == 1;
                 let payload = if end { Some(below_labels(frame, at + 4, wire)?) } else { None };
-                // What nobody can tell is called after its labels alone.
+                // What no caller can tell is called after its labels alone.
                 if !matches!(payload, Some(LinkPayload::Other(_))) {
                     wrapped.get_or_insert(this);
                 } else if *wrapped == Some(this) {
@@ -221,8 +223,9 @@ fn walk(
     Some(LinkPayload::Other(Protocol::EtherType(kind)))
 }
 
-/// What is below the last label of MPLS, which no number tells: IP where it is a packet by its version, its lengths and its sum (an address of Ethernet
-/// can begin as IP does), Ethernet where there is such a packet in it, after a control word or without one (RFC 4448).
+/// What is below the last label of MPLS, which no number shows: IP where it is a packet by its version, its
+/// lengths and its sum (an address of Ethernet can begin as IP does), Ethernet where there is such a packet
+/// in it, after a control word or without one (RFC 4448).
 fn below_labels(frame: &[u8], at: usize, wire: u32) -> Option<LinkPayload> {
     let is_packet = |at: usize| {
         let rest = frame.get(at..).filter(|rest| !rest.is_empty())?;
@@ -261,8 +264,8 @@ fn cooked_1(frame: &[u8], wire: u32) -> (Link, Found) {
     (link, after_type(word(14), frame, 16, wire))
 }
 
-/// Its second version: ether type, two unused bytes, index of the interface, hardware type, packet type, length of the
-/// address, address.
+/// Its second version: ether type, two unused bytes, index of the interface, hardware type, packet type,
+/// length of the address, address.
 fn cooked_2(frame: &[u8], wire: u32) -> (Link, Found) {
     let Some(head) = frame.first_chunk::<20>() else {
         return (Link::default(), Found::plain(LinkPayload::Cut));

@@ -1,8 +1,9 @@
-//! Network and transport headers, also of packets that were captured in part: lengths come from the headers, never from
-//! how much was captured.
+//! Network and transport headers, also of packets that were captured in part: lengths come from the headers,
+//! never from how much was captured.
 //!
-//! Tunnels are looked into where their headers say what is in them: IP in IP (RFC 2003, 2473, 4213), GRE (RFC 2784, 2890), Ethernet and MPLS in IP (RFC 3378,
-//! 4023). VXLAN (RFC 7348) has a UDP port alone: a datagram to it counts as a tunnel only where the lengths of all headers agree, else as what it is.
+//! Tunnels are looked into where their headers say what is in them: IP in IP (RFC 2003, 2473, 4213), GRE (RFC
+//! 2784, 2890), Ethernet and MPLS in IP (RFC 3378, 4023). VXLAN (RFC 7348) has a UDP port alone: a datagram
+//! to it counts as a tunnel only where the lengths of all headers agree, else as what it is.
 
 use std::net::IpAddr;
 
@@ -33,13 +34,14 @@ pub struct IpPacket {
     pub destination: IpAddr,
     /// What follows the network header and its extensions, as the internet protocol counts protocols.
     pub protocol: u8,
-    /// How many more routers it may pass (time to live, hop limit).
+    /// Number of more routers it may pass (time to live, hop limit).
     pub hops: u8,
     /// Identification (IPv4).
     pub id: Option<u16>,
     /// Which part of a packet it is that was cut up on its way.
     pub fragment: Option<Fragment>,
-    /// Length from the network header on, bytes, as it states it (the length on the wire where it states none).
+    /// Length from the network header on, bytes, as it states it (the length on the wire where it states
+    /// none).
     pub length: u32,
     /// What is after the network header.
     pub transport: Transport,
@@ -76,11 +78,11 @@ pub enum Transport {
         ports: (u16, u16),
         /// Length of header and payload, bytes, as the header states it.
         length: u16,
-        /// The first eight bytes of the payload as a big-endian number, zeros after a shorter one; `None` where not all
-        /// of them were captured.
+        /// The first eight bytes of the payload as a big-endian number, zeros after a shorter one; `None`
+        /// where not all of them were captured.
         data: Option<u64>,
-        /// A digest of the first [`DIGESTED`] bytes of the payload, of all of a shorter one; `None` where not all of them were
-        /// captured. Payloads of different digests are different.
+        /// A digest of the first [`DIGEST_BYTES`] bytes of the payload, of all of a shorter one; `None` where
+        /// not all of them were captured. Payloads of different digests are different.
         check: Option<u16>,
     },
     /// An ICMP echo, of either version of IP.
@@ -101,7 +103,8 @@ pub enum Transport {
 }
 
 impl IpPacket {
-    /// Whether it, or the packet in a tunnel that it is of, was sent from this address. Linear in the tunnels, of which there are few.
+    /// Whether it, or the packet in a tunnel that it is of, was sent from this address. Linear in the
+    /// tunnels, of which there are few.
     pub fn is_from(&self, address: IpAddr) -> bool {
         let inside = match &self.transport {
             Transport::Tunnel(inner) => matches!(&**inner, Content::Ip(inner) if inner.is_from(address)),
@@ -126,14 +129,14 @@ impl IpPacket {
 pub(crate) const MAX_TUNNELS: usize = 4;
 
 /// Bytes of a datagram's payload that its digest is of: captures of 96 bytes of each frame hold them.
-pub const DIGESTED: usize = 32;
+pub const DIGEST_BYTES: usize = 32;
 
 /// Reads a packet: `bytes` from the network header on, of `wire` bytes on the wire.
 pub(crate) fn read(bytes: &[u8], wire: u32) -> Content {
     within(0, bytes, wire)
 }
 
-/// The same within so many tunnels.
+/// The same within this many tunnels.
 fn within(tunnels: usize, bytes: &[u8], wire: u32) -> Content {
     let Ok((slice, stopped)) = LaxIpSlice::from_slice(bytes) else { return Content::Cut };
     let Network { stated, headers, hops, id, fragment } = match &slice {
@@ -203,7 +206,8 @@ impl Network {
     }
 }
 
-/// The first fragment header that cuts a packet up, among extension headers that are all there but perhaps the last.
+/// The first fragment header that cuts a packet up, among extension headers that are all there but perhaps
+/// the last.
 ///
 /// `etherparse` has an iterator over them, which (in 0.21) reads beyond headers that were cut off.
 fn fragment_header(mut kind: IpNumber, mut headers: &[u8]) -> Option<Fragment> {
@@ -234,7 +238,8 @@ impl Fragment {
     }
 }
 
-/// What is in a tunnel; `None` where this is none, or what it carries cannot be told. `left`: bytes after the network header.
+/// What is in a tunnel; `None` where this is none, or what it carries cannot be told. `left`: bytes after the
+/// network header.
 fn tunnel(tunnels: usize, protocol: IpNumber, bytes: &[u8], left: u32) -> Option<Transport> {
     const MPLS_IN_IP: IpNumber = IpNumber(137);
     const MPLS: u16 = 0x8847;
@@ -287,7 +292,8 @@ fn after_type(tunnels: usize, kind: u16, bytes: &[u8], at: usize, wire: u32) -> 
 enum Gre {
     /// This ether type, from this byte on.
     Carries(u16, usize),
-    /// Another version (PPTP), a route, or copies of frames of elsewhere (ERSPAN), which are no packets on their way.
+    /// Another version (PPTP), a route, or copies of frames of elsewhere (ERSPAN), which are no packets on
+    /// their way.
     Other,
 }
 
@@ -306,7 +312,8 @@ fn gre(bytes: &[u8]) -> Option<Gre> {
     Some(Gre::Carries(kind, 4 + 4 * words))
 }
 
-/// What is in a datagram of VXLAN; `None` where it is another datagram, or one that carries no packet of IP: such a one is known by its own numbers.
+/// What is in a datagram of VXLAN; `None` where it is another datagram, or one that carries no packet of IP:
+/// such a one is known by its own numbers.
 fn vxlan(tunnels: usize, bytes: &[u8]) -> Option<Content> {
     /// That of RFC 7348, and the one that Linux uses where none is set.
     const PORTS: [u16; 2] = [4789, 8472];
@@ -338,8 +345,8 @@ fn vxlan(tunnels: usize, bytes: &[u8]) -> Option<Content> {
     }
 }
 
-/// Whether this is a packet of IP by its version, its lengths and, where it has one, its sum; of `wire` bytes on the wire. `None`: too little of its header was
-/// captured.
+/// Whether this is a packet of IP by its version, its lengths and, where it has one, its sum; of `wire` bytes
+/// on the wire. `None`: too little of its header was captured.
 pub(crate) fn is_whole(bytes: &[u8], wire: u32) -> Option<bool> {
     match bytes.first()? {
         first @ 0x45..=0x4f => {
@@ -362,7 +369,8 @@ pub(crate) fn is_whole(bytes: &[u8], wire: u32) -> Option<bool> {
     }
 }
 
-/// Reads a transport header. By hand: its first bytes hold all that is needed, and no more of it may have been captured.
+/// Reads a transport header. By hand: its first bytes hold all that is needed, and no more of it may have
+/// been captured.
 fn transport(protocol: IpNumber, bytes: &[u8], length: Option<u32>) -> Transport {
     match protocol {
         ip_number::TCP => tcp(bytes, length).unwrap_or(Transport::Cut),
@@ -389,14 +397,14 @@ fn udp(bytes: &[u8]) -> Option<Transport> {
     let length = word(bytes, 4)?;
     let (_, payload) = bytes.split_at_checked(HEADER)?;
     // A length of 0 is that of a datagram beyond 64 KiB.
-    let stated = if length == 0 { DIGESTED } else { usize::from(length).saturating_sub(HEADER) };
+    let stated = if length == 0 { DIGEST_BYTES } else { usize::from(length).saturating_sub(HEADER) };
     let there = stated.min(8);
     let data = payload.get(..there).map(|first| {
         let mut eight = [0; 8];
         eight[..there].copy_from_slice(first);
         u64::from_be_bytes(eight)
     });
-    let check = payload.get(..stated.min(DIGESTED)).map(digest);
+    let check = payload.get(..stated.min(DIGEST_BYTES)).map(digest);
     Some(Transport::Udp { ports: (word(bytes, 0)?, word(bytes, 2)?), length, data, check })
 }
 

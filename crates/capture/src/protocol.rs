@@ -4,7 +4,8 @@ use std::fmt;
 
 use etherparse::IpNumber;
 
-/// What a header announces to come after it. Displayed as its usual name, or as its number where it has none here.
+/// What a header announces to come after it. Displayed as its usual name, or as its number where it has none
+/// here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// By its ether type.

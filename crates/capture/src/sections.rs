@@ -1,8 +1,8 @@
 //! The blocks of pcapng files: sections, each in its own byte order and with its own interfaces.
 //!
-//! Blocks are framed here, so that a bad one costs only itself; `pcap-parser` reads what is in them. Its accessors for
-//! the resolution and the offset of stamps know neither powers of two nor big-endian files, so these options are read
-//! from their bytes.
+//! Blocks are framed here, so that a bad one costs only itself; `pcap-parser` reads their contents. Its
+//! accessors for the resolution and the offset of stamps support neither powers of two nor big-endian files,
+//! so these options are read from their bytes.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -12,12 +12,12 @@ use pcap_parser::pcapng::{
     parse_enhancedpacketblock_le, parse_interfacedescriptionblock_be, parse_interfacedescriptionblock_le,
 };
 
-use crate::complaints::Complaints;
 use crate::input::{ByteOrder, Input, MAX_RECORD};
 use crate::link::Mac;
 use crate::stamp::Ticks;
 
-/// Interfaces that one section can have: packets of others are lost. No system has so many, and each is kept.
+/// Number of interfaces that one section can have: packets of others are lost. No system has as many, and
+/// each takes memory.
 pub const MAX_INTERFACES: usize = 4096;
 /// Longest name of an interface that is kept, characters.
 const MAX_NAME: usize = 128;
@@ -30,71 +30,71 @@ const ENHANCED_PACKET: u32 = 6;
 
 /// The number by which a section shows its byte order.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
-/// Least length of a block: type and length before it, length after it.
-const LEAST: u32 = 12;
-/// That of a section header: with a byte order, a version and a length in it.
-const LEAST_SECTION: u32 = 28;
+/// Length of an empty block: type and length before it, length after it.
+const MIN_BLOCK: u32 = 12;
+/// Length of a section header without options: a byte order, a version and a length in it.
+const MIN_SECTION: u32 = 28;
 /// Bytes of an enhanced packet block before the packet.
 const ENHANCED_HEAD: usize = 28;
 /// Option `epb_flags`.
 const FLAGS: OptionCode = OptionCode(2);
 
-/// Where packets were captured.
+/// An interface at which packets were captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Interface {
     pub(crate) name: Option<String>,
     pub(crate) link_type: u16,
     pub(crate) mac: Option<Mac>,
-    /// `None`: its stamps cannot be understood.
+    /// `None`: the resolution of its stamps is not supported.
     pub(crate) ticks: Option<Ticks>,
 }
 
-/// Which way a frame passed the interface, where the capture says it.
+/// Direction of a frame at the interface, where the capture records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passed {
-    /// It came in.
+    /// Inbound.
     In,
-    /// It went out.
+    /// Outbound.
     Out,
 }
 
-/// A frame as the file has it.
+/// A frame as recorded in the file.
 #[derive(Debug)]
 pub(crate) struct Raw {
     /// Index among the interfaces of the section.
     pub(crate) interface: usize,
     pub(crate) ticks: u64,
-    /// Its bytes in the record at hand.
+    /// Range of its bytes in the current record.
     pub(crate) data: Range<usize>,
     /// Length on the wire.
     pub(crate) wire: u32,
     pub(crate) passed: Option<Passed>,
 }
 
-/// What a record turned out to be.
+/// Outcome of reading a record.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A frame.
     Frame(Raw),
-    /// Something else, or something bad.
+    /// A record without a frame, or a broken one.
     Skipped,
-    /// There is nothing more.
+    /// End of the file.
     End,
 }
 
-/// A pcapng file; its section at hand.
+/// The current section of a pcapng file.
 #[derive(Debug)]
 pub(crate) struct Sections {
     order: ByteOrder,
-    /// Interfaces of the section at hand. `None`: one that cannot be used, but has its number.
+    /// Interfaces of the section by number. `None`: one that cannot be used.
     interfaces: Vec<Option<Interface>>,
-    /// Interfaces of the sections before.
+    /// Number of interfaces of the sections before.
     before: usize,
-    /// Packets without a time.
+    /// Number of packets without a time.
     timeless: u64,
 }
 
-/// Whether a file that begins so is a pcapng file.
+/// Whether a file that starts with these bytes is a pcapng file.
 pub(crate) fn is_sections(head: [u8; 4]) -> bool {
     u32::from_le_bytes(head) == SECTION_HEADER
 }
@@ -120,7 +120,7 @@ impl Interface {
 }
 
 impl Sections {
-    /// Of a file whose first four bytes are those of a section header.
+    /// Before the first section header.
     pub(crate) fn new() -> Self {
         Self { order: ByteOrder::Little, interfaces: Vec::new(), before: 0, timeless: 0 }
     }
@@ -131,39 +131,30 @@ impl Sections {
         Some((number, self.interfaces.get(index)?.as_ref()?))
     }
 
-    /// An interface of the section at hand, by its number among those of all sections.
+    /// An interface of the current section, by its number among those of all sections.
     pub(crate) fn numbered(&self, number: usize) -> Option<&Interface> {
         self.interfaces.get(number.checked_sub(self.before)?)?.as_ref()
     }
 
-    /// Goes to the next block.
-    pub(crate) fn step<R: Read>(
-        &mut self,
-        input: &mut Input<R>,
-        complaints: &mut Complaints,
-    ) -> io::Result<Step> {
-        let place = (input.number(), input.begin());
+    /// Reads the next block.
+    pub(crate) fn step<R: Read>(&mut self, input: &mut Input<R>) -> io::Result<Step> {
         let head = input.fill(8)?;
         if head == 0 {
             return Ok(Step::End);
         }
         let section = head >= 4 && ByteOrder::Little.u32(input.record(), 0) == SECTION_HEADER;
-        if head == 8 && section && input.fill(16)? >= 12 && !self.begin_section(input.record(), complaints) {
-            complaints
-                .loss(place, "a section without a byte order: the rest of the file is left out".to_owned());
+        if head == 8 && section && input.fill(16)? >= 12 && !self.begin_section(input) {
+            input.loss("a section without a byte order: the rest of the file is left out");
             return Ok(Step::End);
         }
         if head < 8 || (section && input.record().len() < 12) {
-            complaints.loss(place, "the file ends within the header of a block".to_owned());
+            input.loss("the file ends within the header of a block");
             return Ok(Step::End);
         }
         let (kind, length) = (self.order.u32(input.record(), 0), self.order.u32(input.record(), 4));
-        let least = if section { LEAST_SECTION } else { LEAST };
-        if length < least || !length.is_multiple_of(4) {
-            complaints.loss(
-                place,
-                format!("a block cannot have {length} bytes: where the next one begins is not known, the rest is left out"),
-            );
+        let min = if section { MIN_SECTION } else { MIN_BLOCK };
+        if length < min || !length.is_multiple_of(4) {
+            input.loss(format!("a block cannot have {length} bytes: the rest of the file is left out"));
             return Ok(Step::End);
         }
         let wanted = matches!(kind, INTERFACE_DESCRIPTION | ENHANCED_PACKET | OLD_PACKET)
@@ -175,18 +166,25 @@ impl Sections {
             input.skip(left)?
         };
         if !whole {
-            complaints.loss(place, format!("the file ends within a block of {length} bytes: it is left out"));
+            input.loss(format!("the file ends within a block of {length} bytes: it is left out"));
             return Ok(Step::End);
         }
         match kind {
-            INTERFACE_DESCRIPTION => self.add_interface(place, wanted.then(|| input.record()), complaints),
-            ENHANCED_PACKET if wanted => return Ok(self.frame(place, input.record(), complaints)),
-            OLD_PACKET if wanted => {
-                let renewed = self.renewed(input.record());
-                return Ok(self.frame(place, &renewed, complaints));
+            INTERFACE_DESCRIPTION => {
+                if let Err(wrong) = self.add_interface(wanted.then(|| input.record())) {
+                    input.loss(format!("{wrong}: its packets are left out"));
+                }
             }
             ENHANCED_PACKET | OLD_PACKET => {
-                complaints.loss(place, format!("a packet block of {length} bytes: it is left out"));
+                let frame = match (wanted, kind) {
+                    (false, _) => Err(format!("a packet block of {length} bytes")),
+                    (true, OLD_PACKET) => self.frame(&self.renewed(input.record())),
+                    (true, _) => self.frame(input.record()),
+                };
+                match frame {
+                    Ok(raw) => return Ok(Step::Frame(raw)),
+                    Err(wrong) => input.loss(format!("{wrong}: it is left out")),
+                }
             }
             SIMPLE_PACKET => self.timeless += 1,
             _ => {}
@@ -194,27 +192,28 @@ impl Sections {
         Ok(Step::Skipped)
     }
 
-    /// Begins a section; whether it shows its byte order.
-    fn begin_section(&mut self, head: &[u8], complaints: &mut Complaints) -> bool {
-        self.finish(complaints);
+    /// Starts a section; returns whether it has a byte order.
+    fn begin_section<R: Read>(&mut self, input: &mut Input<R>) -> bool {
+        self.finish(input);
         self.before += self.interfaces.len();
         self.interfaces.clear();
         let orders = [ByteOrder::Little, ByteOrder::Big];
-        let found = orders.into_iter().find(|order| order.u32(head, 8) == BYTE_ORDER);
+        let found = orders.into_iter().find(|order| order.u32(input.record(), 8) == BYTE_ORDER);
         self.order = found.unwrap_or(self.order);
-        if let (Some(order), 16..) = (found, head.len()) {
-            let (major, minor) = order.halves(order.u32(head, 12));
+        if let (Some(order), 16..) = (found, input.record().len()) {
+            let (major, minor) = order.halves(order.u32(input.record(), 12));
             // Some tools wrote 1.2 where they meant 1.0, as the specification says.
             if !matches!((major, minor), (1, 0 | 2)) {
-                complaints.in_all(false, format!("a section of version {major}.{minor} is read as 1.0"));
+                input.note(format!("a section of version {major}.{minor} is read as 1.0"));
             }
         }
         found.is_some()
     }
 
-    fn add_interface(&mut self, place: (u64, u64), block: Option<&[u8]>, complaints: &mut Complaints) {
+    /// Adds an interface; the error names one that cannot be used.
+    fn add_interface(&mut self, block: Option<&[u8]>) -> Result<(), &'static str> {
         if self.interfaces.len() >= MAX_INTERFACES {
-            return;
+            return Ok(());
         }
         let parse = match self.order {
             ByteOrder::Little => parse_interfacedescriptionblock_le,
@@ -222,18 +221,17 @@ impl Sections {
         };
         let parsed = block.and_then(|block| parse(block).ok());
         let interface = parsed.map(|(_, block)| Interface::described(&block, self.order));
-        let why = match &interface {
-            None => "an interface that is described in a way that cannot be read",
-            Some(Interface { ticks: None, .. }) => "an interface whose stamps are finer than any clock",
-            Some(_) => "",
+        let usable = match &interface {
+            None => Err("an interface whose description cannot be read"),
+            Some(Interface { ticks: None, .. }) => Err("an interface whose stamps are finer than any clock"),
+            Some(_) => Ok(()),
         };
-        if !why.is_empty() {
-            complaints.loss(place, format!("{why}: its packets are left out"));
-        }
-        self.interfaces.push(interface.filter(|interface| interface.ticks.is_some()));
+        self.interfaces.push(interface.filter(|_| usable.is_ok()));
+        usable
     }
 
-    /// A packet block of old as an enhanced one: they differ in their first number, which has 16 bits, beside a count of drops.
+    /// An obsolete packet block as an enhanced one. They differ in the first number: 16 bits, followed by a
+    /// count of drops.
     fn renewed(&self, block: &[u8]) -> Vec<u8> {
         let mut renewed = block.to_vec();
         let (interface, _) = self.order.halves(self.order.u32(block, 8));
@@ -245,23 +243,19 @@ impl Sections {
         renewed
     }
 
-    fn frame(&mut self, place: (u64, u64), block: &[u8], complaints: &mut Complaints) -> Step {
+    /// The frame of an enhanced packet block; the error names what is wrong.
+    fn frame(&self, block: &[u8]) -> Result<Raw, String> {
         let parse = match self.order {
             ByteOrder::Little => parse_enhancedpacketblock_le,
             ByteOrder::Big => parse_enhancedpacketblock_be,
         };
         let Ok((_, block)) = parse(block) else {
-            complaints.loss(place, "a packet block contradicts its own lengths: it is left out".to_owned());
-            return Step::Skipped;
+            return Err("a packet block contradicts its own lengths".to_owned());
         };
         let EnhancedPacketBlock { if_id, ts_high, ts_low, caplen, origlen, .. } = block;
         let interface = if_id as usize;
         if self.interfaces.get(interface).is_none() {
-            complaints.loss(
-                place,
-                format!("a packet of interface {if_id}, which is not described: it is left out"),
-            );
-            return Step::Skipped;
+            return Err(format!("a packet of interface {if_id}, which is not described"));
         }
         let flags = bytes_of(&block.options, FLAGS).map_or(0, |bytes| self.order.u32(bytes, 0));
         let passed = match flags & 3 {
@@ -271,20 +265,19 @@ impl Sections {
         };
         let ticks = u64::from(ts_high) << 32 | u64::from(ts_low);
         let data = ENHANCED_HEAD..ENHANCED_HEAD + caplen as usize;
-        Step::Frame(Raw { interface, ticks, data, wire: origlen, passed })
+        Ok(Raw { interface, ticks, data, wire: origlen, passed })
     }
 
-    /// Says of the section at hand what was left out of it.
-    pub(crate) fn finish(&mut self, complaints: &mut Complaints) {
+    /// Reports what was left out of the current section.
+    pub(crate) fn finish<R: Read>(&mut self, input: &mut Input<R>) {
         let timeless = std::mem::take(&mut self.timeless);
         if timeless > 0 {
-            complaints
-                .in_all(false, format!("{timeless} simple packet blocks are left out: they have no time"));
+            input.note(format!("{timeless} simple packet blocks are left out: they have no time"));
         }
     }
 }
 
-/// The value of an option; `None` where it is absent or cut.
+/// The value of an option; `None` where it is absent or truncated.
 fn bytes_of<'b>(options: &'b [PcapNGOption<'_>], code: OptionCode) -> Option<&'b [u8]> {
     options.iter().find(|option| option.code == code).and_then(|option| option.as_bytes().ok())
 }

@@ -7,8 +7,8 @@ const NS_PER_S: i128 = 1_000_000_000;
 pub struct Stamp {
     /// The stamp itself, rounded down to a nanosecond: the earliest instant that it can mean.
     pub earliest_ns: i64,
-    /// The latest instant that it can mean: the stamp itself where it resolves a nanosecond, else the next tick, rounded
-    /// up.
+    /// The latest instant that it can mean: the stamp itself where it resolves a nanosecond, else the next
+    /// tick, rounded up.
     pub latest_ns: i64,
 }
 
@@ -25,8 +25,8 @@ impl Ticks {
     pub(crate) const MICROSECONDS: Self = Self { per_s: 1_000_000, offset_s: 0 };
     pub(crate) const NANOSECONDS: Self = Self { per_s: 1_000_000_000, offset_s: 0 };
 
-    /// As the option `if_tsresol` of pcapng states it: 10^-n, or 2^-n with the highest bit set. `None`: finer than any
-    /// clock.
+    /// As the option `if_tsresol` of pcapng states it: 10^-n, or 2^-n with the highest bit set. `None`: finer
+    /// than any clock.
     pub(crate) fn from_option(resolution: u8) -> Option<Self> {
         let exponent = u32::from(resolution & 0x7f);
         let base: u128 = if resolution & 0x80 == 0 { 10 } else { 2 };

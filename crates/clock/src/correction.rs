@@ -2,13 +2,12 @@
 //!
 //! A correction is a list of knots with straight lines between them and a rate before the first and after the
 //! last. Everything is integer arithmetic rounded down, so that all who apply the same correction get the
-//! same nanosecond. [`crate::joint`] makes corrections; readers of traces apply them.
+//! same nanosecond. [`crate::network::joint`] makes corrections; readers of traces apply them.
 
 use crate::MAX_ABS_NS;
 use crate::error::{ClockError, checked_time};
 use crate::exact::{floor_div, saturate};
 use crate::rate::Rate;
-use crate::thinned::knots_thinned_to;
 
 /// A continuous, non-decreasing, piecewise-affine map of raw time to reference time.
 ///
@@ -58,10 +57,7 @@ impl Correction {
         let ([first, second, ..], [.., before_last, last]) = (&knots[..], &knots[..]) else {
             return Err(ClockError::TooFewRows { needed: 2, got: knots.len() });
         };
-        let rate = |from: (i64, i64), to: (i64, i64)| {
-            Rate::of(to.1 as i128 - from.1 as i128, to.0 as i128 - from.0 as i128)
-        };
-        let (before, after) = (rate(*first, *second)?, rate(*before_last, *last)?);
+        let (before, after) = (Rate::between(*first, *second)?, Rate::between(*before_last, *last)?);
         Self::new(knots, before, after)
     }
 
@@ -72,11 +68,6 @@ impl Correction {
         let (begin, end) = (inside(begin), inside(end));
         let knots = if begin < end { vec![(begin, begin), (end, end)] } else { vec![(begin, begin)] };
         Self { knots, rate_before: Rate::ONE, rate_after: Rate::ONE }
-    }
-
-    /// An estimate in at most so many knots (two at least), from which it is off by as little as that takes.
-    pub(crate) fn thinned_to(self, most: usize) -> Self {
-        Self { knots: knots_thinned_to(&self.knots, most), ..self }
     }
 
     /// The knots: (raw ns, reference ns).
@@ -141,8 +132,8 @@ impl Correction {
     }
 }
 
-/// The rates before the first and after the last of some knots, by time: those over the first and the last `near` ns, or a
-/// little more. `None` without knots.
+/// The rates before the first and after the last of some knots, by time: those over the first and the last
+/// `near` ns, or a little more. `None` without knots.
 ///
 /// # Errors
 /// Each by itself: the map does not rise there, or is one instant.
@@ -152,10 +143,7 @@ pub(crate) fn end_rates(knots: &[(i64, i64)], near: i64) -> Option<[Result<Rate,
     let before = knots.partition_point(|k| k.0 <= last.0.saturating_sub(near));
     let after = knots.get(after).copied().unwrap_or(last);
     let before = before.checked_sub(1).and_then(|at| knots.get(at)).copied().unwrap_or(first);
-    let rate = |from: (i64, i64), to: (i64, i64)| {
-        Rate::of(to.1 as i128 - from.1 as i128, to.0 as i128 - from.0 as i128)
-    };
-    Some([rate(first, after), rate(before, last)])
+    Some([Rate::between(first, after), Rate::between(before, last)])
 }
 
 fn extrapolate(knot: (i64, i64), rate: Rate, raw: i64) -> i128 {

@@ -2,9 +2,12 @@
 //! [`ClockError`].
 //!
 //! Contradictory *messages* are not an error of this kind: they are a result, see
-//! [`crate::corridor::Infeasible`].
+//! [`crate::geometry::corridor::Infeasible`].
 
 use crate::MAX_ABS_NS;
+
+/// Largest ρ ([`crate::WANDER_PPM`]) accepted, ppm: beyond, a rate says nothing.
+pub const MAX_WANDER_PPM: f64 = 100_000.0;
 
 /// A number or a combination of numbers that the crate cannot represent exactly, or that makes no sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -24,9 +27,9 @@ pub enum ClockError {
     /// A correction or an interval without a row.
     #[error("at least {needed} rows are needed, {got} were given")]
     TooFewRows {
-        /// The least that makes sense.
+        /// Minimal number of rows.
         needed: usize,
-        /// What was given.
+        /// Number of rows given.
         got: usize,
     },
     /// Rows whose raw time does not increase strictly, or whose reference time decreases.
@@ -42,7 +45,7 @@ pub enum ClockError {
         row: usize,
     },
     /// A wander that is not a number within its limits.
-    #[error("a clock's rate cannot wander by that: 0 to {} ppm", crate::wander::MAX_WANDER_PPM)]
+    #[error("a clock's rate cannot wander by that: 0 to {} ppm", MAX_WANDER_PPM)]
     BadWander,
     /// An asymmetry of delays that is not a share.
     #[error("the asymmetry of delays is a share of their sum: 0 to 1")]
@@ -56,8 +59,8 @@ pub enum ClockError {
         /// Index of the clock.
         clock: usize,
     },
-    /// A link or a reference that names a clock that is not there, a link of a clock with itself, or the clocks of a link in
-    /// the wrong order.
+    /// A link or a reference that names a clock that is not there, a link of a clock with itself, or the
+    /// clocks of a link in the wrong order.
     #[error("no such clock, or not the second of a link: {clock}")]
     BadClock {
         /// The offending index.

@@ -19,7 +19,8 @@ pub(crate) fn ceil_div(num: i128, den: i128) -> i128 {
 /// The quotient, rounded toward zero, and what is left of `num`, with its sign.
 fn divided(num: i128, den: i128) -> (i128, i128) {
     debug_assert!(den > 0);
-    // A denominator below 1 cannot happen; `max` keeps release builds total, and also rules out the one overflowing case, MIN / -1.
+    // A denominator below 1 cannot happen; `max` keeps release builds total, and also rules out the one
+    // overflowing case, MIN / -1.
     let den = den.max(1);
     // Most numbers are small, and the hardware divides those many times as fast.
     let whole = match (i64::try_from(num), i64::try_from(den)) {

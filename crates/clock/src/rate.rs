@@ -48,6 +48,11 @@ impl Rate {
         Ok(Self(floor_div(reference * SCALE, raw).clamp(1, MAX_UNITS)))
     }
 
+    /// The rate between two knots (raw ns, reference ns); as [`Self::of`].
+    pub(crate) fn between(from: (i64, i64), to: (i64, i64)) -> Result<Self, ClockError> {
+        Self::of(to.1 as i128 - from.1 as i128, to.0 as i128 - from.0 as i128)
+    }
+
     /// The rate in units of 10⁻¹⁵.
     pub fn units(self) -> i128 {
         self.0

@@ -2,14 +2,17 @@
 //! (default 60,000; about 60 events each).
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // A bench may panic, and prints.
 
-#[path = "../tests/common/mod.rs"]
-mod common;
+#[path = "../tests/it/common/opened.rs"]
+mod opened;
+#[path = "../tests/it/common/simulated.rs"]
+mod simulated;
 
 use std::time::Instant;
 
-use common::ask;
-use common::simulated::Simulated;
-use isochrone_crosshost::{Asked, accounting, blocking, critical_path, messages, requests};
+use isochrone_crosshost::{RequestQuery, accounting, blocking, critical_path, messages, requests};
+use isochrone_experiment::TimeBase;
+use opened::ask_on;
+use simulated::Simulated;
 
 /// Peak resident memory of this process, MiB.
 fn peak() -> u64 {
@@ -49,7 +52,7 @@ fn make() {
 
 fn follow(directory: &str) {
     let traces = ["h0", "h1"].map(|host| std::path::Path::new(directory).join(host).join("kernel"));
-    ask(&traces, |opened| {
+    ask_on(&traces, TimeBase::Usual, |opened| {
         let events: u64 = traces.iter().map(|trace| events(trace)).sum();
         println!("{events} events; opened: peak {} MiB", peak());
         let timed = |name: &str, work: &dyn Fn() -> usize| {
@@ -60,9 +63,9 @@ fn follow(directory: &str) {
         timed("messages", &|| messages(opened, None, false, true).unwrap().tables[1].rows.len());
         timed("blocking", &|| blocking(opened, None, |_| true, false, true).unwrap().tables[0].rows.len());
         timed("accounting", &|| accounting(opened, None, true).unwrap().tables[1].rows.len());
-        timed("requests, followed", &|| requests(opened, &Asked::default()).unwrap().len());
+        timed("requests, followed", &|| requests(opened, &RequestQuery::default()).unwrap().len());
         timed("critical-path, with tables", &|| {
-            let found = requests(opened, &Asked::default()).unwrap();
+            let found = requests(opened, &RequestQuery::default()).unwrap();
             critical_path(opened, &found, true, true).tables.iter().map(|table| table.rows.len()).sum()
         });
     });

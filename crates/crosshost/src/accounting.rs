@@ -1,23 +1,24 @@
-//! The report `accounting`: who pays for the CPU that servers use, across hosts and through several tiers.
+//! The report `accounting`: the clients on whose behalf servers use CPU, across hosts and through several tiers.
 //!
 //! After F. Giraldeau's flightbox: *self* is what a process used itself, *sub* what the servers used for it that it waited for. A server
 //! pays nothing: its CPU time inside the client's waits belongs to the client, and so on through all tiers. All intervals are exact;
 //! the waits of the client come onto the server's host by the clocks of both.
 //!
-//! What a server did for nobody who waited has a row of its own; so have all processes that serve nobody.
+//! What a server did without a waiting client has a row of its own; so have all processes that serve no clients.
 
 use std::collections::BTreeMap;
 
 use isochrone_analysis::{Cell, Need, Report, VERSION};
-use isochrone_store::{State, StoreError};
+use isochrone_store::{State, StoreError, ThreadRow};
+use isochrone_time::{RawNs, UnixNs, Window};
 use rustc_hash::FxHashMap;
 
 use crate::accounting_tables::{table_of_requests, tree};
 use crate::cluster::{Cluster, Host};
 use crate::exchange::{Exchange, Side, exchanges};
-use crate::request::{Party, windows};
+use crate::request::{NONE, ThreadRef, windows};
 use crate::service_time::{Act, Owned, owned};
-use crate::timeline::Window;
+use crate::timeline::ClusterWindow;
 
 /// What is accounted for, in the order of the columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -75,10 +76,10 @@ impl Amounts {
 
 /// A value, if it is known.
 pub(crate) fn known(value: impl Into<Cell>, is_known: bool) -> Cell {
-    if is_known { value.into() } else { Cell::Null }
+    if is_known { value.into() } else { Cell::Unknown }
 }
 
-/// A process: place of its host, and pid.
+/// A process: index of its host, and pid.
 pub(crate) type Process = (usize, i32);
 
 /// What is known of an exchange.
@@ -97,31 +98,31 @@ pub(crate) struct Account {
 }
 
 /// The tables `programs`, `accounting` (processes, each under the one that it worked for) and `requests` (each exchange). `window`: those that
-/// begin in it, Unix ns; `None`: all. `is_synchronized`: whether all times are on one clock. Linear in the calls of the window and in
+/// start in it, Unix ns; `None`: all. `is_synchronized`: whether all times are on one clock. Linear in the calls of the window and in
 /// the spans of the times of the exchanges, which are read window by window.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn accounting(
     cluster: &Cluster<'_>,
-    window: Option<(i64, i64)>,
+    window: Option<Window<UnixNs>>,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let whole = window.or_else(|| cluster.range()).unwrap_or_default();
+    let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
     let mut all: Vec<Exchange> = exchanges(cluster, whole)?;
     all.retain(|exchange| {
-        exchange.span(cluster).is_some_and(|(begin, _)| whole.0 <= begin && begin < whole.1)
+        exchange.span(cluster).is_some_and(|it| whole.start <= it.start && it.start < whole.end)
     });
     let of_server = |exchange: &Exchange| {
         let server = exchange.server.as_ref().map(|server| &cluster.hosts[server.host]);
         Account { own: server.map(Amounts::of_host).unwrap_or_default(), ..Account::default() }
     };
     let mut accounts: Vec<Account> = all.iter().map(of_server).collect();
-    let spans: Vec<(i64, i64)> =
-        all.iter().map(|exchange| exchange.span(cluster).unwrap_or_default()).collect();
+    let spans: Vec<Window<UnixNs>> =
+        all.iter().map(|exchange| exchange.span(cluster).unwrap_or(NONE)).collect();
     for group in windows(cluster, &spans) {
-        let window = Window::load(cluster, group.window)?;
-        account(&window, &all, group.places, &mut accounts);
+        let window = ClusterWindow::load(cluster, group.window)?;
+        account(&window, &all, group.indices, &mut accounts);
     }
     sum_up(&mut accounts);
     let used = used(cluster, whole)?;
@@ -130,48 +131,49 @@ pub fn accounting(
         analysis: "accounting",
         version: VERSION,
         sync: is_synchronized,
-        range: Some([whole.0.into(), whole.1.into()]),
+        range: Some([whole.start.0, whole.end.0]),
         tables: vec![programs, processes, table_of_requests(cluster, &all, &accounts)],
         notes: Vec::new(),
     })
 }
 
-/// Accounts for some exchanges, of which the window has all spans.
+/// Accounts for some exchanges, all of whose spans are in the window.
 fn account(
-    window: &Window<'_, '_>,
+    window: &ClusterWindow<'_, '_>,
     all: &[Exchange],
-    places: std::ops::Range<usize>,
+    indices: std::ops::Range<usize>,
     accounts: &mut [Account],
 ) {
     let cluster = window.cluster;
-    let mut acts: FxHashMap<Party, Vec<Act>> = FxHashMap::default();
-    for place in places.clone() {
-        let Some(server) = &all[place].server else { continue };
-        let mut act = |thread: u32, at: i64, is_write: bool| {
-            let party = Party { host: server.host, thread };
-            acts.entry(party).or_default().push(Act { at, is_write, exchange: place });
+    let mut acts: FxHashMap<ThreadRef, Vec<Act>> = FxHashMap::default();
+    for index in indices.clone() {
+        let Some(server) = &all[index].server else { continue };
+        let mut act = |thread: ThreadRow, at: RawNs, is_write: bool| {
+            let party = ThreadRef { host: server.host, thread };
+            acts.entry(party).or_default().push(Act { at, is_write, exchange: index });
         };
-        act(server.first, server.begin, false);
-        act(server.last, all[place].answered.unwrap_or(server.end), true);
+        act(server.first, server.start, false);
+        act(server.last, all[index].answered.unwrap_or(server.end), true);
         act(server.last, server.end, true);
     }
     // By exchange: when its client waited, Unix ns.
-    let waited: FxHashMap<usize, Vec<(i64, i64)>> = places
+    let waited: FxHashMap<usize, Vec<Window<UnixNs>>> = indices
         .clone()
-        .filter_map(|place| Some((place, waits(window, all[place].client.as_ref()?))))
+        .filter_map(|index| Some((index, waits(window, all[index].client.as_ref()?))))
         .collect();
-    for (&place, waits) in &waited {
-        accounts[place].blocked = waits.iter().map(|(from, to)| to - from).sum();
+    for (&index, waits) in &waited {
+        accounts[index].blocked = waits.iter().map(|it| it.end.saturating_since(it.start)).sum();
     }
-    let works: FxHashMap<Party, Vec<Owned>> = acts
+    let works: FxHashMap<ThreadRef, Vec<Owned>> = acts
         .into_iter()
         .map(|(party, mut acts)| {
             acts.sort_unstable();
             (party, owned(&acts, window.timelines[party.host].states(party.thread)))
         })
         .collect();
-    let of =
-        |host: usize, thread: Option<u32>, at: i64| owner(works.get(&Party { host, thread: thread? })?, at);
+    let of = |host: usize, thread: Option<ThreadRow>, at: RawNs| {
+        owner(works.get(&ThreadRef { host, thread: thread? })?, at)
+    };
     for (&party, times) in &works {
         for time in times {
             let client = all[time.exchange].client.as_ref();
@@ -189,15 +191,15 @@ fn account(
         }
     }
     // Who waits for other servers meanwhile does so for the exchange that it serves.
-    for place in places {
-        let Some(client) = &all[place].client else { continue };
-        if let Some(parent) = of(client.host, Some(client.first), client.begin) {
-            accounts[place].parent = Some(parent).filter(|&parent| parent != place);
+    for index in indices {
+        let Some(client) = &all[index].client else { continue };
+        if let Some(parent) = of(client.host, Some(client.first), client.start) {
+            accounts[index].parent = Some(parent).filter(|&parent| parent != index);
         }
     }
     for (host, timeline) in window.timelines.iter().enumerate() {
         for disk in timeline.disks() {
-            if let (Some(of), Some(bytes)) = (of(host, disk.thread, disk.begin), disk.bytes) {
+            if let (Some(of), Some(bytes)) = (of(host, disk.thread, disk.start), disk.bytes) {
                 accounts[of].own.disk += u64::from(bytes);
             }
         }
@@ -210,47 +212,54 @@ fn account(
 }
 
 /// The exchange that a thread works for at an instant.
-fn owner(times: &[Owned], at: i64) -> Option<usize> {
-    let place = times.partition_point(|time| time.begin <= at);
-    times[..place].last().filter(|time| at < time.end).map(|time| time.exchange)
+fn owner(times: &[Owned], at: RawNs) -> Option<usize> {
+    let index = times.partition_point(|time| time.start <= at);
+    times[..index].last().filter(|time| at < time.end).map(|time| time.exchange)
 }
 
 /// When the client of an exchange waited, Unix ns.
-fn waits(window: &Window<'_, '_>, client: &Side) -> Vec<(i64, i64)> {
+fn waits(window: &ClusterWindow<'_, '_>, client: &Side) -> Vec<Window<UnixNs>> {
     let host = &window.cluster.hosts[client.host];
     let timeline = &window.timelines[client.host];
     let states = timeline.states(client.last);
-    let first = states.partition_point(|row| row.end <= client.begin);
-    let overlapping = states[first..].iter().take_while(|row| row.begin < client.end);
+    let first = states.partition_point(|row| row.end <= client.start);
+    let overlapping = states[first..].iter().take_while(|row| row.start < client.end);
     overlapping
         .filter(|row| row.state == State::Blocked)
         .map(|row| {
             let end = timeline.runnable(row).min(client.end);
-            (host.common(row.begin.max(client.begin)), host.common(end))
+            Window::new(host.common(row.start.max(client.start)), host.common(end))
         })
         .collect()
 }
 
 /// CPU time of a thread in a time that belongs to an exchange: all of it, and that inside the waits of the client. Without a client
 /// whose waits are known, all of it counts.
-fn cpu(window: &Window<'_, '_>, party: Party, time: &Owned, waits: Option<&[(i64, i64)]>) -> (i64, i64) {
+fn cpu(
+    window: &ClusterWindow<'_, '_>,
+    party: ThreadRef,
+    time: &Owned,
+    waits: Option<&[Window<UnixNs>]>,
+) -> (i64, i64) {
     let host = &window.cluster.hosts[party.host];
     let states = window.timelines[party.host].states(party.thread);
-    let first = states.partition_point(|row| row.end <= time.begin);
+    let first = states.partition_point(|row| row.end <= time.start);
     let (mut all, mut waited) = (0, 0);
-    for row in states[first..].iter().take_while(|row| row.begin < time.end) {
+    for row in states[first..].iter().take_while(|row| row.start < time.end) {
         if !row.state.is_on_cpu() {
             continue;
         }
-        let (from, to) = (row.begin.max(time.begin), row.end.min(time.end));
+        let (from, to) = (row.start.max(time.start), row.end.min(time.end));
         all += to - from;
         match waits {
             None => waited += to - from,
             Some(waits) => {
                 let (from, to) = (host.common(from), host.common(to));
-                let first = waits.partition_point(|wait| wait.1 <= from);
-                let overlapping = waits[first..].iter().take_while(|wait| wait.0 < to);
-                waited += overlapping.map(|wait| wait.1.min(to) - wait.0.max(from)).sum::<i64>();
+                let first = waits.partition_point(|wait| wait.end <= from);
+                let overlapping = waits[first..].iter().take_while(|wait| wait.start < to);
+                waited += overlapping
+                    .map(|wait| wait.end.min(to).saturating_since(wait.start.max(from)))
+                    .sum::<i64>();
             }
         }
     }
@@ -259,32 +268,32 @@ fn cpu(window: &Window<'_, '_>, party: Party, time: &Owned, waits: Option<&[(i64
 
 /// Passes what was used for exchanges on to those that they are parts of.
 fn sum_up(accounts: &mut [Account]) {
-    for place in 0..accounts.len() {
-        let own = accounts[place].own;
-        let mut above = accounts[place].parent;
-        // Each exchange begins before those that are parts of it: there is no circle, but clocks may say otherwise.
+    for index in 0..accounts.len() {
+        let own = accounts[index].own;
+        let mut above = accounts[index].parent;
+        // Each exchange starts before those that are parts of it: there is no circle, but clocks may say otherwise.
         for _ in 0..accounts.len() {
             let Some(parent) = above else { break };
             accounts[parent].below.add(&own);
-            above = accounts[parent].parent.filter(|&next| next != place);
+            above = accounts[parent].parent.filter(|&next| next != index);
         }
     }
 }
 
 /// What each process used in a window, Unix ns.
-fn used(cluster: &Cluster<'_>, (from, to): (i64, i64)) -> Result<BTreeMap<Process, Amounts>, StoreError> {
+fn used(cluster: &Cluster<'_>, window: Window<UnixNs>) -> Result<BTreeMap<Process, Amounts>, StoreError> {
     let mut used: BTreeMap<Process, Amounts> = BTreeMap::new();
-    for (place, host) in cluster.hosts.iter().enumerate() {
-        let window = (host.raw(from), host.raw(to).saturating_add(1));
+    for (index, host) in cluster.hosts.iter().enumerate() {
+        let window = host.raw_window(window);
         let nothing = Amounts::of_host(host);
-        let process = |thread: Option<u32>| {
+        let process = |thread: Option<ThreadRow>| {
             let thread = thread.filter(|&thread| host.thread(thread).is_some_and(|row| row.tid.is_some()))?;
-            Some((place, host.pid(thread)?))
+            Some((index, host.pid(thread)?))
         };
         host.store.slices(window, |slice| {
             if let Some(process) = process(slice.thread) {
                 used.entry(process).or_insert(nothing).cpu +=
-                    slice.end.min(window.1) - slice.begin.max(window.0);
+                    slice.end.min(window.end) - slice.start.max(window.start);
             }
         })?;
         host.store.block_requests(window, |block| {

@@ -1,24 +1,26 @@
-//! The tables of `accounting`: who pays, by program and by process, and what each request cost.
+//! The tables of `accounting`: cost by program and by process that caused it, and of each request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use isochrone_analysis::{Cell, Need, Shown, Table, Unit};
+use isochrone_analysis::{Cell, Need, Table, Unit, Visibility};
+
+use isochrone_time::Window;
 
 use crate::accounting::{Account, Amounts, Process, known};
 use crate::cluster::Cluster;
 use crate::exchange::{Exchange, Side};
-use crate::request::Party;
+use crate::request::ThreadRef;
 
 /// What a row of the tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
-    /// A process that asks, and works for nobody.
+    /// A client that serves no other process.
     Client,
     /// What a process did for another one.
     Server,
     /// What a process did for clients that are not traced.
     Untraced,
-    /// What a server did for nobody who waited for it.
+    /// Work of a server without a waiting client.
     Unattributed,
     /// All other processes of a host.
     Others,
@@ -36,7 +38,7 @@ impl Role {
     }
 }
 
-/// A row: the process that pays, whom it works for, itself.
+/// A row: the process charged, the process it works for, the process itself.
 type Key = (Option<Process>, Role, Process);
 
 /// The rows of those that worked for a process.
@@ -92,7 +94,7 @@ pub(crate) fn tree(
         Table::new("accounting", "Who pays: each process, and below it those that worked for it", &COLUMNS);
     for column in table.columns.iter_mut().filter(|column| matches!(column.unit, Unit::Bytes | Unit::Count)) {
         // People see them where they ask for the table.
-        column.shown = Shown::Last;
+        column.shown = Visibility::Trailing;
     }
     table.is_top = true;
     // A client, then all that worked for it, the greatest first.
@@ -160,8 +162,8 @@ fn programs(cluster: &Cluster<'_>, rows: &BTreeMap<Key, (Amounts, Amounts)>) -> 
         table.row(vec![
             cluster.host_cell(Some(host)),
             Cell::text(comm),
-            parent.map_or(Cell::None, |(host, _)| cluster.host_cell(Some(host))),
-            parent.map_or(Cell::None, |(_, comm)| Cell::text(comm)),
+            parent.map_or(Cell::NotApplicable, |(host, _)| cluster.host_cell(Some(host))),
+            parent.map_or(Cell::NotApplicable, |(_, comm)| Cell::text(comm)),
             Cell::text(role.name()),
             count.into(),
             own_cpu,
@@ -201,10 +203,10 @@ fn row(cluster: &Cluster<'_>, &(parent, role, process): &Key, own: &Amounts, sub
     let [total, ..] = sum(*own, sub).cells();
     vec![
         cluster.host_cell(Some(process.0)),
-        if is_others { Cell::None } else { process.1.into() },
-        comm.map_or(Cell::Null, Cell::text),
-        parent.map_or(Cell::None, |parent| cluster.host_cell(Some(parent.0))),
-        parent.map_or(Cell::None, |parent| parent.1.into()),
+        if is_others { Cell::NotApplicable } else { process.1.into() },
+        comm.map_or(Cell::Unknown, Cell::text),
+        parent.map_or(Cell::NotApplicable, |parent| cluster.host_cell(Some(parent.0))),
+        parent.map_or(Cell::NotApplicable, |parent| parent.1.into()),
         own_cpu,
         sub_cpu,
         total,
@@ -246,12 +248,13 @@ pub(crate) fn table_of_requests(cluster: &Cluster<'_>, all: &[Exchange], account
     )
     .by_time("begin_ns");
     for (exchange, account) in all.iter().zip(accounts) {
-        let Some((begin, end)) = exchange.span(cluster) else { continue };
-        let party = |end: &Option<Side>| end.as_ref().map(|end| Party { host: end.host, thread: end.last });
+        let Some(Window { start, end }) = exchange.span(cluster) else { continue };
+        let party =
+            |end: &Option<Side>| end.as_ref().map(|end| ThreadRef { host: end.host, thread: end.last });
         let (client, server) = (party(&exchange.client), party(&exchange.server));
-        let [client_pid, client_tid, _] = cluster.cells(client, begin);
-        let [server_pid, server_tid, _] = cluster.cells(server, begin);
-        let has_switches = |party: Option<Party>| {
+        let [client_pid, client_tid, _] = cluster.cells(client, start);
+        let [server_pid, server_tid, _] = cluster.cells(server, start);
+        let has_switches = |party: Option<ThreadRef>| {
             party.is_some_and(|party| cluster.hosts[party.host].has(&[Need::Switches]))
         };
         let [below, ..] = account.below.cells();
@@ -262,8 +265,8 @@ pub(crate) fn table_of_requests(cluster: &Cluster<'_>, all: &[Exchange], account
             cluster.host_cell(server.map(|party| party.host)),
             server_pid,
             server_tid,
-            begin.into(),
-            end.into(),
+            start.0.into(),
+            end.0.into(),
             known(account.own.cpu, has_switches(server)),
             known(account.blocked, has_switches(client)),
             known(account.service_cpu, has_switches(server)),

@@ -1,4 +1,4 @@
-//! The report `blocking`: what threads waited for, in which calls, on which descriptors, and who ended their waits.
+//! The report `blocking`: what threads waited for, in which calls, on which descriptors, and the threads that ended their waits.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,10 @@ use isochrone_analysis::{Cell, Report, Table, Unit, VERSION};
 use isochrone_experiment::Cause;
 use isochrone_kernel::Name;
 use isochrone_store::StoreError;
+use isochrone_time::{UnixNs, Window};
 
 use crate::cluster::Cluster;
-use crate::request::Party;
+use crate::request::{NONE, ThreadRef};
 use crate::waits::{Wait, waits};
 
 /// The sum of some waits.
@@ -17,13 +18,13 @@ struct Sum {
     count: u64,
     total: i64,
     longest: i64,
-    /// By who ended them: how long they were.
+    /// Durations in ns, by the process that ended them.
     by: BTreeMap<Option<(usize, i32)>, i64>,
 }
 
 impl Sum {
     fn add(&mut self, wait: &Wait, by: Option<(usize, i32)>) {
-        let length = wait.end - wait.begin;
+        let length = wait.end - wait.start;
         self.count += 1;
         self.total += length;
         self.longest = self.longest.max(length);
@@ -34,22 +35,22 @@ impl Sum {
 /// What a row of `blocking` is of: host, pid, cause, call, descriptor, file.
 type Key = (usize, Option<i32>, Cause, Option<Name>, Option<i32>, Option<String>);
 
-/// What a row of `ended` is of: host, pid, cause, host and pid of who ended the waits.
+/// What a row of `ended` is of: host, pid, cause, host and pid of the process that ended the waits.
 type EndedKey = (usize, Option<i32>, Cause, Option<(usize, i32)>);
 
-/// The tables `causes` (by process and cause), `blocking` (by process, cause, call and descriptor), `ended` (by process, cause and who ended
+/// The tables `causes` (by process and cause), `blocking` (by process, cause, call and descriptor), `ended` (by process, cause and the process that ended
 /// them) and, if `has_log`, `waits` (each of them). `window`: those that end in it, Unix ns. Only of threads that `is_asked` says. Linear in the spans of the window.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn blocking(
     cluster: &Cluster<'_>,
-    window: Option<(i64, i64)>,
-    is_asked: impl Fn(Party) -> bool,
+    window: Option<Window<UnixNs>>,
+    is_asked: impl Fn(ThreadRef) -> bool,
     has_log: bool,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let whole = window.or_else(|| cluster.range()).unwrap_or_default();
+    let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
     let mut by_file: BTreeMap<Key, Sum> = BTreeMap::new();
     let mut by_cause: BTreeMap<(usize, Option<i32>, Cause), Sum> = BTreeMap::new();
     let mut by_ender: BTreeMap<EndedKey, Sum> = BTreeMap::new();
@@ -57,7 +58,7 @@ pub fn blocking(
     waits(cluster, whole, is_asked, |wait| {
         let host = &cluster.hosts[wait.who.host];
         let pid = host.pid(wait.who.thread);
-        let name = wait.fd.zip(pid).and_then(|(fd, pid)| host.name_of(pid, fd, wait.begin));
+        let name = wait.fd.zip(pid).and_then(|(fd, pid)| host.name_of(pid, fd, wait.start));
         let by = wait.ended_by.and_then(|by| Some((by.host, cluster.hosts[by.host].pid(by.thread)?)));
         let key = (wait.who.host, pid, wait.cause, wait.call.clone(), wait.fd, name.map(str::to_owned));
         by_file.entry(key).or_default().add(wait, by);
@@ -76,7 +77,7 @@ pub fn blocking(
         analysis: "blocking",
         version: VERSION,
         sync: is_synchronized,
-        range: Some([whole.0.into(), whole.1.into()]),
+        range: Some([whole.start.0, whole.end.0]),
         tables,
         notes: Vec::new(),
     })
@@ -84,13 +85,13 @@ pub fn blocking(
 
 fn process_cells(cluster: &Cluster<'_>, host: usize, pid: Option<i32>) -> [Cell; 3] {
     let comm = pid.and_then(|pid| cluster.comm_of_process(host, pid));
-    [cluster.host_cell(Some(host)), pid.into(), comm.map_or(Cell::Null, Cell::text)]
+    [cluster.host_cell(Some(host)), pid.into(), comm.map_or(Cell::Unknown, Cell::text)]
 }
 
 /// Who ended most of some waits.
 fn ended_by(cluster: &Cluster<'_>, sum: &Sum) -> Cell {
     let most = sum.by.iter().filter_map(|(by, total)| Some((total, (*by)?))).max();
-    let Some((_, (host, pid))) = most else { return Cell::None };
+    let Some((_, (host, pid))) = most else { return Cell::NotApplicable };
     let comm = cluster.comm_of_process(host, pid).unwrap_or("?");
     Cell::text(&format!("{} {comm} {pid}", cluster.host_name(host)))
 }
@@ -157,13 +158,13 @@ fn files(cluster: &Cluster<'_>, sums: BTreeMap<Key, Sum>) -> Table {
             pid,
             comm,
             Cell::text(cause.name()),
-            call.as_deref().map_or(Cell::None, Cell::text),
-            fd.map_or(Cell::None, Cell::from),
+            call.as_deref().map_or(Cell::NotApplicable, Cell::text),
+            fd.map_or(Cell::NotApplicable, Cell::from),
             sum.count.into(),
             sum.total.into(),
             sum.longest.into(),
             ended_by(cluster, &sum),
-            file.as_deref().map_or(Cell::None, Cell::text),
+            file.as_deref().map_or(Cell::NotApplicable, Cell::text),
         ]);
     }
     table
@@ -194,7 +195,7 @@ fn ended(cluster: &Cluster<'_>, sums: BTreeMap<EndedKey, Sum>) -> Table {
         let [name, pid, comm] = process_cells(cluster, host, pid);
         let [by_host, by_pid, by_comm] = match by {
             Some((host, pid)) => process_cells(cluster, host, Some(pid)),
-            None => [Cell::None, Cell::None, Cell::None],
+            None => [Cell::NotApplicable, Cell::NotApplicable, Cell::NotApplicable],
         };
         table.row(vec![
             name,
@@ -240,28 +241,28 @@ fn log_table() -> Table {
 
 fn log_row(cluster: &Cluster<'_>, wait: &Wait, file: Option<&str>) -> Vec<Cell> {
     let host = &cluster.hosts[wait.who.host];
-    let (begin, end) = (host.common(wait.begin), host.common(wait.end));
-    let [pid, tid, comm] = cluster.cells(Some(wait.who), begin);
+    let (start, end) = (host.common(wait.start), host.common(wait.end));
+    let [pid, tid, comm] = cluster.cells(Some(wait.who), start);
     let [by_pid, by_tid, by_comm] = match wait.ended_by {
         Some(by) => cluster.cells(Some(by), end),
-        None => [Cell::None, Cell::None, Cell::None],
+        None => [Cell::NotApplicable, Cell::NotApplicable, Cell::NotApplicable],
     };
     vec![
         cluster.host_cell(Some(wait.who.host)),
         pid,
         tid,
         comm,
-        begin.into(),
-        end.into(),
-        (wait.end - wait.begin).into(),
+        start.0.into(),
+        end.0.into(),
+        (wait.end - wait.start).into(),
         Cell::text(wait.cause.name()),
-        wait.call.as_deref().map_or(Cell::None, Cell::text),
-        wait.call_ns.map_or(Cell::None, Cell::from),
-        wait.fd.map_or(Cell::None, Cell::from),
-        wait.ended_by.map_or(Cell::None, |by| cluster.host_cell(Some(by.host))),
+        wait.call.as_deref().map_or(Cell::NotApplicable, Cell::text),
+        wait.call_ns.map_or(Cell::NotApplicable, Cell::from),
+        wait.fd.map_or(Cell::NotApplicable, Cell::from),
+        wait.ended_by.map_or(Cell::NotApplicable, |by| cluster.host_cell(Some(by.host))),
         by_pid,
         by_tid,
         by_comm,
-        file.map_or(Cell::None, Cell::text),
+        file.map_or(Cell::NotApplicable, Cell::text),
     ]
 }

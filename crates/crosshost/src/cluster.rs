@@ -1,17 +1,18 @@
-//! The hosts of a store on the clock that is asked for: what stays open while windows of time are read one after the other.
+//! The hosts of a store on the requested clock: what stays open while windows of time are read one after the other.
 
 use std::net::SocketAddr;
 
 use isochrone_analysis::Need;
+use isochrone_corrections::{Clocks, Related};
 use isochrone_experiment::{TimedHost, Timing};
 use isochrone_kernel::Name;
 use isochrone_kernel::files::Bound;
-use isochrone_store::{HostStore, Message, MessageEnd, Store, StoreError, ThreadRow};
-use isochrone_sync::apply::{Clocks, Related};
+use isochrone_store::{HostStore, Message, MessageEnd, Store, StoreError, ThreadInfo, ThreadRow};
+use isochrone_time::{RawNs, UnixNs, Window};
 use rustc_hash::FxHashMap;
 
 use crate::mpi::{self, MpiMessage};
-use crate::request::Party;
+use crate::request::ThreadRef;
 use crate::sockets::Sockets;
 use crate::unaddressed;
 
@@ -21,15 +22,15 @@ pub(crate) struct Host<'e> {
     /// What people call it.
     pub(crate) name: String,
     pub(crate) store: HostStore,
-    /// The first and the last event, raw ns.
-    pub(crate) range: (i64, i64),
+    /// The first and the last event.
+    pub(crate) range: Window<RawNs>,
     pub(crate) sockets: Sockets,
     /// What was not recorded.
     lacking: Vec<Need>,
-    /// What descriptors of processes refer to: by process, descriptor and begin.
+    /// What descriptors of processes refer to: by process, descriptor and start.
     files: Vec<KnownFile>,
     /// Numbers of threads by process.
-    threads: FxHashMap<i32, Vec<u32>>,
+    threads: FxHashMap<i32, Vec<ThreadRow>>,
     timing: Timing<'e>,
 }
 
@@ -38,25 +39,30 @@ pub(crate) struct Host<'e> {
 struct KnownFile {
     process: i32,
     fd: i32,
-    begin: i64,
-    end: i64,
+    start: RawNs,
+    end: RawNs,
     /// Whether it was there before it was first seen.
     is_older: bool,
     kind: Option<String>,
     name: String,
-    /// Since when it may be another one, raw ns.
-    doubtful_from: Option<i64>,
+    /// Since when it may be another one.
+    doubtful_from: Option<RawNs>,
 }
 
 impl Host<'_> {
-    /// A raw time on the clock that is asked for, Unix ns.
-    pub(crate) fn common(&self, raw: i64) -> i64 {
-        self.timing.unix_ns(raw).clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    /// A raw time on the requested clock.
+    pub(crate) fn common(&self, raw: RawNs) -> UnixNs {
+        self.timing.unix(raw)
     }
 
-    /// The last raw time that is not after an instant of the clock that is asked for.
-    pub(crate) fn raw(&self, common: i64) -> i64 {
-        self.timing.raw(common.into())
+    /// The last raw time that is not after an instant of the requested clock.
+    pub(crate) fn raw(&self, common: UnixNs) -> RawNs {
+        self.timing.raw(common)
+    }
+
+    /// The raw times of a window of the requested clock, its end included.
+    pub(crate) fn raw_window(&self, window: Window<UnixNs>) -> Window<RawNs> {
+        Window::new(self.raw(window.start), self.raw(window.end).saturating_add(1))
     }
 
     /// Whether all of this was recorded.
@@ -64,37 +70,37 @@ impl Host<'_> {
         !needs.iter().any(|need| self.lacking.contains(need))
     }
 
-    pub(crate) fn thread(&self, number: u32) -> Option<&ThreadRow> {
-        self.store.threads().get(number as usize)
+    pub(crate) fn thread(&self, thread: ThreadRow) -> Option<&ThreadInfo> {
+        self.store.thread(thread)
     }
 
     /// The pid of the process of a thread.
-    pub(crate) fn pid(&self, number: u32) -> Option<i32> {
-        process_of(self.thread(number)?)
+    pub(crate) fn pid(&self, thread: ThreadRow) -> Option<i32> {
+        process_of(self.thread(thread)?)
     }
 
     /// Numbers of the threads of a process.
-    pub(crate) fn threads_of(&self, process: i32) -> &[u32] {
+    pub(crate) fn threads_of(&self, process: i32) -> &[ThreadRow] {
         self.threads.get(&process).map_or(&[], Vec::as_slice)
     }
 
     /// What kind of file a descriptor of a process is at an instant, raw ns.
-    pub(crate) fn kind_of(&self, process: i32, fd: i32, at: i64) -> Option<&str> {
+    pub(crate) fn kind_of(&self, process: i32, fd: i32, at: RawNs) -> Option<&str> {
         self.file(process, fd, at)?.kind.as_deref()
     }
 
     /// The name of the file of a descriptor of a process at an instant, raw ns.
-    pub(crate) fn name_of(&self, process: i32, fd: i32, at: i64) -> Option<&str> {
+    pub(crate) fn name_of(&self, process: i32, fd: i32, at: RawNs) -> Option<&str> {
         self.file(process, fd, at).map(|file| file.name.as_str()).filter(|name| !name.is_empty())
     }
 
     /// Since when a descriptor of a process is what it is at an instant, raw ns.
-    pub(crate) fn open_since(&self, process: i32, fd: i32, at: i64) -> Option<i64> {
-        self.file(process, fd, at).map(|file| file.begin)
+    pub(crate) fn open_since(&self, process: i32, fd: i32, at: RawNs) -> Option<RawNs> {
+        self.file(process, fd, at).map(|file| file.start)
     }
 
-    fn file(&self, process: i32, fd: i32, at: i64) -> Option<&KnownFile> {
-        let next = self.files.partition_point(|it| (it.process, it.fd, it.begin) <= (process, fd, at));
+    fn file(&self, process: i32, fd: i32, at: RawNs) -> Option<&KnownFile> {
+        let next = self.files.partition_point(|it| (it.process, it.fd, it.start) <= (process, fd, at));
         let is_its = |file: &&KnownFile| (file.process, file.fd) == (process, fd);
         let before = self.files[..next].last().filter(is_its);
         let later = || self.files.get(next).filter(is_its).filter(|file| file.is_older);
@@ -103,8 +109,8 @@ impl Host<'_> {
     }
 }
 
-/// The pid of a thread's process; that of a thread of which no event has said it is its own.
-fn process_of(thread: &ThreadRow) -> Option<i32> {
+/// The pid of a thread's process; that of a thread whose process no event reported is its own.
+fn process_of(thread: &ThreadInfo) -> Option<i32> {
     thread.pid.or(thread.tid)
 }
 
@@ -112,7 +118,7 @@ fn process_of(thread: &ThreadRow) -> Option<i32> {
 #[derive(Debug)]
 pub struct Cluster<'e> {
     pub(crate) hosts: Vec<Host<'e>>,
-    /// By host and time of their arrival; hosts are places in `hosts`.
+    /// By host and time of their arrival; hosts are indices in `hosts`.
     messages: Vec<Message>,
     /// By the receiver and the time of the reception.
     mpi: Vec<MpiMessage>,
@@ -132,14 +138,14 @@ impl<'e> Cluster<'e> {
     ) -> Result<Self, StoreError> {
         let mut opened = Vec::with_capacity(hosts.len());
         // By number in the store.
-        let mut places: Vec<Option<u32>> = vec![None; store.manifest().hosts.len()];
+        let mut indices: Vec<Option<u32>> = vec![None; store.manifest().hosts.len()];
         for host in hosts {
             let entry = store.manifest().hosts.iter().find(|entry| entry.id == host.traced.id);
             let (Some(entry), Some(timing)) = (entry, host.timing) else { continue };
             let Some(range) = entry.range else { continue };
             let there = store.host(entry)?;
-            let mut files = there.files((i64::MIN, i64::MAX))?;
-            let owner = |thread: u32| process_of(there.threads().get(thread as usize)?);
+            let mut files = there.files(Window::ALL)?;
+            let owner = |thread: ThreadRow| process_of(there.thread(thread)?);
             let lacking = host.recorded().lacking();
             // Without softirqs it is unknown which packets the thread that ran sent, and which a softirq sent that had interrupted it.
             let addresses = match lacking.contains(&Need::Softirqs) {
@@ -148,9 +154,9 @@ impl<'e> Cluster<'e> {
             };
             for file in &mut files {
                 let process = file.process.or_else(|| owner(file.thread?));
-                let known = process.and_then(|process| addresses.get(&(process, file.fd, file.begin)));
-                let is_same = |known: &SocketAddr, told: &Option<Name>| {
-                    told.as_ref().is_none_or(|told| told.parse() == Ok(*known))
+                let known = process.and_then(|process| addresses.get(&(process, file.fd, file.start)));
+                let is_same = |known: &SocketAddr, reported: &Option<Name>| {
+                    reported.as_ref().is_none_or(|reported| reported.parse() == Ok(*known))
                 };
                 if let Some((local, peer)) = known.filter(|(_, peer)| is_same(peer, &file.peer)) {
                     file.local = Some(local.to_string().into());
@@ -165,31 +171,31 @@ impl<'e> Cluster<'e> {
                     Some(KnownFile {
                         process,
                         fd: file.fd,
-                        begin: file.begin,
+                        start: file.start,
                         end: file.end,
-                        is_older: file.begin_bound == Bound::Soft,
+                        is_older: file.start_bound == Bound::Soft,
                         kind: file.kind,
                         name: file.name,
                         doubtful_from: file.doubtful_from,
                     })
                 })
                 .collect();
-            known.sort_by_key(|file| (file.process, file.fd, file.begin));
-            let mut threads: FxHashMap<i32, Vec<u32>> = FxHashMap::default();
-            for (number, thread) in (0..).zip(there.threads()) {
+            known.sort_by_key(|file| (file.process, file.fd, file.start));
+            let mut threads: FxHashMap<i32, Vec<ThreadRow>> = FxHashMap::default();
+            for (row, thread) in (0..).map(ThreadRow).zip(there.threads()) {
                 if let Some(process) = process_of(thread).filter(|_| thread.tid.is_some()) {
-                    threads.entry(process).or_default().push(number);
+                    threads.entry(process).or_default().push(row);
                 }
             }
-            if let Some(place) = places.get_mut(entry.number as usize) {
-                *place = Some(opened.len() as u32);
+            if let Some(index) = indices.get_mut(entry.number as usize) {
+                *index = Some(opened.len() as u32);
             }
             let name = host.name().to_owned();
             opened.push(Host { name, store: there, range, sockets, lacking, files: known, threads, timing });
         }
         let mut messages = Vec::new();
         let here = |end: MessageEnd| {
-            let host = places.get(end.host as usize).copied().flatten()?;
+            let host = indices.get(end.host as usize).copied().flatten()?;
             Some(MessageEnd { host, ..end })
         };
         store.messages(|message| {
@@ -198,8 +204,8 @@ impl<'e> Cluster<'e> {
             }
         })?;
         messages.sort_by_key(|message| (message.received.host, message.received.at, message.received.cpu));
-        let place = |number: u32| Some(places.get(number as usize).copied().flatten()? as usize);
-        let mpi = mpi::messages(store, &opened, place)?;
+        let index = |number: u32| Some(indices.get(number as usize).copied().flatten()? as usize);
+        let mpi = mpi::messages(store, &opened, index)?;
         Ok(Self { hosts: opened, messages, mpi, clocks })
     }
 
@@ -209,7 +215,7 @@ impl<'e> Cluster<'e> {
     }
 
     /// The messages of MPI programs that a thread received, by the time of the reception.
-    pub(crate) fn mpi_received_by(&self, receiver: Party) -> &[MpiMessage] {
+    pub(crate) fn mpi_received_by(&self, receiver: ThreadRef) -> &[MpiMessage] {
         let from = self.mpi.partition_point(|it| it.receiver < receiver);
         let until = self.mpi.partition_point(|it| it.receiver <= receiver);
         &self.mpi[from..until]
@@ -217,13 +223,13 @@ impl<'e> Cluster<'e> {
 
     /// The last message of an MPI program that a thread received after an instant and not after another one, raw ns. Only from hosts whose
     /// times can be compared.
-    pub(crate) fn mpi_received(&self, receiver: Party, span: (i64, i64)) -> Option<&MpiMessage> {
+    pub(crate) fn mpi_received(&self, receiver: ThreadRef, span: Window<RawNs>) -> Option<&MpiMessage> {
         let last = mpi::last_received(&self.mpi, receiver, span);
         last.filter(|message| self.are_comparable(message.sender.host, receiver.host))
     }
 
     /// The message that arrived at a host at an instant, on a CPU. Only those between hosts whose times can be compared.
-    pub(crate) fn arrived(&self, host: usize, at: i64, cpu: u32) -> Option<&Message> {
+    pub(crate) fn arrived(&self, host: usize, at: RawNs, cpu: u32) -> Option<&Message> {
         let key = |message: &Message| (message.received.host as usize, message.received.at);
         let first = self.messages.partition_point(|message| key(message) < (host, at));
         let of_instant = self.messages[first..].iter().take_while(|message| key(message) == (host, at));
@@ -231,11 +237,11 @@ impl<'e> Cluster<'e> {
         of_cpu.next().filter(|message| self.are_comparable(message.sent.host as usize, host))
     }
 
-    /// The messages that arrived at a host from an instant on until another one, raw ns, by time.
-    pub(crate) fn arrivals(&self, host: usize, (from, to): (i64, i64)) -> &[Message] {
+    /// The messages that arrived at a host in a window, by time.
+    pub(crate) fn arrivals(&self, host: usize, window: Window<RawNs>) -> &[Message] {
         let key = |message: &Message| (message.received.host as usize, message.received.at);
-        let first = self.messages.partition_point(|message| key(message) < (host, from));
-        let last = self.messages.partition_point(|message| key(message) < (host, to));
+        let first = self.messages.partition_point(|message| key(message) < (host, window.start));
+        let last = self.messages.partition_point(|message| key(message) < (host, window.end));
         &self.messages[first..last.max(first)]
     }
 
@@ -247,32 +253,30 @@ impl<'e> Cluster<'e> {
 
     /// How far the time between two instants of two hosts can be from what their clocks say, ns: the greater of both sides, by the
     /// messages of the link or the bounds of both clocks. `None` where nothing is proven.
-    pub(crate) fn uncertainty(&self, (from, at): (usize, i64), to: usize) -> Option<i64> {
-        let related = self.related((from, at), to)?;
-        let (lo, hi) = (related.bounds.0?, related.bounds.1?);
-        Some(related.time.saturating_sub(lo).max(hi.saturating_sub(related.time)).max(0))
+    pub(crate) fn uncertainty(&self, (from, at): (usize, RawNs), to: usize) -> Option<i64> {
+        self.related((from, at), to)?.uncertainty()
     }
 
     /// An instant of one host on the clock of another.
-    pub(crate) fn related(&self, (from, at): (usize, i64), to: usize) -> Option<Related> {
+    pub(crate) fn related(&self, (from, at): (usize, RawNs), to: usize) -> Option<Related> {
         let clock = |host: usize| self.hosts[host].timing.clock();
         let related = self.clocks?.related(clock(from)?, clock(to)?, at)?;
         related.proven.then_some(related)
     }
 
-    /// The first and the last instant of which anything is known, Unix ns.
-    pub fn range(&self) -> Option<(i64, i64)> {
-        let first = self.hosts.iter().map(|host| host.common(host.range.0)).min()?;
-        let last = self.hosts.iter().map(|host| host.common(host.range.1)).max()?;
-        Some((first, last))
+    /// The first and the last event of all hosts, on the requested clock.
+    pub fn range(&self) -> Option<Window<UnixNs>> {
+        let start = self.hosts.iter().map(|host| host.common(host.range.start)).min()?;
+        let end = self.hosts.iter().map(|host| host.common(host.range.end)).max()?;
+        Some(Window { start, end })
     }
 
-    /// In how much time there are about so many rows of spans, ns.
+    /// Duration of about `rows` rows of spans, if they are spread evenly, ns.
     pub(crate) fn time_of_rows(&self, rows: u64) -> i64 {
         let all: u64 =
             self.hosts.iter().flat_map(|host| &host.store.entry().tables).map(|table| table.rows).sum();
-        let (first, last) = self.range().unwrap_or_default();
-        let time = i128::from(last.saturating_sub(first)) * i128::from(rows) / i128::from(all.max(1));
+        let whole = self.range().map_or(0, |range| range.end.saturating_since(range.start));
+        let time = i128::from(whole) * i128::from(rows) / i128::from(all.max(1));
         time.min(i64::MAX.into()) as i64
     }
 
@@ -296,13 +300,13 @@ impl<'e> Cluster<'e> {
     }
 
     /// The thread of a host that has a number from the kernel; the last one, where several had it.
-    pub fn thread_of(&self, host: usize, tid: i32) -> Option<Party> {
+    pub fn thread_of(&self, host: usize, tid: i32) -> Option<ThreadRef> {
         let threads = self.hosts.get(host)?.store.threads();
-        let number = threads.iter().rposition(|thread| thread.tid == Some(tid))?;
-        Some(Party { host, thread: number as u32 })
+        let row = threads.iter().rposition(|thread| thread.tid == Some(tid))?;
+        Some(ThreadRef { host, thread: ThreadRow(row as u32) })
     }
 
-    /// The place of the host of a name.
+    /// The index of the host of a name.
     pub fn host_named(&self, name: &str) -> Option<usize> {
         self.hosts.iter().position(|host| host.name == name)
     }

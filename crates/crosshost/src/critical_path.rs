@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use isochrone_analysis::{Cell, Note, Report, Table, Unit, VERSION, nearest_rank};
 use isochrone_kernel::Name;
+use isochrone_time::UnixNs;
 
 use crate::cluster::Cluster;
 use crate::network;
-use crate::request::{Party, Request, Served};
+use crate::request::{Request, Served, ThreadRef};
 use crate::spent::SpentOn;
 
 /// The tables of some requests: `services` (how long requests take), `breakdown` (sums of all of them, with how they differ), `network`
@@ -43,54 +44,54 @@ pub fn critical_path(
     if has_steps {
         tables.extend([causes(cluster, requests), path(cluster, requests)]);
     }
-    let range = requests.iter().map(|request| (request.begin, request.end));
+    let range = requests.iter().map(|request| (request.start, request.end));
     let range = range.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
     Report {
         analysis: "critical-path",
         version: VERSION,
         sync: is_synchronized,
-        range: range.map(|(begin, end)| [begin.into(), end.into()]),
+        range: range.map(|(start, end)| [start.0, end.0]),
         tables,
         notes,
     }
 }
 
 impl Cluster<'_> {
-    /// Pid, tid and name of a thread as cells. `at`: the time whose name is shown, Unix ns of the clock that is asked for.
-    pub(crate) fn cells(&self, party: Option<Party>, at: i64) -> [Cell; 3] {
+    /// Pid, tid and the name at an instant of the requested clock of a thread, as cells.
+    pub(crate) fn cells(&self, party: Option<ThreadRef>, at: UnixNs) -> [Cell; 3] {
         let thread = party.and_then(|party| self.hosts[party.host].thread(party.thread));
         let pid = party.and_then(|party| self.hosts[party.host].pid(party.thread));
         let comm = party.and_then(|party| self.comm_at(party, at));
-        [pid.into(), thread.and_then(|thread| thread.tid).into(), comm.map_or(Cell::Null, Cell::text)]
+        [pid.into(), thread.and_then(|thread| thread.tid).into(), comm.map_or(Cell::Unknown, Cell::text)]
     }
 
     pub(crate) fn host_cell(&self, host: Option<usize>) -> Cell {
-        host.map_or(Cell::Null, |host| Cell::text(self.host_name(host)))
+        host.map_or(Cell::Unknown, |host| Cell::text(self.host_name(host)))
     }
 
-    /// The name that a thread had at a time, Unix ns of the clock that is asked for.
-    pub fn comm_at(&self, party: Party, at: i64) -> Option<&str> {
+    /// The name of a thread at an instant of the requested clock.
+    pub fn comm_at(&self, party: ThreadRef, at: UnixNs) -> Option<&str> {
         let host = self.hosts.get(party.host)?;
         host.thread(party.thread)?.comm_at(host.raw(at))
     }
 
     /// The last name of a thread.
-    pub fn comm(&self, party: Party) -> Option<&str> {
+    pub fn comm(&self, party: ThreadRef) -> Option<&str> {
         self.hosts.get(party.host)?.thread(party.thread)?.comm.as_deref()
     }
 
     /// The number of a thread's process.
-    pub fn pid(&self, party: Party) -> Option<i32> {
+    pub fn pid(&self, party: ThreadRef) -> Option<i32> {
         self.hosts.get(party.host)?.pid(party.thread)
     }
 
     /// The number of a thread as the kernel gave it.
-    pub fn tid(&self, party: Party) -> Option<i32> {
+    pub fn tid(&self, party: ThreadRef) -> Option<i32> {
         self.hosts.get(party.host)?.thread(party.thread)?.tid
     }
 }
 
-/// Whether nobody served it: it is what a thread did by itself.
+/// Whether it has no server: it is what a thread did by itself.
 fn is_phase(request: &Request) -> bool {
     matches!(request.service, Some(Served::Phase(_)))
 }
@@ -117,9 +118,9 @@ fn table_of_requests(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
     )
     .by_time("begin_ns");
     for request in requests {
-        let [client_pid, client_tid, client_comm] = cluster.cells(request.client, request.begin);
+        let [client_pid, client_tid, client_comm] = cluster.cells(request.client, request.start);
         let [server_pid, server_tid, server_comm] = match is_phase(request) {
-            true => [Cell::None, Cell::None, Cell::None],
+            true => [Cell::NotApplicable, Cell::NotApplicable, Cell::NotApplicable],
             false => cluster.cells(request.server, request.end),
         };
         let service = request.service.as_ref().map(ToString::to_string);
@@ -129,16 +130,16 @@ fn table_of_requests(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
             client_pid,
             client_tid,
             if is_phase(request) {
-                Cell::None
+                Cell::NotApplicable
             } else {
                 cluster.host_cell(request.server.map(|server| server.host))
             },
             server_pid,
             server_tid,
-            request.begin.into(),
-            request.end.into(),
+            request.start.0.into(),
+            request.end.0.into(),
             request.duration().into(),
-            service.as_deref().map_or(Cell::None, Cell::text),
+            service.as_deref().map_or(Cell::NotApplicable, Cell::text),
             client_comm,
             server_comm,
         ]);
@@ -167,24 +168,24 @@ fn path(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
     );
     for request in requests {
         for (step, detail) in &request.path {
-            let party = step.thread.map(|thread| Party { host: step.host, thread });
+            let party = step.thread.map(|thread| ThreadRef { host: step.host, thread });
             let [pid, tid, comm] = match party {
-                Some(_) => cluster.cells(party, step.begin),
-                None => [Cell::None, Cell::None, Cell::None],
+                Some(_) => cluster.cells(party, step.start),
+                None => [Cell::NotApplicable, Cell::NotApplicable, Cell::NotApplicable],
             };
             table.row(vec![
                 (request.number as i128).into(),
-                step.begin.into(),
-                step.end.into(),
+                step.start.0.into(),
+                step.end.0.into(),
                 cluster.host_cell(Some(step.host)),
                 pid,
                 tid,
                 comm,
                 Cell::text(step.cause.name()),
-                if detail.is_empty() { Cell::None } else { Cell::text(detail) },
-                step.uncertainty.map_or(Cell::None, Cell::from),
-                step.queued.map_or(Cell::None, Cell::from),
-                step.queued.map_or(Cell::None, |queued| Cell::from(step.end - step.begin - queued)),
+                if detail.is_empty() { Cell::NotApplicable } else { Cell::text(detail) },
+                step.uncertainty.map_or(Cell::NotApplicable, Cell::from),
+                step.queued.map_or(Cell::NotApplicable, Cell::from),
+                step.queued.map_or(Cell::NotApplicable, |queued| Cell::from(step.duration() - queued)),
             ]);
         }
     }
@@ -192,7 +193,7 @@ fn path(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
 }
 
 fn comm_cell(comm: Option<&Name>) -> Cell {
-    comm.map_or(Cell::None, |comm| Cell::Text(comm.clone()))
+    comm.map_or(Cell::NotApplicable, |comm| Cell::Text(comm.clone()))
 }
 
 fn causes(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
@@ -221,7 +222,7 @@ fn causes(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
     table
 }
 
-/// The value that so many percent of sorted values do not exceed.
+/// The value that `percent` percent of sorted values do not exceed.
 fn rank(sorted: &[i64], percent: usize) -> i64 {
     nearest_rank(sorted, percent).copied().unwrap_or_default()
 }
@@ -275,7 +276,7 @@ fn breakdown(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
     table
 }
 
-/// A service as people name it, the host and the name of who serves, or of who has the phase.
+/// The name of a service, and host and name of the program that serves it or has the phase.
 type ServiceKey = (String, Option<usize>, Option<String>);
 
 fn services(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
@@ -310,7 +311,7 @@ fn services(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
         table.row(vec![
             Cell::text(&service),
             cluster.host_cell(host),
-            comm.as_deref().map_or(Cell::Null, Cell::text),
+            comm.as_deref().map_or(Cell::Unknown, Cell::text),
             (values.len() as i128).into(),
             rank(&values, 0).into(),
             rank(&values, 50).into(),

@@ -4,47 +4,48 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use isochrone_experiment::Cause;
-use isochrone_store::State;
+use isochrone_store::{State, ThreadRow};
+use isochrone_time::{RawNs, Window};
 
 use crate::cluster::Host;
-use crate::timeline::Window;
-use crate::wait::About;
+use crate::timeline::ClusterWindow;
+use crate::wait::StepDetail;
 use crate::walk::Step;
 
-/// Names in one detail: more of them say nothing.
+/// Maximum number of names in one detail.
 const MOST: usize = 3;
 
-/// The detail of a step: which calls ran, who ran meanwhile, what was waited for, where a packet went.
-pub(crate) fn detail(window: &Window<'_, '_>, step: &Step, about: &About) -> String {
+/// The detail of a step: calls that ran, threads that ran meanwhile, what it waited for, the path of a packet.
+pub(crate) fn detail(window: &ClusterWindow<'_, '_>, step: &Step, about: &StepDetail) -> String {
     let host = &window.cluster.hosts[step.host];
     match (about, step.cause) {
-        (About::Packet { flow, bytes, to }, _) => packet(window, step, *flow, *bytes, *to),
-        (&About::Message { ranks: (sender, receiver), tag, bytes, to }, _) => {
+        (StepDetail::Packet { flow, bytes, to }, _) => packet(window, step, *flow, *bytes, *to),
+        (&StepDetail::Message { ranks: (sender, receiver), tag, bytes, to }, _) => {
             let way = packet(window, step, None, None, Some(to));
             format!("{way}, rank {sender} → rank {receiver}, tag {tag}, {bytes} bytes")
         }
-        (About::Wait { call, fd, waker }, _) => wait(host, step, call.as_deref(), *fd, *waker),
-        (About::Disk { device, bytes, is_write }, _) => {
+        (StepDetail::Wait { call, fd, waker }, _) => wait(host, step, call.as_deref(), *fd, *waker),
+        (StepDetail::Disk { device, bytes, is_write }, _) => {
             let way = if *is_write { "write" } else { "read" };
             let size = bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
             format!("{way} of disk {}{size}", host.store.entry().disk_name(*device))
         }
-        (About::Handler(name), _) => name.clone(),
-        (About::Nothing, Cause::Cpu) => ran(window, host, step),
-        (About::Nothing, Cause::WaitCpu) => others(window, host, step),
-        (About::Nothing, _) => String::new(),
+        (StepDetail::Handler(name), _) => name.clone(),
+        (StepDetail::Nothing, Cause::Cpu) => ran(window, host, step),
+        (StepDetail::Nothing, Cause::WaitCpu) => others(window, host, step),
+        (StepDetail::Nothing, _) => String::new(),
     }
 }
 
 /// A thread as people write it: its name at a raw time, and its number.
-fn shown(host: &Host<'_>, thread: u32, at: i64) -> String {
+fn shown(host: &Host<'_>, thread: ThreadRow, at: RawNs) -> String {
     let Some(row) = host.thread(thread) else { return "?".to_owned() };
     let comm = row.comm_at(at).unwrap_or("?");
     row.tid.map_or_else(|| comm.to_owned(), |tid| format!("{comm} {tid}"))
 }
 
 fn packet(
-    window: &Window<'_, '_>,
+    window: &ClusterWindow<'_, '_>,
     step: &Step,
     flow: Option<isochrone_net::Flow>,
     bytes: Option<u32>,
@@ -65,9 +66,15 @@ fn packet(
     text
 }
 
-fn wait(host: &Host<'_>, step: &Step, call: Option<&str>, fd: Option<i32>, waker: Option<u32>) -> String {
+fn wait(
+    host: &Host<'_>,
+    step: &Step,
+    call: Option<&str>,
+    fd: Option<i32>,
+    waker: Option<ThreadRow>,
+) -> String {
     let mut text = call.unwrap_or_default().to_owned();
-    let at = host.raw(step.begin);
+    let at = host.raw(step.start);
     if let Some(fd) = fd {
         let process = step.thread.and_then(|thread| host.pid(thread));
         let name = process.and_then(|process| host.name_of(process, fd, at));
@@ -105,13 +112,13 @@ fn duration(ns: i64) -> String {
 }
 
 /// What a thread ran: the program, system calls, interrupts.
-fn ran(window: &Window<'_, '_>, host: &Host<'_>, step: &Step) -> String {
+fn ran(window: &ClusterWindow<'_, '_>, host: &Host<'_>, step: &Step) -> String {
     let Some(thread) = step.thread else { return String::new() };
-    let (from, to) = (host.raw(step.begin), host.raw(step.end));
+    let (from, to) = (host.raw(step.start), host.raw(step.end));
     let mut sums: BTreeMap<String, i64> = BTreeMap::new();
     let states = window.timelines[step.host].states(thread);
     let first = states.partition_point(|row| row.end <= from);
-    for row in states[first..].iter().take_while(|row| row.begin < to) {
+    for row in states[first..].iter().take_while(|row| row.start < to) {
         let what = match row.state {
             State::UserMode => "user",
             State::Interrupted => "interrupts",
@@ -119,20 +126,20 @@ fn ran(window: &Window<'_, '_>, host: &Host<'_>, step: &Step) -> String {
             State::Syscall => row.syscall.as_deref().filter(|call| !call.is_empty()).unwrap_or("kernel"),
             _ => continue,
         };
-        *sums.entry(what.to_owned()).or_default() += row.end.min(to) - row.begin.max(from);
+        *sums.entry(what.to_owned()).or_default() += row.end.min(to) - row.start.max(from);
     }
     greatest(sums, to - from)
 }
 
 /// Who ran on the CPU that a thread waited for.
-fn others(window: &Window<'_, '_>, host: &Host<'_>, step: &Step) -> String {
+fn others(window: &ClusterWindow<'_, '_>, host: &Host<'_>, step: &Step) -> String {
     let Some(thread) = step.thread else { return String::new() };
-    let (from, to) = (host.raw(step.begin), host.raw(step.end));
+    let (from, to) = (host.raw(step.start), host.raw(step.end));
     let timeline = &window.timelines[step.host];
     let next = timeline.state_from(thread, to).and_then(|row| row.cpu);
     let Some(cpu) = next.or_else(|| timeline.state_before(thread, from)?.cpu) else { return String::new() };
     let mut sums: BTreeMap<String, i64> = BTreeMap::new();
-    for (other, ns) in timeline.ran_on(cpu, (from, to)).filter(|(other, _)| *other != thread) {
+    for (other, ns) in timeline.ran_on(cpu, Window::new(from, to)).filter(|(other, _)| *other != thread) {
         *sums.entry(shown(host, other, from)).or_default() += ns;
     }
     let sums = greatest(sums, to - from);

@@ -5,10 +5,11 @@
 //! each, and the outer device has taken it when the inner one has.
 
 use isochrone_store::{HostStore, PacketSpan, StoreError};
+use isochrone_time::{RawNs, Window};
 use rustc_hash::FxHashMap;
 
-/// When devices took the packets among some (by time) that were queued, raw ns: by the instant and the CPU of their events. Those that were dropped
-/// are not in it, nor those of which an event may be missing. Linear in the packets of the window, in the times in which
+/// When devices took the packets among some (by time) that were queued: by the instant and the CPU of their events. Those that were dropped
+/// are not in it, nor those with an event that may be missing. Linear in the packets of the window, in the times in which
 /// something is missing, times the logarithm of these.
 ///
 /// # Errors
@@ -16,26 +17,26 @@ use rustc_hash::FxHashMap;
 pub(crate) fn taken(
     store: &HostStore,
     packets: &[PacketSpan],
-    window: (i64, i64),
-) -> Result<FxHashMap<(i64, u32), i64>, StoreError> {
+    window: Window<RawNs>,
+) -> Result<FxHashMap<(RawNs, u32), RawNs>, StoreError> {
     let mut events: Vec<Event<'_>> = packets
         .iter()
         .filter(|packet| packet.is_sent)
         .filter_map(|packet| Some(Event { at: packet.at, buffer: packet.buffer?, queued: Some(packet) }))
         .collect();
-    store.packets_taken(window, |at, buffer| events.push(Event { at, buffer, queued: None }))?;
+    store.packets_taken(window, |it| events.push(Event { at: it.at, buffer: it.buffer, queued: None }))?;
     // Where both are recorded at one instant, a packet is queued before it is taken.
     events.sort_by_key(|event| (event.at, event.queued.is_none()));
-    let mut losses: Vec<(i64, i64)> =
-        store.losses(window)?.into_iter().map(|loss| (loss.begin, loss.end)).collect();
+    let mut losses: Vec<(RawNs, RawNs)> =
+        store.losses(window)?.into_iter().map(|loss| (loss.start, loss.end)).collect();
     losses.sort_unstable();
     // Of each and all before it: until when something is missing.
-    let mut until = i64::MIN;
+    let mut until = RawNs::MIN;
     for loss in &mut losses {
         until = until.max(loss.1);
         loss.1 = until;
     }
-    let is_whole = |from: i64, to: i64| {
+    let is_whole = |from: RawNs, to: RawNs| {
         let before = losses.partition_point(|loss| loss.0 < to);
         losses[..before].last().is_none_or(|loss| loss.1 <= from)
     };
@@ -45,13 +46,13 @@ pub(crate) fn taken(
 /// A packet is queued, or taken.
 #[derive(Debug, Clone, Copy)]
 struct Event<'p> {
-    at: i64,
+    at: RawNs,
     buffer: u64,
     queued: Option<&'p PacketSpan>,
 }
 
 /// Joins events, by time: instant and CPU of what was queued, and when that was taken.
-fn pairs(events: &[Event<'_>]) -> impl Iterator<Item = ((i64, u32), i64)> {
+fn pairs(events: &[Event<'_>]) -> impl Iterator<Item = ((RawNs, u32), RawNs)> {
     // By buffer: the same packet in the queues of stacked devices, the last one last.
     let mut waiting: FxHashMap<u64, Vec<&PacketSpan>> = FxHashMap::default();
     let mut pairs = Vec::new();
@@ -77,9 +78,9 @@ mod tests {
     use isochrone_net::{Carried, Flow};
 
     /// Checks when packets are taken: events are `q` (queued) or `t` (taken), the buffer, and the sequence number of what is
-    /// queued; each is at ten times its place.
+    /// queued; each is at ten times its index.
     fn check(script: &str, expect: &[(i64, i64)]) {
-        let packet = |at: i64, buffer: u64, seq: u32| PacketSpan {
+        let packet = |at: RawNs, buffer: u64, seq: u32| PacketSpan {
             at,
             cpu: 0,
             thread: None,
@@ -99,8 +100,8 @@ mod tests {
         let numbers = |step: &str| -> Vec<u64> {
             step.get(1..).unwrap_or_default().split('/').filter_map(|number| number.parse().ok()).collect()
         };
-        let steps: Vec<(i64, Vec<u64>)> =
-            (0..).map(|place| place * 10).zip(script.split(' ').map(numbers)).collect();
+        let steps: Vec<(RawNs, Vec<u64>)> =
+            (0..).map(|index| RawNs(index * 10)).zip(script.split(' ').map(numbers)).collect();
         let packets: Vec<Option<PacketSpan>> = steps
             .iter()
             .map(|(at, numbers)| numbers.get(1).map(|&seq| packet(*at, numbers[0], seq as u32)))
@@ -110,7 +111,7 @@ mod tests {
             .zip(&packets)
             .map(|((at, numbers), queued)| Event { at: *at, buffer: numbers[0], queued: queued.as_ref() })
             .collect();
-        let mut found: Vec<(i64, i64)> = pairs(&events).map(|((at, _), taken)| (at, taken)).collect();
+        let mut found: Vec<(i64, i64)> = pairs(&events).map(|((at, _), taken)| (at.0, taken.0)).collect();
         found.sort_unstable();
         assert_eq!(found, expect, "{script}");
     }

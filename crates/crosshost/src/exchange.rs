@@ -1,13 +1,14 @@
 //! Exchanges: a request on a connection and its answer, from the calls of both ends on their sockets.
 //!
-//! On the client's end an exchange begins with the first write after an answer, on a connection of one exchange with its `connect`. It
+//! On the client's end an exchange starts with the first write after an answer, on a connection of one exchange with its `connect`. It
 //! ends with the exit of the read by which it has as many bytes as the server wrote; where the server is not traced, with the last read
 //! before the next write. On the server's end it goes from the exit of the first read to the last write before the next read. Of requests
-//! that are sent before the last answer has come (pipelining), each is an exchange where they can be told apart: see `pipelining.rs`.
+//! that are sent before the last answer has come (pipelining), each is an exchange where they can be separated: see `pipelining.rs`.
 
 use std::net::SocketAddr;
 
-use isochrone_store::{CallSpan, StoreError};
+use isochrone_store::{CallSpan, StoreError, ThreadRow};
+use isochrone_time::{RawNs, UnixNs, Window};
 use rustc_hash::FxHashMap;
 
 use crate::cluster::Cluster;
@@ -16,16 +17,14 @@ use crate::pipelining::{ONE_BY_ONE, requests, round};
 /// A side of an exchange: its client, or its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Side {
-    /// Place of the host.
+    /// Index of the host.
     pub(crate) host: usize,
-    /// The thread that begins: the client's that sends the request, the server's that receives it.
-    pub(crate) first: u32,
+    /// The thread that starts: the client's that sends the request, the server's that receives it.
+    pub(crate) first: ThreadRow,
     /// The thread that ends: the client's that receives the answer, the server's that sends it.
-    pub(crate) last: u32,
-    /// Begin, raw ns.
-    pub(crate) begin: i64,
-    /// Side, raw ns.
-    pub(crate) end: i64,
+    pub(crate) last: ThreadRow,
+    pub(crate) start: RawNs,
+    pub(crate) end: RawNs,
 }
 
 /// A request and its answer.
@@ -35,56 +34,56 @@ pub(crate) struct Exchange {
     pub(crate) server_address: SocketAddr,
     /// The client, if it is traced.
     pub(crate) client: Option<Side>,
-    /// The server, if it is traced: from the exit of the read that begins to the exit of the last write.
+    /// The server, if it is traced: from the exit of the read that starts to the exit of the last write.
     pub(crate) server: Option<Side>,
-    /// Entry of the server's first write, raw ns.
-    pub(crate) answered: Option<i64>,
+    /// Entry of the server's first write.
+    pub(crate) answered: Option<RawNs>,
     /// Whether it was sent in writes of one size before the answer came, and may be several.
     pub(crate) may_be_several: bool,
 }
 
 /// What a call does on a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum SocketOp {
     Connect,
     Read,
     Write,
 }
 
-fn what(call: &str) -> Option<What> {
+fn what(call: &str) -> Option<SocketOp> {
     Some(match call {
-        "connect" => What::Connect,
-        "read" | "readv" | "recv" | "recvfrom" | "recvmsg" | "recvmmsg" | "preadv2" => What::Read,
+        "connect" => SocketOp::Connect,
+        "read" | "readv" | "recv" | "recvfrom" | "recvmsg" | "recvmmsg" | "preadv2" => SocketOp::Read,
         "write" | "writev" | "send" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile" | "sendfile64"
-        | "pwritev2" => What::Write,
+        | "pwritev2" => SocketOp::Write,
         _ => return None,
     })
 }
 
-/// Whether a call reads from a descriptor that has no place in a file: a pipe, a socket.
+/// Whether a call reads from a descriptor that has no offset in a file: a pipe, a socket.
 pub(crate) fn is_read(call: &str) -> bool {
-    what(call) == Some(What::Read)
+    what(call) == Some(SocketOp::Read)
 }
 
 /// A call on a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Use {
-    pub(crate) what: What,
-    pub(crate) thread: u32,
-    /// Entry, raw ns.
-    pub(crate) begin: i64,
-    /// Exit, raw ns.
-    pub(crate) end: i64,
+pub(crate) struct SocketCall {
+    pub(crate) what: SocketOp,
+    pub(crate) thread: ThreadRow,
+    /// Entry.
+    pub(crate) start: RawNs,
+    /// Exit.
+    pub(crate) end: RawNs,
     pub(crate) bytes: u64,
 }
 
-impl Use {
+impl SocketCall {
     /// When it transfers what it does. A thread may wait in `read` for what comes next while another one still writes the answer to what came
     /// before.
-    fn transfers_at(&self) -> i64 {
+    fn transfers_at(&self) -> RawNs {
         match self.what {
-            What::Read => self.end,
-            What::Connect | What::Write => self.begin,
+            SocketOp::Read => self.end,
+            SocketOp::Connect | SocketOp::Write => self.start,
         }
     }
 }
@@ -92,19 +91,18 @@ impl Use {
 /// The calls on both ends of a connection; each end has its host.
 #[derive(Debug, Default)]
 struct Connection {
-    client: Option<(usize, Vec<Use>)>,
-    server: Option<(usize, Vec<Use>)>,
+    client: Option<(usize, Vec<SocketCall>)>,
+    server: Option<(usize, Vec<SocketCall>)>,
 }
 
 /// The connections with calls in a window, Unix ns, by address of the client and of the server. Linear in the calls.
 fn used(
     cluster: &Cluster<'_>,
-    window: (i64, i64),
+    window: Window<UnixNs>,
 ) -> Result<FxHashMap<(SocketAddr, SocketAddr), Connection>, StoreError> {
     let mut connections: FxHashMap<(SocketAddr, SocketAddr), Connection> = FxHashMap::default();
-    for (place, host) in cluster.hosts.iter().enumerate() {
-        let window = (host.raw(window.0), host.raw(window.1).saturating_add(1));
-        host.store.calls(window, |call| {
+    for (index, host) in cluster.hosts.iter().enumerate() {
+        host.store.syscalls(host.raw_window(window), |call| {
             let Some((what, thread, fd)) = of_socket(&call) else { return };
             let Some(process) = host.pid(thread) else { return };
             let Some(socket) = host.sockets.at(process, fd, call.end) else { return };
@@ -114,9 +112,9 @@ fn used(
             };
             let connection = connections.entry(key).or_default();
             let end = if socket.is_server { &mut connection.server } else { &mut connection.client };
-            let (_, uses) = end.get_or_insert_with(|| (place, Vec::new()));
-            let bytes = if what == What::Connect { 0 } else { call.ret as u64 };
-            uses.push(Use { what, thread, begin: call.begin, end: call.end, bytes });
+            let (_, uses) = end.get_or_insert_with(|| (index, Vec::new()));
+            let bytes = if what == SocketOp::Connect { 0 } else { call.ret as u64 };
+            uses.push(SocketCall { what, thread, start: call.start, end: call.end, bytes });
         })?;
     }
     Ok(connections)
@@ -125,25 +123,25 @@ fn used(
 /// When calls wrote to sockets, and read from them.
 #[derive(Debug, Default)]
 pub(crate) struct SocketTimes {
-    /// By host, own address and that of the peer: entries of writes, raw ns.
-    writes: FxHashMap<(usize, SocketAddr, SocketAddr), Vec<(i64, i64)>>,
-    /// Exits of reads, raw ns.
-    reads: FxHashMap<(usize, SocketAddr, SocketAddr), Vec<(i64, i64)>>,
+    /// By host, own address and that of the peer: calls that wrote, by entry.
+    writes: FxHashMap<(usize, SocketAddr, SocketAddr), Vec<Window<RawNs>>>,
+    /// Calls that read, by entry.
+    reads: FxHashMap<(usize, SocketAddr, SocketAddr), Vec<Window<RawNs>>>,
 }
 
 /// When calls used sockets in a window, Unix ns. Linear in the calls.
-pub(crate) fn socket_times(cluster: &Cluster<'_>, window: (i64, i64)) -> Result<SocketTimes, StoreError> {
+pub(crate) fn socket_times(cluster: &Cluster<'_>, window: Window<UnixNs>) -> Result<SocketTimes, StoreError> {
     let mut times = SocketTimes::default();
     for ((client, server), connection) in used(cluster, window)? {
         for (end, local, peer) in [(connection.client, client, server), (connection.server, server, client)] {
             let Some((host, uses)) = end else { continue };
             for it in uses {
                 let of = match it.what {
-                    What::Write => &mut times.writes,
-                    What::Read => &mut times.reads,
-                    What::Connect => continue,
+                    SocketOp::Write => &mut times.writes,
+                    SocketOp::Read => &mut times.reads,
+                    SocketOp::Connect => continue,
                 };
-                of.entry((host, local, peer)).or_default().push((it.begin, it.end));
+                of.entry((host, local, peer)).or_default().push(Window::new(it.start, it.end));
             }
         }
     }
@@ -152,30 +150,35 @@ pub(crate) fn socket_times(cluster: &Cluster<'_>, window: (i64, i64)) -> Result<
 }
 
 impl SocketTimes {
-    /// How long before a packet of a socket was sent the call began that wrote it, ns. What waits in the socket after the call is over has
+    /// How long before a packet of a socket was sent the call started that wrote it, ns. What waits in the socket after the call is over has
     /// none.
     pub(crate) fn written(
         &self,
         host: usize,
         (local, peer): (SocketAddr, SocketAddr),
-        at: i64,
+        at: RawNs,
     ) -> Option<i64> {
         let calls = self.writes.get(&(host, local, peer))?;
-        let (begin, end) = *calls[..calls.partition_point(|call| call.0 <= at)].last()?;
-        (at <= end).then(|| at - begin)
+        let Window { start, end } = *calls[..calls.partition_point(|call| call.start <= at)].last()?;
+        (at <= end).then(|| at - start)
     }
 
     /// How long after a packet of a socket was received the call ended that read next, ns.
-    pub(crate) fn read(&self, host: usize, (local, peer): (SocketAddr, SocketAddr), at: i64) -> Option<i64> {
+    pub(crate) fn read(
+        &self,
+        host: usize,
+        (local, peer): (SocketAddr, SocketAddr),
+        at: RawNs,
+    ) -> Option<i64> {
         let calls = self.reads.get(&(host, local, peer))?;
-        Some(calls[calls.partition_point(|call| call.1 < at)..].first()?.1 - at)
+        Some(calls[calls.partition_point(|call| call.end < at)..].first()?.end - at)
     }
 }
 
 /// Who talked over a connection, and how much.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Talk {
-    /// Place of the host and pid of the client.
+    /// Index of the host and pid of the client.
     pub(crate) client_process: Option<(usize, i32)>,
     /// Those of the server.
     pub(crate) server_process: Option<(usize, i32)>,
@@ -186,30 +189,32 @@ pub(crate) struct Talk {
 }
 
 /// All connections with calls in a window, Unix ns. Linear in the calls.
-pub(crate) fn connections(cluster: &Cluster<'_>, window: (i64, i64)) -> Result<Vec<Talk>, StoreError> {
-    let process = |end: &Option<(usize, Vec<Use>)>| {
+pub(crate) fn connections(cluster: &Cluster<'_>, window: Window<UnixNs>) -> Result<Vec<Talk>, StoreError> {
+    let process = |end: &Option<(usize, Vec<SocketCall>)>| {
         let (host, uses) = end.as_ref()?;
         Some((*host, cluster.hosts[*host].pid(uses.first()?.thread)?))
     };
-    let bytes = |end: &Option<(usize, Vec<Use>)>, what: What| {
-        let of = |uses: &[Use]| uses.iter().filter(|it| it.what == what).map(|it| it.bytes).sum();
+    let bytes = |end: &Option<(usize, Vec<SocketCall>)>, what: SocketOp| {
+        let of = |uses: &[SocketCall]| uses.iter().filter(|it| it.what == what).map(|it| it.bytes).sum();
         end.as_ref().map(|(_, uses)| of(uses))
     };
     let talk = |Connection { client, server }| Talk {
         client_process: process(&client),
         server_process: process(&server),
-        asked_bytes: bytes(&client, What::Write).or_else(|| bytes(&server, What::Read)).unwrap_or(0),
-        answered_bytes: bytes(&server, What::Write).or_else(|| bytes(&client, What::Read)).unwrap_or(0),
+        asked_bytes: bytes(&client, SocketOp::Write).or_else(|| bytes(&server, SocketOp::Read)).unwrap_or(0),
+        answered_bytes: bytes(&server, SocketOp::Write)
+            .or_else(|| bytes(&client, SocketOp::Read))
+            .unwrap_or(0),
     };
     Ok(used(cluster, window)?.into_values().map(talk).collect())
 }
 
-/// All exchanges of TCP and UDP connections that have a begin in a window, Unix ns, by begin. Linear in the calls.
-pub(crate) fn exchanges(cluster: &Cluster<'_>, window: (i64, i64)) -> Result<Vec<Exchange>, StoreError> {
+/// All exchanges of TCP and UDP connections that have a start in a window, Unix ns, by start. Linear in the calls.
+pub(crate) fn exchanges(cluster: &Cluster<'_>, window: Window<UnixNs>) -> Result<Vec<Exchange>, StoreError> {
     let connections = used(cluster, window)?;
     let mut exchanges = Vec::new();
     for ((_, server_address), connection) in connections {
-        let ends = |end: Option<(usize, Vec<Use>)>| {
+        let ends = |end: Option<(usize, Vec<SocketCall>)>| {
             end.map(|(host, mut uses)| {
                 uses.sort_by_key(|it| (it.transfers_at(), it.end));
                 (host, uses)
@@ -218,41 +223,41 @@ pub(crate) fn exchanges(cluster: &Cluster<'_>, window: (i64, i64)) -> Result<Vec
         let (client, server) = (ends(connection.client), ends(connection.server));
         join(cluster, server_address, client, server, &mut exchanges);
     }
-    let begin = |exchange: &Exchange| {
+    let start = |exchange: &Exchange| {
         let end = exchange.client.as_ref().or(exchange.server.as_ref());
-        end.map(|end| (cluster.hosts[end.host].common(end.begin), end.host, end.first))
+        end.map(|end| (cluster.hosts[end.host].common(end.start), end.host, end.first))
     };
-    exchanges.sort_by_key(|exchange| (begin(exchange), exchange.server_address));
+    exchanges.sort_by_key(|exchange| (start(exchange), exchange.server_address));
     Ok(exchanges)
 }
 
 /// A call that transfers something on a descriptor, or connects it.
-fn of_socket(call: &CallSpan) -> Option<(What, u32, i32)> {
+fn of_socket(call: &CallSpan) -> Option<(SocketOp, ThreadRow, i32)> {
     let what = what(&call.name)?;
     // A connection that does not block is made while `connect` returns EINPROGRESS.
-    let is_good = call.ret > 0 || what == What::Connect;
+    let is_good = call.ret > 0 || what == SocketOp::Connect;
     Some((what, call.thread?, call.fd?)).filter(|_| is_good)
 }
 
-/// A turn of one end: what it sends, or receives, and what follows until it begins again. One exchange, unless they are pipelined.
+/// A turn of one end: what it sends, or receives, and what follows until it starts again. One exchange, unless they are pipelined.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     /// `Some` of the client's first one.
-    connect: Option<Use>,
-    /// Those that begin it: writes of a client, reads of a server.
-    pub(crate) first: Vec<Use>,
+    connect: Option<SocketCall>,
+    /// Those that start it: writes of a client, reads of a server.
+    pub(crate) first: Vec<SocketCall>,
     /// Those that end it.
-    pub(crate) then: Vec<Use>,
+    pub(crate) then: Vec<SocketCall>,
 }
 
-/// Cuts the calls of an end where it begins again after it has ended. `begins`: what begins.
-pub(crate) fn parts(uses: &[Use], begins: What) -> Vec<Part> {
+/// Cuts the calls of an end where it starts again after it has ended. `starts`: what starts.
+pub(crate) fn parts(uses: &[SocketCall], starts: SocketOp) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut connect = None;
     for &it in uses {
-        if it.what == What::Connect {
+        if it.what == SocketOp::Connect {
             connect = Some(it);
-        } else if it.what == begins {
+        } else if it.what == starts {
             match parts.last_mut().filter(|part| part.then.is_empty()) {
                 Some(part) => part.first.push(it),
                 None => parts.push(Part { connect: connect.take(), first: vec![it], then: Vec::new() }),
@@ -269,12 +274,12 @@ pub(crate) fn parts(uses: &[Use], begins: What) -> Vec<Part> {
 fn join(
     cluster: &Cluster<'_>,
     server_address: SocketAddr,
-    client: Option<(usize, Vec<Use>)>,
-    server: Option<(usize, Vec<Use>)>,
+    client: Option<(usize, Vec<SocketCall>)>,
+    server: Option<(usize, Vec<SocketCall>)>,
     exchanges: &mut Vec<Exchange>,
 ) {
-    let of_client = client.as_ref().map_or_else(Vec::new, |(_, uses)| parts(uses, What::Write));
-    let of_server = server.as_ref().map_or_else(Vec::new, |(_, uses)| parts(uses, What::Read));
+    let of_client = client.as_ref().map_or_else(Vec::new, |(_, uses)| parts(uses, SocketOp::Write));
+    let of_server = server.as_ref().map_or_else(Vec::new, |(_, uses)| parts(uses, SocketOp::Read));
     let client_host = client.map(|(host, _)| host);
     let server_host = server.map(|(host, _)| host);
     let mut served = of_server.as_slice();
@@ -288,17 +293,17 @@ fn join(
             let first = part.first.first()?;
             Some(cluster.hosts[comparable?].common(first.end))
         };
-        let begin = cluster.hosts[host].common(first.begin);
+        let start = cluster.hosts[host].common(first.start);
         // Answers to requests that the client's trace does not have.
-        let before = |part: &&Part| received(part).is_some_and(|at| at < begin - TOLERANCE);
+        let before = |part: &&Part| received(part).is_some_and(|at| at < start - TOLERANCE);
         served = &served[served.iter().take_while(before).count()..];
-        let is_before = |place: usize, turns: usize| {
+        let is_before = |index: usize, turns: usize| {
             if comparable.is_none() {
-                return place < turns;
+                return index < turns;
             }
             let next = asked.get(turns).and_then(|next| next.first.first());
-            let until = next.map(|next| cluster.hosts[host].common(next.begin));
-            until.is_none_or(|until| received(&served[place]).is_some_and(|at| at < until))
+            let until = next.map(|next| cluster.hosts[host].common(next.start));
+            until.is_none_or(|until| received(&served[index]).is_some_and(|at| at < until))
         };
         let found = (one_by_one == 0).then(|| round(asked, served, is_before)).flatten();
         one_by_one = match found {
@@ -311,20 +316,20 @@ fn join(
         let found = requests(&asked[..turns], &served[..answers]);
         let connect = asked[0].connect.filter(|_| of_client.len() == 1 && found.len() == 1);
         exchanges.extend(found.iter().map(|one| {
-            let begin = connect.map_or(one.asks.begin, |connect| connect.begin);
+            let start = connect.map_or(one.asks.start, |connect| connect.start);
             let (first, last) = (one.asks.thread, one.has.thread);
             let server = one.served.zip(server_host).map(|(by, host)| Side {
                 host,
                 first: by.reads.thread,
                 last: by.ends.thread,
-                begin: by.begin,
+                start: by.start,
                 end: by.ends.end,
             });
             Exchange {
                 server_address,
-                client: Some(Side { host, first, last, begin, end: one.has.end }),
+                client: Some(Side { host, first, last, start, end: one.has.end }),
                 server,
-                answered: one.served.map(|by| by.answers.begin),
+                answered: one.served.map(|by| by.answers.start),
                 may_be_several: one.may_be_several,
             }
         }));
@@ -333,13 +338,13 @@ fn join(
     if let (None, Some(host)) = (client_host, server_host) {
         exchanges.extend(of_server.iter().filter_map(|part| {
             let (first, answers, last) = (part.first.first()?, part.then.first()?, part.then.last()?);
-            let (begin, end) = (first.end, last.end);
-            let server = Side { host, first: first.thread, last: last.thread, begin, end };
+            let (start, end) = (first.end, last.end);
+            let server = Side { host, first: first.thread, last: last.thread, start, end };
             Some(Exchange {
                 server_address,
                 client: None,
                 server: Some(server),
-                answered: Some(answers.begin),
+                answered: Some(answers.start),
                 may_be_several: false,
             })
         }));
@@ -350,11 +355,11 @@ fn join(
 const TOLERANCE: i64 = 1_000_000;
 
 impl Exchange {
-    /// When it begins and ends for who sees it from outside: the client, else the server. Unix ns.
-    pub(crate) fn span(&self, cluster: &Cluster<'_>) -> Option<(i64, i64)> {
+    /// When it starts and ends as seen from outside: by the client, else the server.
+    pub(crate) fn span(&self, cluster: &Cluster<'_>) -> Option<Window<UnixNs>> {
         let end = self.client.as_ref().or(self.server.as_ref())?;
         let host = &cluster.hosts[end.host];
-        Some((host.common(end.begin), host.common(end.end)))
+        Some(Window::new(host.common(end.start), host.common(end.end)))
     }
 }
 
@@ -363,47 +368,56 @@ mod tests {
     use super::*;
 
     /// Checks how the calls of an end are cut: `c` connects, `r` reads, `w` writes.
-    fn check(uses: &str, begins: What, expect: &[(usize, usize)]) {
-        let uses: Vec<Use> = (0..)
+    fn check(uses: &str, starts: SocketOp, expect: &[(usize, usize)]) {
+        let uses: Vec<SocketCall> = (0..)
             .zip(uses.chars())
             .map(|(at, letter)| {
                 let what = match letter {
-                    'c' => What::Connect,
-                    'r' => What::Read,
-                    _ => What::Write,
+                    'c' => SocketOp::Connect,
+                    'r' => SocketOp::Read,
+                    _ => SocketOp::Write,
                 };
-                Use { what, thread: 0, begin: at * 10, end: at * 10 + 5, bytes: 1 }
+                SocketCall {
+                    what,
+                    thread: ThreadRow(0),
+                    start: RawNs(at * 10),
+                    end: RawNs(at * 10 + 5),
+                    bytes: 1,
+                }
             })
             .collect();
         let found: Vec<_> =
-            parts(&uses, begins).iter().map(|part| (part.first.len(), part.then.len())).collect();
+            parts(&uses, starts).iter().map(|part| (part.first.len(), part.then.len())).collect();
         assert_eq!(found, expect);
     }
 
     /// Of a pool, one thread waits for the next request while another one answers.
     #[test]
     fn reads_count_when_they_end() {
-        let call = |what, begin, end| Use { what, thread: 0, begin, end, bytes: 1 };
+        let call = |what, start, end| {
+            let (start, end) = (RawNs(start), RawNs(end));
+            SocketCall { what, thread: ThreadRow(0), start, end, bytes: 1 }
+        };
         let mut uses = vec![
-            call(What::Read, 0, 5),
-            call(What::Read, 6, 100),
-            call(What::Write, 10, 12),
-            call(What::Write, 110, 112),
+            call(SocketOp::Read, 0, 5),
+            call(SocketOp::Read, 6, 100),
+            call(SocketOp::Write, 10, 12),
+            call(SocketOp::Write, 110, 112),
         ];
         uses.sort_by_key(|it| (it.transfers_at(), it.end));
         let found: Vec<_> =
-            parts(&uses, What::Read).iter().map(|part| (part.first[0].end, part.then[0].begin)).collect();
-        assert_eq!(found, [(5, 10), (100, 110)]);
+            parts(&uses, SocketOp::Read).iter().map(|part| (part.first[0].end, part.then[0].start)).collect();
+        assert_eq!(found, [(RawNs(5), RawNs(10)), (RawNs(100), RawNs(110))]);
     }
 
     #[test]
     fn calls_are_cut_into_exchanges() {
-        check("cwr", What::Write, &[(1, 1)]);
-        check("cwwrrwr", What::Write, &[(2, 2), (1, 1)]);
-        check("rwrw", What::Read, &[(1, 1), (1, 1)]);
-        // What ends without a begin, and what has no end.
-        check("rwr", What::Write, &[(1, 1)]);
-        check("wrw", What::Write, &[(1, 1)]);
-        check("", What::Read, &[]);
+        check("cwr", SocketOp::Write, &[(1, 1)]);
+        check("cwwrrwr", SocketOp::Write, &[(2, 2), (1, 1)]);
+        check("rwrw", SocketOp::Read, &[(1, 1), (1, 1)]);
+        // What ends without a start, and what has no end.
+        check("rwr", SocketOp::Write, &[(1, 1)]);
+        check("wrw", SocketOp::Write, &[(1, 1)]);
+        check("", SocketOp::Read, &[]);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use isochrone_analysis::{Cell, Report, Table};
 
-/// The graph of a report, in the DOT language: of `ipc` who acts on whom, of `blocking` who waits for whom. Other reports have no nodes.
+/// The graph of a report, in the DOT language: of `ipc` an edge from the acting process, of `blocking` from the waiting one. Other reports have no nodes.
 /// Linear in the rows.
 pub fn dot(report: &Report) -> String {
     let mut graph = Graph::default();
@@ -25,7 +25,7 @@ pub fn dot(report: &Report) -> String {
             let label = format!("{cause} ×{}, {total}", row.text("count"));
             let to = match row.is_there("by_pid") {
                 true => graph.process(&row, "by_"),
-                // A timer, a disk, or nobody that is known.
+                // A timer, a disk, or an unknown thread.
                 false => graph.node(&row.text("host"), &cause, &cause),
             };
             graph.edge(&from, &to, &label);
@@ -81,7 +81,7 @@ impl Graph {
         id
     }
 
-    /// The node of the process whose columns begin with a prefix.
+    /// The node of the process whose columns start with a prefix.
     fn process(&mut self, row: &Row<'_>, prefix: &str) -> String {
         let [host, pid, comm] = ["host", "pid", "comm"].map(|what| row.text(&format!("{prefix}{what}")));
         self.node(&host, &pid, &format!("{comm} {pid}"))

@@ -1,7 +1,7 @@
-//! What happened across hosts: requests, where they spent their time, who worked for whom.
+//! What happened across hosts: requests, where they spent their time, which process worked for which.
 //!
-//! A [`Cluster`] is the hosts of a store on the clock that is asked for, with the messages between them. [`requests`] finds the requests of
-//! services in the calls of both ends of connections (`exchange.rs`) and follows each from its end back to its begin (`walk.rs`):
+//! A [`Cluster`] is the hosts of a store on the requested clock, with the messages between them. [`requests`] finds the requests of
+//! services in the calls of both ends of connections (`exchange.rs`) and follows each from its end back to its start (`walk.rs`):
 //! through wake-ups, forks, timers, disks, and messages to other hosts and back. [`critical_path()`] makes tables of them.
 //!
 //! All of it reads the store; nothing is printed. What a window of time holds is in memory while it is looked at, never a whole trace.
@@ -44,7 +44,8 @@ pub use needs::needs;
 pub use network::Carried;
 pub use relations::ipc;
 pub use request::{
-    Asked, Party, Path, Request, Requests, Served, Service, path, phase_names, requests, thread_path,
+    Path, Request, RequestQuery, Requests, Served, Service, ThreadRef, path, phase_names, requests,
+    thread_path,
 };
 pub use spent::SpentOn;
 pub use waits::{Wait, waits};

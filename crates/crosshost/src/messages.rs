@@ -10,20 +10,22 @@ use std::net::SocketAddr;
 use isochrone_analysis::{Cell, Report, Table, Unit, VERSION, nearest_rank};
 use isochrone_net::Flow;
 use isochrone_store::{Message, StoreError};
+use isochrone_time::{RawNs, UnixNs, Window};
 use rustc_hash::FxHashMap;
 
 use crate::cluster::Cluster;
 use crate::exchange::{SocketTimes, socket_times};
-use crate::timeline::{Timeline, Window};
+use crate::request::NONE;
+use crate::timeline::{ClusterWindow, Timeline};
 use crate::waits::parts;
 
 /// How far an answer may be from what it answers to count as a round trip, ns.
-const MOST_ROUND_TRIP: i64 = 10_000_000_000;
+const MAX_ROUND_TRIP: i64 = 10_000_000_000;
 
 /// How much more time than asked about is read, ns: a packet that arrives in a window was sent before it.
 const MARGIN: i64 = 1_000_000_000;
 
-/// A direction between hosts: places of the sender and of the receiver.
+/// A direction between hosts: indices of the sender and of the receiver.
 type Link = (usize, usize);
 
 /// Figures of the messages of a link, or of a connection in one direction; all in ns.
@@ -53,30 +55,31 @@ struct Passed {
     bounds: Option<(i64, i64)>,
 }
 
-/// The tables `links`, `connections` and, if `has_log`, `messages` (each of them). `window`: those that arrive in it, Unix ns. Linear in the
+/// The tables `links`, `connections` and, if `has_log`, `messages` (each of them). `window`: those that arrive in it. Linear in the
 /// messages, and in the packets and calls of the window.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn messages(
     cluster: &Cluster<'_>,
-    window: Option<(i64, i64)>,
+    window: Option<Window<UnixNs>>,
     has_log: bool,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let shown = window.or_else(|| cluster.range()).unwrap_or_default();
+    let shown = window.or_else(|| cluster.range()).unwrap_or(NONE);
     // A window ends before its end, and the last message may arrive with the last event of all.
-    let whole = window.unwrap_or((shown.0, shown.1.saturating_add(1)));
+    let whole = window.unwrap_or(Window::new(shown.start, shown.end.saturating_add(1)));
     let times = socket_times(cluster, whole)?;
     let mut links: BTreeMap<Link, Figures> = BTreeMap::new();
     let mut connections: BTreeMap<(Link, SocketAddr, SocketAddr, u8), Figures> = BTreeMap::new();
     let mut log = Vec::new();
     // By host and flow: segments that were sent again.
     let mut again: FxHashMap<(usize, Flow), u64> = FxHashMap::default();
-    // By connection, as the sender of the last message writes it: when that was sent and received, raw ns.
-    let mut last: FxHashMap<(Link, Flow), (i64, i64)> = FxHashMap::default();
+    // By connection, as the sender of the last message writes it: when that was sent and received.
+    let mut last: FxHashMap<(Link, Flow), (RawNs, RawNs)> = FxHashMap::default();
     for part in parts(cluster, whole) {
-        let loaded = Window::load_packets(cluster, (part.0.saturating_sub(MARGIN), part.1))?;
+        let loaded =
+            ClusterWindow::load_packets(cluster, Window::new(part.start.saturating_sub(MARGIN), part.end))?;
         let all = arrived(cluster, &loaded, part);
         let round_trips = round_trips(&all, &mut last);
         for (passed, round_trip) in all.into_iter().zip(round_trips) {
@@ -91,10 +94,10 @@ pub fn messages(
                 log.push(passed);
             }
         }
-        for (place, timeline) in loaded.timelines.iter().enumerate() {
-            let host = &cluster.hosts[place];
-            retransmitted(timeline, (host.raw(part.0), host.raw(part.1)), |flow| {
-                *again.entry((place, flow)).or_default() += 1;
+        for (index, timeline) in loaded.timelines.iter().enumerate() {
+            let host = &cluster.hosts[index];
+            retransmitted(timeline, Window::new(host.raw(part.start), host.raw(part.end)), |flow| {
+                *again.entry((index, flow)).or_default() += 1;
             });
         }
     }
@@ -115,31 +118,32 @@ pub fn messages(
         analysis: "messages",
         version: VERSION,
         sync: is_synchronized,
-        range: Some([shown.0.into(), shown.1.into()]),
+        range: Some([shown.start.0, shown.end.0]),
         tables,
         notes: Vec::new(),
     })
 }
 
 /// The messages that arrive in a window, Unix ns, in the order of their arrival.
-fn arrived(cluster: &Cluster<'_>, window: &Window<'_, '_>, (from, to): (i64, i64)) -> Vec<Passed> {
+fn arrived(cluster: &Cluster<'_>, loaded: &ClusterWindow<'_, '_>, window: Window<UnixNs>) -> Vec<Passed> {
     let mut all = Vec::new();
-    let of_hosts =
-        cluster.hosts.iter().enumerate().flat_map(|(place, host)| {
-            cluster.arrivals(place, (host.raw(from), host.raw(to).saturating_add(1)))
-        });
+    let of_hosts = cluster
+        .hosts
+        .iter()
+        .enumerate()
+        .flat_map(|(index, host)| cluster.arrivals(index, host.raw_window(window)));
     for message in of_hosts {
         let (sender, receiver) = (message.sent.host as usize, message.received.host as usize);
         let at = cluster.hosts[receiver].common(message.received.at);
-        if !(from..to).contains(&at) {
+        if !(window.start..window.end).contains(&at) {
             continue;
         }
-        let received = window.timelines[receiver].packet(message.received.at, message.received.cpu, false);
+        let received = loaded.timelines[receiver].packet(message.received.at, message.received.cpu, false);
         let flow = received.and_then(|packet| packet.flow);
         let related = cluster.related((sender, message.sent.at), receiver);
         let latency = cluster
             .are_comparable(sender, receiver)
-            .then(|| at.saturating_sub(cluster.hosts[sender].common(message.sent.at)));
+            .then(|| at.saturating_since(cluster.hosts[sender].common(message.sent.at)));
         let bounds = related.and_then(|related| {
             let (least, greatest) = related.latency_until(message.received.at);
             least.zip(greatest)
@@ -164,31 +168,31 @@ impl Passed {
         (self.message.sent.host as usize, self.message.received.host as usize)
     }
 
-    /// When one of its two hosts, the first of both, saw it: raw ns.
-    fn seen_by_first(&self) -> i64 {
+    /// When one of its two hosts, the first of both, saw it.
+    fn seen_by_first(&self) -> RawNs {
         let Message { sent, received } = self.message;
         if sent.host < received.host { sent.at } else { received.at }
     }
 }
 
 /// Of each message: what its round trip took on the network, ns. Both directions are put in order by the clock of one host.
-fn round_trips(all: &[Passed], last: &mut FxHashMap<(Link, Flow), (i64, i64)>) -> Vec<Option<i64>> {
+fn round_trips(all: &[Passed], last: &mut FxHashMap<(Link, Flow), (RawNs, RawNs)>) -> Vec<Option<i64>> {
     let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by_key(|&place| {
-        let (from, to) = all[place].link();
-        (from.min(to), from.max(to), all[place].seen_by_first())
+    order.sort_by_key(|&index| {
+        let (from, to) = all[index].link();
+        (from.min(to), from.max(to), all[index].seen_by_first())
     });
     let mut found = vec![None; all.len()];
-    for place in order {
-        let passed = &all[place];
-        found[place] = passed.flow.and_then(|flow| returned(last, passed.link(), flow, &passed.message));
+    for index in order {
+        let passed = &all[index];
+        found[index] = passed.flow.and_then(|flow| returned(last, passed.link(), flow, &passed.message));
     }
     found
 }
 
 /// How long the network took for a message and the one that it answers, if it answers any, ns.
 fn returned(
-    last: &mut FxHashMap<(Link, Flow), (i64, i64)>,
+    last: &mut FxHashMap<(Link, Flow), (RawNs, RawNs)>,
     link: Link,
     flow: Flow,
     message: &Message,
@@ -196,10 +200,10 @@ fn returned(
     let (sent, received) = (message.sent.at, message.received.at);
     last.insert((link, flow), (sent, received));
     let back = Flow { source: flow.destination, destination: flow.source, ..flow };
-    // That of the other direction was sent by who receives now, and received by who sends now.
-    let (asked_sent, asked_received) = last.remove(&((link.1, link.0), back))?;
-    let (out, there) = (received.checked_sub(asked_sent)?, sent.checked_sub(asked_received)?);
-    (there >= 0 && out < MOST_ROUND_TRIP).then(|| out - there)
+    // In the other direction, the receiver of this message was the sender.
+    let (question_sent, question_received) = last.remove(&((link.1, link.0), back))?;
+    let (out, there) = (received.checked_since(question_sent)?, sent.checked_since(question_received)?);
+    (there >= 0 && out < MAX_ROUND_TRIP).then(|| out - there)
 }
 
 fn add(figures: &mut Figures, passed: &Passed, times: &SocketTimes, round_trip: Option<i64>) {
@@ -223,7 +227,11 @@ fn add(figures: &mut Figures, passed: &Passed, times: &SocketTimes, round_trip: 
 }
 
 /// Passes the flow of each TCP segment that was sent again in a time to `each`.
-fn retransmitted(timeline: &Timeline, (from, to): (i64, i64), mut each: impl FnMut(Flow)) {
+fn retransmitted(
+    timeline: &Timeline,
+    Window { start: from, end: to }: Window<RawNs>,
+    mut each: impl FnMut(Flow),
+) {
     // By flow: the sequence number after the last byte that was sent.
     let mut sent: FxHashMap<Flow, u32> = FxHashMap::default();
     for packet in timeline.packets().iter().filter(|packet| packet.is_sent) {
@@ -346,21 +354,21 @@ fn log_table(cluster: &Cluster<'_>, log: &[Passed]) -> Table {
         let Message { sent, received } = passed.message;
         let at = |end: isochrone_store::MessageEnd| cluster.hosts[end.host as usize].common(end.at);
         let address = |of: fn(&Flow) -> SocketAddr| {
-            passed.flow.as_ref().map_or(Cell::Null, |flow| Cell::text(&of(flow).to_string()))
+            passed.flow.as_ref().map_or(Cell::Unknown, |flow| Cell::text(&of(flow).to_string()))
         };
         table.row(vec![
             cluster.host_cell(Some(sent.host as usize)),
             cluster.host_cell(Some(received.host as usize)),
-            at(sent).into(),
-            at(received).into(),
+            at(sent).0.into(),
+            at(received).0.into(),
             passed.latency.into(),
             passed.bounds.map(|(lo, _)| lo).into(),
             passed.bounds.map(|(_, hi)| hi).into(),
             address(|flow| flow.source),
             address(|flow| flow.destination),
             passed.bytes.into(),
-            sent.at.into(),
-            received.at.into(),
+            sent.at.0.into(),
+            received.at.0.into(),
         ]);
     }
     table

@@ -1,14 +1,15 @@
 //! Messages of MPI programs, with the calls that they were received in: what a rank waits for is the rank that sends.
 //!
-//! Libraries of MPI poll: a rank that waits is on a CPU, and nothing wakes it. So neither its states nor packets say for whom it waited; the order of
-//! messages does (`isochrone_sync`), which the store keeps. A reception waits from the begin of its call (a phase, `mpi MPI_Recv`) until the message
+//! Libraries of MPI poll: a rank that waits is on a CPU, and nothing wakes it. So neither its states nor packets show which rank it waited for; the order of
+//! messages does (`isochrone_sync`), which the store keeps. A reception waits from the start of its call (a phase, `mpi MPI_Recv`) until the message
 //! was there. Used by: `walk.rs`, `waits.rs`.
 
-use isochrone_store::{MpiMessageEnd, Store, StoreError};
+use isochrone_store::{MpiMessageEnd, Store, StoreError, ThreadRow};
+use isochrone_time::{RawNs, Window};
 
 use crate::cluster::Host;
 use crate::keyed::last_until;
-use crate::request::Party;
+use crate::request::ThreadRef;
 
 /// How phases are called that are calls of MPI.
 const CALL: &str = "mpi ";
@@ -17,15 +18,15 @@ const CALL: &str = "mpi ";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MpiMessage {
     /// The thread that sent it.
-    pub sender: Party,
-    /// When it was about to be sent, raw ns of the sender's host.
-    pub sent: i64,
+    pub sender: ThreadRef,
+    /// When it was about to be sent, on the clock of the sender's host.
+    pub sent: RawNs,
     /// The thread that received it.
-    pub receiver: Party,
-    /// When it had been received, raw ns of the receiver's host.
-    pub received: i64,
-    /// Since when the receiver was in the call, raw ns; when it was received, where no call is known.
-    pub since: i64,
+    pub receiver: ThreadRef,
+    /// When it had been received, on the clock of the receiver's host.
+    pub received: RawNs,
+    /// Start of the call of the receiver; when it was received, where the call is unknown.
+    pub since: RawNs,
     /// The call, without its head: `MPI_Recv`.
     pub call: Option<String>,
     /// Ranks of the sender and of the receiver.
@@ -36,10 +37,10 @@ pub struct MpiMessage {
     pub bytes: u64,
 }
 
-/// A call of MPI: the thread, from when to when (raw ns), and its name.
-type Call = (u32, i64, i64, String);
+/// A call of MPI: the thread, start, end, and its name.
+type Call = (ThreadRow, RawNs, RawNs, String);
 
-/// All messages of a store between threads that are known, by the receiver and the time of the reception. `place` gives the place of a host by its
+/// All messages of a store between threads that are known, by the receiver and the time of the reception. `index` gives the index of a host by its
 /// number in the store. Linear in the messages, and in the threads and phases of all hosts.
 ///
 /// # Errors
@@ -47,7 +48,7 @@ type Call = (u32, i64, i64, String);
 pub(crate) fn messages(
     store: &Store,
     hosts: &[Host<'_>],
-    place: impl Fn(u32) -> Option<usize>,
+    index: impl Fn(u32) -> Option<usize>,
 ) -> Result<Vec<MpiMessage>, StoreError> {
     let mut found = Vec::new();
     store.mpi(|message| found.push(message))?;
@@ -57,9 +58,9 @@ pub(crate) fn messages(
     let calls: Vec<Vec<Call>> = hosts.iter().map(calls_of).collect::<Result<_, _>>()?;
     let threads: Vec<_> = hosts.iter().map(|host| host.store.threads_by_tid()).collect();
     let party = |end: &MpiMessageEnd| {
-        let host = place(end.host)?;
+        let host = index(end.host)?;
         let thread = rank_thread(&calls[host], threads[host].get(&end.tid?).copied(), end.at)?;
-        Some(Party { host, thread })
+        Some(ThreadRef { host, thread })
     };
     let of = |message: isochrone_store::MpiMessage| {
         let isochrone_store::MpiMessage { sent, received, tag, bytes, .. } = message;
@@ -84,10 +85,10 @@ pub(crate) fn messages(
 
 /// The calls of MPI of a host, by thread and time.
 fn calls_of(host: &Host<'_>) -> Result<Vec<Call>, StoreError> {
-    let phases = host.store.phases_between((i64::MIN, i64::MAX))?;
+    let phases = host.store.phases_between(Window::ALL)?;
     let call = |phase: isochrone_store::PhaseSpan| {
         let name = phase.name.strip_prefix(CALL)?.to_owned();
-        Some((phase.thread?, phase.begin, phase.end, name))
+        Some((phase.thread?, phase.start, phase.end, name))
     };
     let mut calls: Vec<Call> = phases.into_iter().filter_map(call).collect();
     calls.sort_unstable();
@@ -96,8 +97,8 @@ fn calls_of(host: &Host<'_>) -> Result<Vec<Call>, StoreError> {
 
 /// The thread of a rank. `named`: the one that has the number that the rank says, which may be one of its own pid namespace: where calls
 /// of MPI are known, it is a thread that makes some, else the only one that is in a call then.
-fn rank_thread(calls: &[Call], named: Option<u32>, at: i64) -> Option<u32> {
-    let makes_calls = |thread: &u32| calls.binary_search_by_key(thread, |call| call.0).is_ok();
+fn rank_thread(calls: &[Call], named: Option<ThreadRow>, at: RawNs) -> Option<ThreadRow> {
+    let makes_calls = |thread: &ThreadRow| calls.binary_search_by_key(thread, |call| call.0).is_ok();
     if calls.is_empty() || named.as_ref().is_some_and(makes_calls) {
         return named;
     }
@@ -107,7 +108,7 @@ fn rank_thread(calls: &[Call], named: Option<u32>, at: i64) -> Option<u32> {
 }
 
 /// The call that a thread is in at an instant.
-fn call_at(calls: &[Call], thread: u32, at: i64) -> Option<&Call> {
+fn call_at(calls: &[Call], thread: ThreadRow, at: RawNs) -> Option<&Call> {
     let from = calls.partition_point(|call| call.0 < thread);
     let until = calls.partition_point(|call| call.0 <= thread);
     last_until(&calls[from..until], at, |call| call.1).filter(|call| call.2 >= at)
@@ -116,11 +117,11 @@ fn call_at(calls: &[Call], thread: u32, at: i64) -> Option<&Call> {
 /// The last message that a thread received after an instant and not after another one, of some that are sorted.
 pub(crate) fn last_received(
     messages: &[MpiMessage],
-    receiver: Party,
-    (after, until): (i64, i64),
+    receiver: ThreadRef,
+    Window { start: after, end: until }: Window<RawNs>,
 ) -> Option<&MpiMessage> {
-    let place = messages.partition_point(|it| (it.receiver, it.received) <= (receiver, until));
-    messages[..place].last().filter(|it| it.receiver == receiver && it.received > after)
+    let index = messages.partition_point(|it| (it.receiver, it.received) <= (receiver, until));
+    messages[..index].last().filter(|it| it.receiver == receiver && it.received > after)
 }
 
 #[cfg(test)]
@@ -128,13 +129,13 @@ mod tests {
     use super::*;
 
     fn message(thread: u32, received: i64) -> MpiMessage {
-        let party = |thread| Party { host: 0, thread };
+        let party = |thread| ThreadRef { host: 0, thread: ThreadRow(thread) };
         MpiMessage {
             sender: party(9),
-            sent: 0,
+            sent: RawNs(0),
             receiver: party(thread),
-            received,
-            since: 0,
+            received: RawNs(received),
+            since: RawNs(0),
             call: None,
             ranks: (0, 1),
             tag: 0,
@@ -144,28 +145,28 @@ mod tests {
 
     #[test]
     fn a_rank_is_a_thread_that_makes_calls() {
-        let call = |thread, begin, end| (thread, begin, end, String::new());
+        let call = |thread, start, end| (ThreadRow(thread), RawNs(start), RawNs(end), String::new());
         let calls = [call(3, 10, 20), call(5, 15, 30), call(5, 40, 50)];
-        let check = |named, at, expect| assert_eq!(rank_thread(&calls, named, at), expect, "{named:?} {at}");
+        let check = |named: Option<u32>, at, expect: Option<u32>| {
+            let found = rank_thread(&calls, named.map(ThreadRow), RawNs(at));
+            assert_eq!(found, expect.map(ThreadRow), "{named:?} {at}");
+        };
         check(Some(3), 45, Some(3));
         check(Some(1), 45, Some(5));
         check(Some(1), 12, Some(3));
         check(Some(1), 17, None);
         check(Some(1), 35, None);
         check(None, 45, Some(5));
-        assert_eq!(rank_thread(&[], Some(1), 45), Some(1));
+        assert_eq!(rank_thread(&[], Some(ThreadRow(1)), RawNs(45)), Some(ThreadRow(1)));
     }
 
     #[test]
     fn the_last_message_of_a_thread_is_found() {
         let all = [message(1, 10), message(1, 20), message(2, 15)];
-        let check = |thread, span, expect: Option<i64>| {
-            let receiver = Party { host: 0, thread };
-            assert_eq!(
-                last_received(&all, receiver, span).map(|it| it.received),
-                expect,
-                "{thread} {span:?}"
-            );
+        let check = |thread, (after, until), expect: Option<i64>| {
+            let receiver = ThreadRef { host: 0, thread: ThreadRow(thread) };
+            let found = last_received(&all, receiver, Window::new(RawNs(after), RawNs(until)));
+            assert_eq!(found.map(|it| it.received.0), expect, "{thread} {after} {until}");
         };
         check(1, (0, 20), Some(20));
         check(1, (0, 19), Some(10));
@@ -177,10 +178,11 @@ mod tests {
     #[test]
     fn a_call_is_the_one_around() {
         let calls: Vec<Call> = [(1, 0, 5), (1, 10, 20), (2, 0, 100)]
-            .map(|(thread, begin, end)| (thread, begin, end, "MPI_Recv".to_owned()))
+            .map(|(thread, start, end)| (ThreadRow(thread), RawNs(start), RawNs(end), "MPI_Recv".to_owned()))
             .to_vec();
         let check = |thread, at, expect: Option<i64>| {
-            assert_eq!(call_at(&calls, thread, at).map(|call| call.1), expect, "{thread} {at}");
+            let found = call_at(&calls, ThreadRow(thread), RawNs(at));
+            assert_eq!(found.map(|call| call.1.0), expect, "{thread} {at}");
         };
         check(1, 3, Some(0));
         check(1, 7, None);

@@ -1,7 +1,7 @@
 //! What packets on the paths of requests spent their time on: the queue of the sender's device, the wire, and the reception.
 //!
-//! A packet's step begins when it is queued (`net_dev_queue`) and ends when the receiver has it (`net_if_receive_skb`); the step after it, of the
-//! softirq that wakes who waits for it, is its reception.
+//! A packet's step starts when it is queued (`net_dev_queue`) and ends when the receiver has it (`net_if_receive_skb`); the step after it, of the
+//! softirq that wakes the thread that waits for it, is its reception.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use isochrone_experiment::Cause;
 
 use crate::cluster::Cluster;
 use crate::request::Request;
-use crate::wait::About;
+use crate::wait::StepDetail;
 use crate::walk::{MAY_RECEIVE, RECEIVES, Step};
 
 /// The packets of a path from one host to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Carried {
-    /// Place of the sender's host.
+    /// Index of the sender's host.
     pub from: usize,
-    /// Place of the receiver's.
+    /// Index of the receiver's.
     pub to: usize,
     /// How many.
     pub packets: u64,
@@ -26,7 +26,7 @@ pub struct Carried {
     pub total: i64,
     /// The part of that in the queue, ns. `None`: of one of them it is not known.
     pub queue: Option<i64>,
-    /// From then to the wake-up of who waits for them, ns. Of those that nobody waited for there is none.
+    /// From then to the wake-up of the waiting thread, ns; none where no thread waited.
     pub receive: i64,
     /// How far the time of one of them can be from what the clocks say, at most, ns. `None`: nothing is proven, or it is one host.
     pub uncertainty: Option<i64>,
@@ -57,26 +57,26 @@ fn sums(all: impl IntoIterator<Item = Carried>) -> Vec<Carried> {
 }
 
 /// The sums of the packets of a path, by link.
-pub(crate) fn carried(steps: &[(Step, About)]) -> Box<[Carried]> {
+pub(crate) fn carried(steps: &[(Step, StepDetail)]) -> Box<[Carried]> {
     let followers = steps.iter().skip(1).map(Some).chain([None]);
     let of_steps = steps.iter().zip(followers).filter_map(|((step, about), next)| {
-        // Of a thread it is a wait for somebody who is not traced.
-        let About::Packet { to: Some(to), .. } = about else { return None };
+        // Of a thread it is a wait for a host that is not traced.
+        let StepDetail::Packet { to: Some(to), .. } = about else { return None };
         if step.thread.is_some() {
             return None;
         }
-        let receives = |(next, about): &&(Step, About)| {
+        let receives = |(next, about): &&(Step, StepDetail)| {
             let is_reception =
-                matches!(about, About::Handler(what) if what == RECEIVES || what == MAY_RECEIVE);
+                matches!(about, StepDetail::Handler(what) if what == RECEIVES || what == MAY_RECEIVE);
             is_reception && (next.cause, next.host) == (Cause::Softirq, *to)
         };
         Some(Carried {
             from: step.host,
             to: *to,
             packets: 1,
-            total: step.end - step.begin,
+            total: step.duration(),
             queue: step.queued,
-            receive: next.filter(receives).map_or(0, |(next, _)| next.end - next.begin),
+            receive: next.filter(receives).map_or(0, |(next, _)| next.duration()),
             uncertainty: step.uncertainty,
         })
     });
@@ -109,7 +109,7 @@ pub(crate) fn table(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
             sum.queue.into(),
             sum.wire().into(),
             sum.receive.into(),
-            if sum.from == sum.to { Cell::None } else { sum.uncertainty.into() },
+            if sum.from == sum.to { Cell::NotApplicable } else { sum.uncertainty.into() },
         ]);
     }
     table

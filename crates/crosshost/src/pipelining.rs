@@ -1,25 +1,26 @@
 //! Requests that a client sends before the last answer has come: which of the calls on a connection belong to which of them.
 //!
-//! A connection carries two streams of bytes. The calls of both ends say how many bytes each of them moved, so a byte that the server
-//! read is of the write that it has the place of. As long as both ends moved the same bytes, requests can be told apart:
+//! A connection carries two streams of bytes. The calls of both ends record how many bytes each of them moved, so a byte that the server
+//! read belongs to the write with the same offset. As long as both ends moved the same bytes, requests can be separated:
 //!
-//! * where the server answers one before it reads the next: at the bytes at which it turned, if a write of the client begins there;
+//! * where the server answers one before it reads the next: at the bytes at which it turned, if a write of the client starts there;
 //! * where it reads several at once: if the client sent them in writes of one size, and the server answers in as many writes of one size.
 //!
 //! What one write sends is one request, whatever the server makes of it. All else is one request, too, and may be several.
 
-use crate::exchange::{Part, Use};
+use crate::exchange::{Part, SocketCall};
+use isochrone_time::RawNs;
 
 /// Turns of a client that are looked at together: as long as it always sends something before it has read all that was answered.
-const MOST_TURNS: usize = 1024;
+const MAX_TURNS: usize = 1024;
 
 /// The calls of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked<'p> {
+pub(crate) struct RequestCalls<'p> {
     /// The client's first write.
-    pub(crate) asks: &'p Use,
+    pub(crate) asks: &'p SocketCall,
     /// The read by which the client has the whole answer.
-    pub(crate) has: &'p Use,
+    pub(crate) has: &'p SocketCall,
     /// What the server does for it.
     pub(crate) served: Option<ServedBy<'p>>,
     /// Whether it was sent in writes of one size, and may be several.
@@ -30,18 +31,18 @@ pub(crate) struct Asked<'p> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ServedBy<'p> {
     /// The first read.
-    pub(crate) reads: &'p Use,
-    /// When it works for the request: since that read, or since the answer before, raw ns.
-    pub(crate) begin: i64,
+    pub(crate) reads: &'p SocketCall,
+    /// When it works for the request: since that read, or since the answer before.
+    pub(crate) start: RawNs,
     /// The first write of the answer.
-    pub(crate) answers: &'p Use,
+    pub(crate) answers: &'p SocketCall,
     /// The last one.
-    pub(crate) ends: &'p Use,
+    pub(crate) ends: &'p SocketCall,
 }
 
 /// How many of the next turns of both ends belong together: the client's that has sent something before it had read everything, until
 /// it has, and those of the server meanwhile. `None`: something was left unread, or is not traced. `is_before`: whether the turn of the server
-/// at a place begins before so many of the client's are over. Linear in the turns.
+/// at an index starts before the given number of the client's turns are over. Linear in the turns.
 pub(crate) fn round(
     client: &[Part],
     server: &[Part],
@@ -49,7 +50,7 @@ pub(crate) fn round(
 ) -> Option<(usize, usize)> {
     let mut moved = Moved::default();
     let mut served = 0;
-    for (turns, part) in (1..).zip(client.iter().take(MOST_TURNS)) {
+    for (turns, part) in (1..).zip(client.iter().take(MAX_TURNS)) {
         moved.client(part);
         while let Some(part) = server.get(served).filter(|_| is_before(served, turns)) {
             moved.server(part);
@@ -64,7 +65,7 @@ pub(crate) fn round(
 
 /// How many turns of a client are taken one by one where [`round`] finds nothing: half of those that it has looked at, so that all of it
 /// stays linear.
-pub(crate) const ONE_BY_ONE: usize = MOST_TURNS / 2;
+pub(crate) const ONE_BY_ONE: usize = MAX_TURNS / 2;
 
 /// The bytes that both ends moved.
 #[derive(Debug, Default, Clone, Copy)]
@@ -91,12 +92,12 @@ impl Moved {
     }
 }
 
-fn sum(uses: &[Use]) -> u64 {
+fn sum(uses: &[SocketCall]) -> u64 {
     uses.iter().map(|it| it.bytes).sum()
 }
 
 /// The requests of a round. Linear in its calls.
-pub(crate) fn requests<'p>(client: &'p [Part], server: &'p [Part]) -> Vec<Asked<'p>> {
+pub(crate) fn requests<'p>(client: &'p [Part], server: &'p [Part]) -> Vec<RequestCalls<'p>> {
     let mut moved = Moved::default();
     for part in client {
         moved.client(part);
@@ -104,12 +105,12 @@ pub(crate) fn requests<'p>(client: &'p [Part], server: &'p [Part]) -> Vec<Asked<
     for part in server {
         moved.server(part);
     }
-    let several = if moved.is_same() { apart(client, server) } else { Vec::default() };
+    let several = if moved.is_same() { split_requests(client, server) } else { Vec::default() };
     if several.len() > 1 { several } else { whole(client, server).into_iter().collect() }
 }
 
 /// All calls as one request.
-fn whole<'p>(client: &'p [Part], server: &'p [Part]) -> Option<Asked<'p>> {
+fn whole<'p>(client: &'p [Part], server: &'p [Part]) -> Option<RequestCalls<'p>> {
     let asked = Stream::new(client.iter().flat_map(|part| &part.first));
     let answered = Stream::new(client.iter().flat_map(|part| &part.then));
     let (asks, last) = (asked.uses.first().copied()?, answered.uses.last().copied()?);
@@ -117,16 +118,16 @@ fn whole<'p>(client: &'p [Part], server: &'p [Part]) -> Option<Asked<'p>> {
     let mut has = last;
     if let (Some(first), Some(end)) = (server.first(), server.last()) {
         let (reads, answers, ends) = (first.first.first()?, first.then.first()?, end.then.last()?);
-        served = Some(ServedBy { reads, begin: reads.end, answers, ends });
+        served = Some(ServedBy { reads, start: reads.end, answers, ends });
         let written: u64 = server.iter().map(|part| sum(&part.then)).sum();
         has = answered.at(written.saturating_sub(1)).unwrap_or(last);
     }
     let may_be_several = asked.uses.len() > 1 && asked.one_size().is_some();
-    Some(Asked { asks, has, served, may_be_several })
+    Some(RequestCalls { asks, has, served, may_be_several })
 }
 
-/// The requests of a round of which both ends moved the same bytes: none or one, where they cannot be told apart.
-fn apart<'p>(client: &'p [Part], server: &'p [Part]) -> Vec<Asked<'p>> {
+/// The requests of a round of which both ends moved the same bytes: none or one, where they cannot be separated.
+fn split_requests<'p>(client: &'p [Part], server: &'p [Part]) -> Vec<RequestCalls<'p>> {
     let asked = Stream::new(client.iter().flat_map(|part| &part.first));
     let answered = Stream::new(client.iter().flat_map(|part| &part.then));
     let read = Stream::new(server.iter().flat_map(|part| &part.first));
@@ -147,25 +148,25 @@ fn apart<'p>(client: &'p [Part], server: &'p [Part]) -> Vec<Asked<'p>> {
         ends = (1..=count as u64 + 1).map(|number| (number * size, number * answer)).collect();
     }
     let mut requests = Vec::with_capacity(ends.len());
-    let mut begin = (0, 0);
-    let mut before: Option<&Use> = None;
+    let mut start = (0, 0);
+    let mut before: Option<&SocketCall> = None;
     for end in ends {
         let calls = (
-            asked.at(begin.0),
+            asked.at(start.0),
             answered.at(end.1.saturating_sub(1)),
-            read.at(begin.0),
-            (written.at(begin.1), written.at(end.1.saturating_sub(1))),
+            read.at(start.0),
+            (written.at(start.1), written.at(end.1.saturating_sub(1))),
         );
         let (Some(asks), Some(has), Some(reads), (Some(answers), Some(last))) = calls else { break };
         let since = before.filter(|before| before.thread == reads.thread).map(|before| before.end);
         let served = ServedBy {
             reads,
-            begin: since.map_or(reads.end, |since| since.max(reads.end)),
+            start: since.map_or(reads.end, |since| since.max(reads.end)),
             answers,
             ends: last,
         };
-        requests.push(Asked { asks, has, served: Some(served), may_be_several: false });
-        (begin, before) = (end, Some(last));
+        requests.push(RequestCalls { asks, has, served: Some(served), may_be_several: false });
+        (start, before) = (end, Some(last));
     }
     requests
 }
@@ -173,14 +174,14 @@ fn apart<'p>(client: &'p [Part], server: &'p [Part]) -> Vec<Asked<'p>> {
 /// Calls that move bytes of one stream, one after the other.
 #[derive(Debug)]
 struct Stream<'p> {
-    uses: Vec<&'p Use>,
+    uses: Vec<&'p SocketCall>,
     /// Where each of them ends.
     ends: Vec<u64>,
 }
 
 impl<'p> Stream<'p> {
-    fn new(uses: impl Iterator<Item = &'p Use>) -> Self {
-        let uses: Vec<&Use> = uses.collect();
+    fn new(uses: impl Iterator<Item = &'p SocketCall>) -> Self {
+        let uses: Vec<&SocketCall> = uses.collect();
         let mut end = 0;
         let ends = uses
             .iter()
@@ -192,14 +193,14 @@ impl<'p> Stream<'p> {
         Self { uses, ends }
     }
 
-    /// The call that moved the byte at a place.
-    fn at(&self, place: u64) -> Option<&'p Use> {
-        self.uses.get(self.ends.partition_point(|&end| end <= place)).copied()
+    /// The call that moved the byte at an index.
+    fn at(&self, index: u64) -> Option<&'p SocketCall> {
+        self.uses.get(self.ends.partition_point(|&end| end <= index)).copied()
     }
 
-    /// Whether a call ends at a place.
-    fn is_border(&self, place: u64) -> bool {
-        self.ends.binary_search(&place).is_ok()
+    /// Whether a call ends at an index.
+    fn is_border(&self, index: u64) -> bool {
+        self.ends.binary_search(&index).is_ok()
     }
 
     /// How many bytes each of the calls moved, if all moved as many.
@@ -212,43 +213,54 @@ impl<'p> Stream<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{What, parts};
+    use crate::exchange::{SocketOp, parts};
+    use isochrone_store::ThreadRow;
 
-    /// The calls of both ends of a connection: `w` writes and `r` reads so many bytes, each at ten times its place among all; capital
+    /// The calls of both ends of a connection: `w` writes and `r` reads a number of bytes, each at ten times its index among all; capital
     /// letters are the server's.
     fn parsed(script: &str) -> [Vec<Part>; 2] {
-        let calls: Vec<(bool, Use)> = (0..)
+        let calls: Vec<(bool, SocketCall)> = (0..)
             .zip(script.split_whitespace())
-            .map(|(place, step)| {
+            .map(|(index, step)| {
                 let (letter, bytes) = step.split_at(1);
-                let what = if letter.eq_ignore_ascii_case("w") { What::Write } else { What::Read };
+                let what = if letter.eq_ignore_ascii_case("w") { SocketOp::Write } else { SocketOp::Read };
                 let is_server = letter != letter.to_lowercase();
                 let bytes = bytes.parse().unwrap_or(0);
-                (is_server, Use { what, thread: 1, begin: place * 10, end: place * 10 + 5, bytes })
+                (
+                    is_server,
+                    SocketCall {
+                        what,
+                        thread: ThreadRow(1),
+                        start: RawNs(index * 10),
+                        end: RawNs(index * 10 + 5),
+                        bytes,
+                    },
+                )
             })
             .collect();
         let of = |is_server: bool| {
             let uses = calls.iter().filter(|(server, _)| *server == is_server);
             uses.map(|(_, it)| *it).collect::<Vec<_>>()
         };
-        [parts(&of(false), What::Write), parts(&of(true), What::Read)]
+        [parts(&of(false), SocketOp::Write), parts(&of(true), SocketOp::Read)]
     }
 
-    /// Checks where requests begin and end for the client, and since when and until when the server works for them.
+    /// Checks where requests start and end for the client, and since when and until when the server works for them.
     fn check(script: &str, expect: &[(i64, i64, i64, i64)]) {
         let [client, server] = parsed(script);
         let (mut client, mut server) = (client.as_slice(), server.as_slice());
         let mut found = Vec::new();
         while !client.is_empty() {
-            let is_before = |place: usize, turns: usize| {
-                client.get(turns).is_none_or(|next| server[place].first[0].end < next.first[0].begin)
+            let is_before = |index: usize, turns: usize| {
+                client.get(turns).is_none_or(|next| server[index].first[0].end < next.first[0].start)
             };
             let alone = || (1, usize::from(!server.is_empty() && is_before(0, 1)));
             let (turns, served) = round(client, server, is_before).unwrap_or_else(alone);
             let all = requests(&client[..turns], &server[..served]);
             found.extend(all.into_iter().map(|asked| {
-                let (begin, end) = asked.served.map_or((0, 0), |served| (served.begin, served.ends.begin));
-                (asked.asks.begin, asked.has.begin, begin, end)
+                let (start, end) =
+                    asked.served.map_or((0, 0), |served| (served.start.0, served.ends.start.0));
+                (asked.asks.start.0, asked.has.start.0, start, end)
             }));
             (client, server) = (&client[turns..], &server[served..]);
         }

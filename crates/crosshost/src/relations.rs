@@ -1,16 +1,18 @@
-//! The report `ipc`: which processes have to do with which, through what, how often, how many bytes, and who waited for whom.
+//! The report `ipc`: relations of processes: through what, how often, bytes, and waits for each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_analysis::{Cell, Report, Table, Unit, VERSION};
 use isochrone_experiment::Cause;
-use isochrone_store::StoreError;
+use isochrone_store::{StoreError, ThreadRow};
+use isochrone_time::{RawNs, UnixNs, Window};
 
 use crate::cluster::Cluster;
 use crate::exchange::{connections, is_read};
+use crate::request::NONE;
 use crate::waits::waits;
 
-/// A process: place of its host, and pid.
+/// A process: index of its host, and pid.
 type Process = (usize, i32);
 
 /// What joins two processes.
@@ -45,31 +47,31 @@ impl Bytes {
 
     fn cell(self) -> Cell {
         match self {
-            Self::None => Cell::None,
-            Self::Unknown => Cell::Null,
+            Self::None => Cell::NotApplicable,
+            Self::Unknown => Cell::Unknown,
             Self::Some(bytes) => bytes.into(),
         }
     }
 }
 
 /// The reading end of a pipe or of a UNIX socket: process, descriptor, and since when it is that.
-type Reader = (Process, i32, i64);
+type Reader = (Process, i32, RawNs);
 
-/// From whom, to whom, through what.
+/// The acting process, the one acted on, the means.
 type Key = (Process, Process, &'static str);
 
-/// The table `relations`: processes that wake, fork, or talk to each other. `window`: Unix ns. Linear in the spans of the window.
+/// The table `relations`: processes that wake, fork, or talk to each other. Linear in the spans of the window.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn ipc(
     cluster: &Cluster<'_>,
-    window: Option<(i64, i64)>,
+    window: Option<Window<UnixNs>>,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let whole = window.or_else(|| cluster.range()).unwrap_or_default();
+    let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
     let mut relations: BTreeMap<Key, Relation> = BTreeMap::new();
-    let process = |host: usize, thread: u32| Some((host, cluster.hosts[host].pid(thread)?));
+    let process = |host: usize, thread: ThreadRow| Some((host, cluster.hosts[host].pid(thread)?));
     // Who was seen to write to it, and whether it is a pipe.
     let mut readers: BTreeMap<Reader, (BTreeSet<Process>, Cause)> = BTreeMap::new();
     waits(
@@ -82,8 +84,8 @@ pub fn ipc(
             if let (Some(from), Some(to)) = (from, to) {
                 let relation = relations.entry((from, to, through(wait.cause))).or_default();
                 relation.count += 1;
-                relation.waited += wait.end - wait.begin;
-                let reader = wait.fd.and_then(|fd| reader(cluster, to, fd, wait.begin));
+                relation.waited += wait.end - wait.start;
+                let reader = wait.fd.and_then(|fd| reader(cluster, to, fd, wait.start));
                 if let Some(reader) = reader.filter(|_| from.0 == to.0) {
                     readers.entry(reader).or_insert_with(|| (BTreeSet::new(), wait.cause)).0.insert(from);
                 }
@@ -100,11 +102,10 @@ pub fn ipc(
             }
         }
     }
-    for (place, host) in cluster.hosts.iter().enumerate() {
-        let window = (host.raw(whole.0), host.raw(whole.1).saturating_add(1));
-        host.store.forks(window, |fork| {
+    for (index, host) in cluster.hosts.iter().enumerate() {
+        host.store.forks(host.raw_window(whole), |fork| {
             let (from, to) =
-                (fork.parent.and_then(|parent| process(place, parent)), process(place, fork.thread));
+                (fork.parent.and_then(|parent| process(index, parent)), process(index, fork.thread));
             // Threads of one process are no relation of processes.
             if let (Some(from), Some(to)) = (from, to)
                 && from != to
@@ -131,7 +132,7 @@ pub fn ipc(
         analysis: "ipc",
         version: VERSION,
         sync: is_synchronized,
-        range: Some([whole.0.into(), whole.1.into()]),
+        range: Some([whole.start.0, whole.end.0]),
         tables: vec![table(cluster, &relations)],
         notes: Vec::new(),
     })
@@ -139,7 +140,7 @@ pub fn ipc(
 
 /// The end of a pipe or of a UNIX socket that a descriptor of a process is at an instant, raw ns. Bytes of other sockets are known by
 /// their addresses.
-fn reader(cluster: &Cluster<'_>, process: Process, fd: i32, at: i64) -> Option<Reader> {
+fn reader(cluster: &Cluster<'_>, process: Process, fd: i32, at: RawNs) -> Option<Reader> {
     let host = &cluster.hosts[process.0];
     let is_unix = || host.name_of(process.1, fd, at).is_some_and(|name| name.starts_with("AF_UNIX"));
     let is_local = match host.kind_of(process.1, fd, at)? {
@@ -153,19 +154,18 @@ fn reader(cluster: &Cluster<'_>, process: Process, fd: i32, at: i64) -> Option<R
 /// How many bytes processes read from ends that others were seen to write to. Linear in the calls of the window.
 fn read_bytes(
     cluster: &Cluster<'_>,
-    whole: (i64, i64),
+    whole: Window<UnixNs>,
     readers: &BTreeMap<Reader, (BTreeSet<Process>, Cause)>,
 ) -> Result<BTreeMap<Reader, u64>, StoreError> {
     let mut read: BTreeMap<Reader, u64> = BTreeMap::new();
-    for (place, host) in cluster.hosts.iter().enumerate() {
-        if !readers.keys().any(|(process, ..)| process.0 == place) {
+    for (index, host) in cluster.hosts.iter().enumerate() {
+        if !readers.keys().any(|(process, ..)| process.0 == index) {
             continue;
         }
-        let window = (host.raw(whole.0), host.raw(whole.1).saturating_add(1));
-        host.store.calls(window, |call| {
+        host.store.syscalls(host.raw_window(whole), |call| {
             let Some(fd) = call.fd.filter(|_| call.ret > 0 && is_read(&call.name)) else { return };
             let process = call.thread.and_then(|thread| host.pid(thread));
-            let reader = process.and_then(|pid| reader(cluster, (place, pid), fd, call.begin));
+            let reader = process.and_then(|pid| reader(cluster, (index, pid), fd, call.start));
             if let Some(reader) = reader.filter(|reader| readers.contains_key(reader)) {
                 *read.entry(reader).or_default() += call.ret as u64;
             }
@@ -213,10 +213,10 @@ fn table(cluster: &Cluster<'_>, relations: &BTreeMap<Key, Relation>) -> Table {
         table.row(vec![
             cluster.host_cell(Some(from.0)),
             from.1.into(),
-            comm(from).map_or(Cell::Null, Cell::text),
+            comm(from).map_or(Cell::Unknown, Cell::text),
             cluster.host_cell(Some(to.0)),
             to.1.into(),
-            comm(to).map_or(Cell::Null, Cell::text),
+            comm(to).map_or(Cell::Unknown, Cell::text),
             Cell::text(kind),
             relation.count.into(),
             relation.bytes.cell(),

@@ -1,4 +1,4 @@
-//! Requests and their paths: which exchanges of an experiment are requests of somebody outside, or which phases of programs are asked for,
+//! Requests and their paths: the exchanges of an experiment that are requests from outside, or the requested phases of programs,
 //! and where each spent its time.
 
 use std::collections::BTreeSet;
@@ -7,8 +7,10 @@ use std::net::SocketAddr;
 
 use isochrone_experiment::Cause;
 use isochrone_kernel::Name;
-use isochrone_store::StoreError;
+use isochrone_store::{StoreError, ThreadRow};
+use isochrone_time::{RawNs, UnixNs, Window};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use wildmatch::WildMatch;
 
 use crate::cluster::Cluster;
@@ -16,17 +18,18 @@ use crate::detail::detail;
 use crate::exchange::{self, Exchange, Side, exchanges};
 use crate::network::{Carried, carried};
 use crate::spent::{SpentOn, sums};
-use crate::timeline::Window;
-use crate::wait::About;
-use crate::walk::{Place, Step, walk};
+use crate::timeline::ClusterWindow;
+use crate::wait::StepDetail;
+use crate::waits::widened;
+use crate::walk::{Position, Step, walk};
 
-/// Which requests are asked for.
+/// A selection of requests.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct RequestQuery {
     /// What a request is.
     pub of: Requests,
-    /// Those that begin in this time, Unix ns. `None`: all.
-    pub window: Option<(i64, i64)>,
+    /// Those that start in this window; `None`: all.
+    pub window: Option<Window<UnixNs>>,
     /// Whether only the sums of their paths are wanted: of many requests the steps take most of the memory.
     pub only_sums: bool,
 }
@@ -34,7 +37,7 @@ pub struct Asked {
 /// What a request is.
 #[derive(Debug, Clone, Default)]
 pub enum Requests {
-    /// A question and its answer on a connection, of all services whose clients serve nobody themselves at that time.
+    /// A question and its answer on a connection, of all services whose clients are not serving a request themselves at that time.
     #[default]
     Outermost,
     /// A question to this service, and its answer.
@@ -69,39 +72,39 @@ impl std::str::FromStr for Service {
 
 /// A thread of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Party {
-    /// Place of the host in the cluster.
+pub struct ThreadRef {
+    /// Index of the host in the cluster.
     pub host: usize,
-    /// Number of the thread.
-    pub thread: u32,
+    /// The thread in the host's store.
+    pub thread: ThreadRow,
 }
 
 /// A request, and where it spent its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its number among all of its kind (of the service, or the phases, that are asked for): from 1, by begin, whatever window is asked
+    /// Its number among all of its kind (of the selected service or phases): from 1, by start, whatever window is selected
     /// for.
     pub number: usize,
     /// What it is a request of; `None` of a thread between two instants.
     pub service: Option<Served>,
     /// The thread of the client that received the answer.
-    pub client: Option<Party>,
+    pub client: Option<ThreadRef>,
     /// The thread of the server that answered.
-    pub server: Option<Party>,
-    /// Begin on the clock that is asked for, Unix ns.
-    pub begin: i64,
-    /// End, Unix ns.
-    pub end: i64,
+    pub server: Option<ThreadRef>,
+    /// Start on the requested clock.
+    pub start: UnixNs,
+    /// End.
+    pub end: UnixNs,
     /// What its time was spent on, sorted: the sums of its path, ns.
     pub spent: Box<[(SpentOn, i64)]>,
     /// What the packets on its path spent their time on, by link.
     pub carried: Box<[Carried]>,
-    /// Whether it was sent in writes of one size before the answer came: it may be several requests, which nothing tells apart.
+    /// Whether it was sent in writes of one size before the answer came: it may be several requests that cannot be separated.
     pub may_be_several: bool,
-    /// The path, from begin to end without holes; empty where only sums were asked for.
+    /// The path, from start to end without holes; empty where only sums were requested.
     pub path: Path,
-    /// Where the walk through it begins.
-    place: Place,
+    /// Where the walk through it starts.
+    position: Position,
 }
 
 /// What a request is a request of.
@@ -128,10 +131,10 @@ pub type Path = Vec<(Step, Box<str>)>;
 impl Request {
     /// How long it took, ns.
     pub fn duration(&self) -> i64 {
-        self.end - self.begin
+        self.end.saturating_since(self.start)
     }
 
-    /// Whether nobody knows what a part of its time was spent on.
+    /// Whether part of its time is unknown.
     pub fn is_partly_unknown(&self) -> bool {
         self.spent.iter().any(|(on, _)| on.cause == Cause::Unknown)
     }
@@ -140,27 +143,30 @@ impl Request {
 /// Rows of spans that are read at a time, about.
 pub(crate) const WINDOW_ROWS: u64 = 1 << 18;
 
+/// The window of a cluster without events.
+pub(crate) const NONE: Window<UnixNs> = Window { start: UnixNs(0), end: UnixNs(0) };
+
 /// How much more time is read than requests take, ns: clocks that were corrected by estimates may show an event of a request as
-/// long before its begin.
+/// long before its start.
 const MARGIN: i64 = 10_000_000;
 
-/// The requests that are asked for, with their paths. Linear in the calls of all time, so that numbers do not depend on what is asked for,
+/// The selected requests, with their paths. Linear in the calls of all time, so that numbers do not depend on the selection,
 /// and in the spans of the times of the requests; spans are read window by window, so that the memory is that of the requests and of the longest of them.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn requests(cluster: &Cluster<'_>, asked: &Asked) -> Result<Vec<Request>, StoreError> {
-    let window = asked.window.or_else(|| cluster.range()).unwrap_or_default();
+pub fn requests(cluster: &Cluster<'_>, asked: &RequestQuery) -> Result<Vec<Request>, StoreError> {
+    let window = asked.window.or_else(|| cluster.range()).unwrap_or(NONE);
     let mut plans = match &asked.of {
         Requests::Outermost => questions(cluster, None)?,
         Requests::Service(service) => questions(cluster, Some(service))?,
         Requests::Phases(names) => phases(cluster, names)?,
     };
-    plans.sort_by_key(|plan| (plan.begin, plan.end, plan.client));
+    plans.sort_by_key(|plan| (plan.start, plan.end, plan.client));
     for (number, plan) in (1..).zip(&mut plans) {
         plan.number = number;
     }
-    plans.retain(|plan| window.0 <= plan.begin && plan.begin < window.1);
+    plans.retain(|plan| window.start <= plan.start && plan.start < window.end);
     follow(cluster, &plans, !asked.only_sums)
 }
 
@@ -169,32 +175,32 @@ pub fn requests(cluster: &Cluster<'_>, asked: &Asked) -> Result<Vec<Request>, St
 /// # Errors
 /// The store cannot be read.
 pub fn path(cluster: &Cluster<'_>, request: &Request) -> Result<Path, StoreError> {
-    let group = windows(cluster, &[(request.begin, request.end)]);
-    let around = group.first().map(|group| group.window).unwrap_or_default();
-    let window = Window::load(cluster, around)?;
-    Ok(with_details(&window, walk(&window, request.place, request.begin)))
+    let group = windows(cluster, &[Window::new(request.start, request.end)]);
+    let around = group.first().map_or(NONE, |group| group.window);
+    let window = ClusterWindow::load(cluster, around)?;
+    Ok(with_details(&window, walk(&window, request.position, request.start)))
 }
 
-/// The path of one thread between two instants, Unix ns.
+/// The path of one thread in a window.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn thread_path(
     cluster: &Cluster<'_>,
-    party: Party,
-    (begin, end): (i64, i64),
+    party: ThreadRef,
+    Window { start, end }: Window<UnixNs>,
 ) -> Result<Request, StoreError> {
     let at = cluster.hosts[party.host].raw(end);
-    let place = Place { host: party.host, thread: party.thread, at };
+    let position = Position { host: party.host, thread: party.thread, at };
     let plan = Plan {
         number: 1,
         service: None,
         client: Some(party),
         server: None,
-        begin,
+        start,
         end,
         may_be_several: false,
-        place,
+        position,
     };
     let mut found = follow(cluster, std::slice::from_ref(&plan), true)?;
     Ok(found.swap_remove(0))
@@ -205,35 +211,35 @@ pub fn thread_path(
 struct Plan {
     number: usize,
     service: Option<Served>,
-    client: Option<Party>,
-    server: Option<Party>,
-    begin: i64,
-    end: i64,
+    client: Option<ThreadRef>,
+    server: Option<ThreadRef>,
+    start: UnixNs,
+    end: UnixNs,
     may_be_several: bool,
-    place: Place,
+    position: Position,
 }
 
 impl Plan {
     fn of(cluster: &Cluster<'_>, exchange: &Exchange) -> Option<Self> {
-        let party = |side: &Side| Party { host: side.host, thread: side.last };
+        let party = |side: &Side| ThreadRef { host: side.host, thread: side.last };
         let seen = exchange.client.as_ref().or(exchange.server.as_ref())?;
-        let (begin, end) = exchange.span(cluster)?;
+        let Window { start, end } = exchange.span(cluster)?;
         Some(Self {
             number: 0,
             service: Some(Served::Address(exchange.server_address)),
             client: exchange.client.as_ref().map(party),
             server: exchange.server.as_ref().map(party),
-            begin,
+            start,
             end,
             may_be_several: exchange.may_be_several,
-            place: Place { host: seen.host, thread: seen.last, at: seen.end },
+            position: Position { host: seen.host, thread: seen.last, at: seen.end },
         })
     }
 }
 
-/// The questions to a service; without one, those of clients that serve nobody themselves at that time.
+/// The questions to a service; without one, those of clients that are not serving a request themselves at that time.
 fn questions(cluster: &Cluster<'_>, service: Option<&Service>) -> Result<Vec<Plan>, StoreError> {
-    let all = exchanges(cluster, cluster.range().unwrap_or_default())?;
+    let all = exchanges(cluster, cluster.range().unwrap_or(NONE))?;
     let is_root = roots(cluster, &all);
     let chosen = all.iter().zip(is_root).filter(|(exchange, is_root)| match service {
         Some(service) => is_of(cluster, exchange, service),
@@ -245,8 +251,8 @@ fn questions(cluster: &Cluster<'_>, service: Option<&Service>) -> Result<Vec<Pla
 /// The phases of programs. Those of threads that are not known cannot be followed.
 fn phases(cluster: &Cluster<'_>, names: &[WildMatch]) -> Result<Vec<Plan>, StoreError> {
     let mut plans = Vec::new();
-    for (place, host) in cluster.hosts.iter().enumerate() {
-        for phase in host.store.phases_between((i64::MIN, i64::MAX))? {
+    for (index, host) in cluster.hosts.iter().enumerate() {
+        for phase in host.store.phases_between(Window::ALL)? {
             let Some(thread) = phase.thread else { continue };
             if !names.iter().any(|name| name.matches(&phase.name)) {
                 continue;
@@ -254,12 +260,12 @@ fn phases(cluster: &Cluster<'_>, names: &[WildMatch]) -> Result<Vec<Plan>, Store
             plans.push(Plan {
                 number: 0,
                 service: Some(Served::Phase(phase.name)),
-                client: Some(Party { host: place, thread }),
+                client: Some(ThreadRef { host: index, thread }),
                 server: None,
-                begin: host.common(phase.begin),
+                start: host.common(phase.start),
                 end: host.common(phase.end),
                 may_be_several: false,
-                place: Place { host: place, thread, at: phase.end },
+                position: Position { host: index, thread, at: phase.end },
             });
         }
     }
@@ -278,35 +284,35 @@ pub fn phase_names(cluster: &Cluster<'_>) -> Result<BTreeSet<String>, StoreError
     Ok(names)
 }
 
-/// Follows requests that are in the order of their begins.
+/// Follows requests that are in the order of their starts.
 fn follow(cluster: &Cluster<'_>, plans: &[Plan], has_paths: bool) -> Result<Vec<Request>, StoreError> {
     let mut requests = Vec::with_capacity(plans.len());
-    let spans: Vec<(i64, i64)> = plans.iter().map(|plan| (plan.begin, plan.end)).collect();
+    let spans: Vec<Window<UnixNs>> = plans.iter().map(|plan| Window::new(plan.start, plan.end)).collect();
     for group in windows(cluster, &spans) {
-        let window = Window::load(cluster, group.window)?;
+        let window = ClusterWindow::load(cluster, group.window)?;
         let follow = |plan: &Plan| {
-            let steps = walk(&window, plan.place, plan.begin);
+            let steps = walk(&window, plan.position, plan.start);
             Request {
                 number: plan.number,
                 service: plan.service.clone(),
                 client: plan.client,
                 server: plan.server,
-                begin: plan.begin,
+                start: plan.start,
                 end: plan.end,
                 spent: sums(cluster, steps.iter().map(|(step, _)| step)),
                 carried: carried(&steps),
                 may_be_several: plan.may_be_several,
                 path: if has_paths { with_details(&window, steps) } else { Path::new() },
-                place: plan.place,
+                position: plan.position,
             }
         };
-        requests.par_extend(plans[group.places].par_iter().map(follow));
+        requests.par_extend(plans[group.indices].par_iter().map(follow));
     }
     Ok(requests)
 }
 
-fn with_details(window: &Window<'_, '_>, steps: Vec<(Step, About)>) -> Path {
-    let text = |(step, about): (Step, About)| {
+fn with_details(window: &ClusterWindow<'_, '_>, steps: Vec<(Step, StepDetail)>) -> Path {
+    let text = |(step, about): (Step, StepDetail)| {
         let text = detail(window, &step, &about).into_boxed_str();
         (step, text)
     };
@@ -316,26 +322,26 @@ fn with_details(window: &Window<'_, '_>, steps: Vec<(Step, About)>) -> Path {
 /// Neighbours among some spans of time, and the window that has all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
-    pub(crate) window: (i64, i64),
-    pub(crate) places: std::ops::Range<usize>,
+    pub(crate) window: Window<UnixNs>,
+    pub(crate) indices: std::ops::Range<usize>,
 }
 
-/// Cuts spans of time (Unix ns, by begin) into groups whose windows have few enough rows to be in memory at once; a group has one span
+/// Cuts spans of time, by start, into groups whose windows have few enough rows to be in memory at once; a group has one span
 /// at least.
-pub(crate) fn windows(cluster: &Cluster<'_>, spans: &[(i64, i64)]) -> Vec<Group> {
+pub(crate) fn windows(cluster: &Cluster<'_>, spans: &[Window<UnixNs>]) -> Vec<Group> {
     let most = cluster.time_of_rows(WINDOW_ROWS);
     let mut groups: Vec<Group> = Vec::new();
-    for (place, &(begin, end)) in spans.iter().enumerate() {
+    for (index, &Window { start, end }) in spans.iter().enumerate() {
         match groups.last_mut() {
-            Some(group) if end.max(group.window.1) - group.window.0 <= most => {
-                group.window.1 = group.window.1.max(end);
-                group.places.end = place + 1;
+            Some(group) if end.max(group.window.end).saturating_since(group.window.start) <= most => {
+                group.window.end = group.window.end.max(end);
+                group.indices.end = index + 1;
             }
-            _ => groups.push(Group { window: (begin, end), places: place..place + 1 }),
+            _ => groups.push(Group { window: Window { start, end }, indices: index..index + 1 }),
         }
     }
     for group in &mut groups {
-        group.window = (group.window.0.saturating_sub(MARGIN), group.window.1.saturating_add(MARGIN));
+        group.window = widened(group.window, MARGIN);
     }
     groups
 }
@@ -352,14 +358,14 @@ fn is_of(cluster: &Cluster<'_>, exchange: &Exchange, service: &Service) -> bool 
     }
 }
 
-/// Of each exchange: whether its client does not serve anybody when it begins.
+/// Of each exchange: whether its client does not serve anybody when it starts.
 fn roots(cluster: &Cluster<'_>, all: &[exchange::Exchange]) -> Vec<bool> {
-    // By host and process: from when to when it serves, raw ns.
-    let mut serves: rustc_hash::FxHashMap<(usize, i32), Vec<(i64, i64)>> = rustc_hash::FxHashMap::default();
+    // By host and process: when it serves.
+    let mut serves: FxHashMap<(usize, i32), Vec<Window<RawNs>>> = FxHashMap::default();
     for server in all.iter().filter_map(|exchange| exchange.server.as_ref()) {
         for thread in [server.first, server.last] {
             if let Some(process) = cluster.hosts[server.host].pid(thread) {
-                serves.entry((server.host, process)).or_default().push((server.begin, server.end));
+                serves.entry((server.host, process)).or_default().push(Window::new(server.start, server.end));
             }
         }
     }
@@ -368,7 +374,7 @@ fn roots(cluster: &Cluster<'_>, all: &[exchange::Exchange]) -> Vec<bool> {
         let process = cluster.hosts[client.host].pid(client.first);
         let served = process.and_then(|process| serves.get(&(client.host, process)));
         !served
-            .is_some_and(|served| served.iter().any(|&(from, to)| from <= client.begin && client.begin < to))
+            .is_some_and(|served| served.iter().any(|it| it.start <= client.start && client.start < it.end))
     };
     all.iter().map(is_root).collect()
 }

@@ -1,16 +1,17 @@
 //! Whom a server's thread works for: which of its time belongs to which exchange.
 //!
-//! A thread that serves one exchange after the other works for each from the read that begins it to the write that ends it. What lies
+//! A thread that serves one exchange after the other works for each from the read that starts it to the write that ends it. What lies
 //! between two exchanges belongs to the first until the thread waits for something, and after that to the second: it wakes for its
 //! request. Where exchanges are served in turns, the same holds between any two of their reads and writes.
 
 use isochrone_store::{State, StateRow};
+use isochrone_time::RawNs;
 
 /// Something that a thread does for an exchange: it reads the request, or writes the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Act {
     /// When, raw ns.
-    pub(crate) at: i64,
+    pub(crate) at: RawNs,
     /// Whether it writes.
     pub(crate) is_write: bool,
     /// The exchange.
@@ -20,10 +21,8 @@ pub(crate) struct Act {
 /// A time of a thread that belongs to an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owned {
-    /// Begin, raw ns.
-    pub(crate) begin: i64,
-    /// End, raw ns.
-    pub(crate) end: i64,
+    pub(crate) start: RawNs,
+    pub(crate) end: RawNs,
     /// The exchange.
     pub(crate) exchange: usize,
 }
@@ -32,13 +31,13 @@ pub(crate) struct Owned {
 /// it waited last; after the last one, until it waits next.
 pub(crate) fn owned(acts: &[Act], states: &[StateRow]) -> Vec<Owned> {
     let mut all: Vec<Owned> = Vec::new();
-    let mut add = |begin: i64, end: i64, exchange: usize| {
-        if begin >= end {
+    let mut add = |start: RawNs, end: RawNs, exchange: usize| {
+        if start >= end {
             return;
         }
         match all.last_mut() {
-            Some(last) if last.exchange == exchange && last.end == begin => last.end = end,
-            _ => all.push(Owned { begin, end, exchange }),
+            Some(last) if last.exchange == exchange && last.end == start => last.end = end,
+            _ => all.push(Owned { start, end, exchange }),
         }
     };
     let (Some(first), Some(last)) = (acts.first(), acts.last()) else { return Vec::new() };
@@ -59,21 +58,21 @@ pub(crate) fn owned(acts: &[Act], states: &[StateRow]) -> Vec<Owned> {
             None => add(one.at, other.at, one.exchange),
         }
     }
-    add(last.at, waits_after(states, last.at).unwrap_or(i64::MAX), last.exchange);
+    add(last.at, waits_after(states, last.at).unwrap_or(RawNs::MAX), last.exchange);
     all
 }
 
-/// The begin of the first wait after an instant.
-fn waits_after(states: &[StateRow], at: i64) -> Option<i64> {
-    let first = states.partition_point(|row| row.begin < at);
-    states[first..].iter().find(|row| is_wait(row.state)).map(|row| row.begin)
+/// The start of the first wait after an instant.
+fn waits_after(states: &[StateRow], at: RawNs) -> Option<RawNs> {
+    let first = states.partition_point(|row| row.start < at);
+    states[first..].iter().find(|row| is_wait(row.state)).map(|row| row.start)
 }
 
 /// The end of the last wait before an instant.
-fn woke_before(states: &[StateRow], at: i64) -> i64 {
-    let until = states.partition_point(|row| row.begin < at);
+fn woke_before(states: &[StateRow], at: RawNs) -> RawNs {
+    let until = states.partition_point(|row| row.start < at);
     let last = states[..until].iter().rev().find(|row| is_wait(row.state));
-    last.map_or(i64::MIN, |row| row.end.min(at))
+    last.map_or(RawNs::MIN, |row| row.end.min(at))
 }
 
 fn is_wait(state: State) -> bool {
@@ -82,19 +81,22 @@ fn is_wait(state: State) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use isochrone_store::ThreadRow;
+
     use super::*;
 
-    /// Checks whom a thread works for: `acts` are `r` or `w`, an exchange and a time; it waits at the times of `waits`.
+    /// Checks which exchange a thread works for: `acts` are `r` or `w`, an exchange and a time; it waits at the times of `waits`.
     fn check(acts: &[(char, usize, i64)], waits: &[(i64, i64)], expect: &[(i64, i64, usize)]) {
-        let acts: Vec<Act> =
-            acts.iter().map(|&(what, exchange, at)| Act { at, is_write: what == 'w', exchange }).collect();
+        let acts =
+            acts.iter().map(|&(what, exchange, at)| Act { at: RawNs(at), is_write: what == 'w', exchange });
+        let acts: Vec<Act> = acts.collect();
         let mut states = Vec::new();
         let mut since = 0;
-        let row = |begin, end, state| StateRow {
-            thread: 0,
+        let row = |start, end, state| StateRow {
+            thread: ThreadRow(0),
             state,
-            begin,
-            end,
+            start: RawNs(start),
+            end: RawNs(end),
             cpu: None,
             syscall: None,
             fd: None,
@@ -107,7 +109,7 @@ mod tests {
         }
         states.push(row(since, 100, State::UserMode));
         let found = owned(&acts, &states);
-        let found: Vec<_> = found.iter().map(|it| (it.begin, it.end, it.exchange)).collect();
+        let found: Vec<_> = found.iter().map(|it| (it.start.0, it.end.0, it.exchange)).collect();
         assert_eq!(found, expect);
     }
 

@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use isochrone_store::OpenFile;
+use isochrone_store::{OpenFile, ThreadRow};
+use isochrone_time::RawNs;
 use rustc_hash::FxHashMap;
 
 /// An end of a connection, as a descriptor of a process.
@@ -13,9 +14,9 @@ pub(crate) struct Socket {
     /// The descriptor.
     pub(crate) fd: i32,
     /// From when on it is known, raw ns.
-    pub(crate) begin: i64,
+    pub(crate) start: RawNs,
     /// Until when, raw ns.
-    pub(crate) end: i64,
+    pub(crate) end: RawNs,
     /// Its own address.
     pub(crate) local: SocketAddr,
     /// That of its peer.
@@ -27,7 +28,7 @@ pub(crate) struct Socket {
 /// All of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
-    /// By process, descriptor and begin.
+    /// By process, descriptor and start.
     sockets: Vec<Socket>,
     /// Places in `sockets`, by own address and that of the peer.
     by_addresses: FxHashMap<(SocketAddr, SocketAddr), Vec<usize>>,
@@ -39,8 +40,8 @@ fn parsed(address: Option<&isochrone_kernel::Name>) -> Option<SocketAddr> {
 }
 
 impl Sockets {
-    /// The sockets among some files. `owner`: the process of a thread's number.
-    pub(crate) fn new(files: &[OpenFile], owner: impl Fn(u32) -> Option<i32>) -> Self {
+    /// The sockets among some files. `owner`: the process of a thread.
+    pub(crate) fn new(files: &[OpenFile], owner: impl Fn(ThreadRow) -> Option<i32>) -> Self {
         let process = |file: &OpenFile| file.process.or_else(|| owner(file.thread?));
         let mut listening: Vec<u16> = Vec::new();
         let mut accepted: Vec<(SocketAddr, SocketAddr)> = Vec::new();
@@ -79,39 +80,39 @@ impl Sockets {
             // What was duplicated before its address was known: that of the original.
             let local = parsed(file.local.as_ref()).or_else(|| whole.get(&(process, peer)).copied());
             let Some(local) = local else { continue };
-            let begin = match file.begin_bound {
-                isochrone_kernel::files::Bound::Hard => file.begin,
-                isochrone_kernel::files::Bound::Soft => i64::MIN,
+            let start = match file.start_bound {
+                isochrone_kernel::files::Bound::Hard => file.start,
+                isochrone_kernel::files::Bound::Soft => RawNs::MIN,
             };
             let is_server = is_server(local, peer, file.opened_by.as_deref());
-            sockets.push(Socket { process, fd: file.fd, begin, end: file.end, local, peer, is_server });
+            sockets.push(Socket { process, fd: file.fd, start, end: file.end, local, peer, is_server });
         }
-        sockets.sort_by_key(|socket| (socket.process, socket.fd, socket.begin));
+        sockets.sort_by_key(|socket| (socket.process, socket.fd, socket.start));
         let mut by_addresses: FxHashMap<(SocketAddr, SocketAddr), Vec<usize>> = FxHashMap::default();
-        for (place, socket) in sockets.iter().enumerate() {
-            by_addresses.entry((socket.local, socket.peer)).or_default().push(place);
+        for (index, socket) in sockets.iter().enumerate() {
+            by_addresses.entry((socket.local, socket.peer)).or_default().push(index);
         }
         Self { sockets, by_addresses }
     }
 
     /// What a descriptor of a process is at an instant. Closing calls still see it.
-    pub(crate) fn at(&self, process: i32, fd: i32, at: i64) -> Option<&Socket> {
-        let place = self.sockets.partition_point(|it| (it.process, it.fd, it.begin) <= (process, fd, at));
-        let last = self.sockets[..place].last()?;
+    pub(crate) fn at(&self, process: i32, fd: i32, at: RawNs) -> Option<&Socket> {
+        let index = self.sockets.partition_point(|it| (it.process, it.fd, it.start) <= (process, fd, at));
+        let last = self.sockets[..index].last()?;
         (last.process == process && last.fd == fd && at <= last.end).then_some(last)
     }
 
     /// The descriptors of a connection that are open at an instant, by its own address and that of its peer.
-    pub(crate) fn of(&self, local: SocketAddr, peer: SocketAddr, at: i64) -> impl Iterator<Item = &Socket> {
-        let places = self.by_addresses.get(&(local, peer)).map_or(&[][..], Vec::as_slice);
-        let sockets = places.iter().map(|&place| &self.sockets[place]);
-        sockets.filter(move |socket| socket.begin <= at && at <= socket.end)
+    pub(crate) fn of(&self, local: SocketAddr, peer: SocketAddr, at: RawNs) -> impl Iterator<Item = &Socket> {
+        let indices = self.by_addresses.get(&(local, peer)).map_or(&[][..], Vec::as_slice);
+        let sockets = indices.iter().map(|&index| &self.sockets[index]);
+        sockets.filter(move |socket| socket.start <= at && at <= socket.end)
     }
 
     /// Whether a connection was made to this end of it; by the ports where its sockets are not known.
     pub(crate) fn is_server(&self, local: SocketAddr, peer: SocketAddr) -> bool {
-        match self.by_addresses.get(&(local, peer)).and_then(|places| places.first()) {
-            Some(&place) => self.sockets[place].is_server,
+        match self.by_addresses.get(&(local, peer)).and_then(|indices| indices.first()) {
+            Some(&index) => self.sockets[index].is_server,
             None => local.port() < peer.port(),
         }
     }

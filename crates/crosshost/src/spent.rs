@@ -6,13 +6,13 @@ use isochrone_experiment::Cause;
 use isochrone_kernel::Name;
 
 use crate::cluster::Cluster;
-use crate::request::Party;
+use crate::request::ThreadRef;
 use crate::walk::Step;
 
 /// Whose time, and what it was spent on. Threads of one name are one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpentOn {
-    /// Place of the host; of packets that of their sender.
+    /// Index of the host; of packets that of their sender.
     pub host: usize,
     /// Name of the thread; `None` of what the kernel does by itself, of packets, and of threads without a name.
     pub comm: Option<Name>,
@@ -24,7 +24,7 @@ impl SpentOn {
     /// What a step's time was spent on.
     pub fn of(cluster: &Cluster<'_>, step: &Step) -> Self {
         let comm =
-            step.thread.and_then(|thread| cluster.comm_at(Party { host: step.host, thread }, step.begin));
+            step.thread.and_then(|thread| cluster.comm_at(ThreadRef { host: step.host, thread }, step.start));
         Self { host: step.host, comm: comm.map(Name::from), cause: step.cause }
     }
 }
@@ -36,7 +36,7 @@ pub(crate) fn sums<'s>(
 ) -> Box<[(SpentOn, i64)]> {
     let mut sums: BTreeMap<SpentOn, i64> = BTreeMap::new();
     for step in steps {
-        *sums.entry(SpentOn::of(cluster, step)).or_default() += step.end - step.begin;
+        *sums.entry(SpentOn::of(cluster, step)).or_default() += step.duration();
     }
     sums.into_iter().collect()
 }

@@ -3,8 +3,9 @@
 use isochrone_net::Flow;
 use isochrone_store::{
     BlockSpan, CallSpan, ForkSpan, HandlerSpan, HostStore, PacketSpan, PagesSpan, PollSpan, SliceSpan, State,
-    StateRow, StoreError, WakeupSpan,
+    StateRow, StoreError, ThreadRow, WakeupSpan,
 };
+use isochrone_time::{RawNs, UnixNs, Window};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -26,9 +27,9 @@ pub(crate) struct Timeline {
     /// Places in `packets`, by flow and direction.
     flows: FxHashMap<(Flow, bool), Vec<usize>>,
     /// When devices took the packets that were queued, by the instant and the CPU of that.
-    taken: FxHashMap<(i64, u32), i64>,
-    forks: FxHashMap<u32, ForkSpan>,
-    polls: FxHashMap<(u32, i64), PollSpan>,
+    taken: FxHashMap<(RawNs, u32), RawNs>,
+    forks: FxHashMap<ThreadRow, ForkSpan>,
+    polls: FxHashMap<(ThreadRow, RawNs), PollSpan>,
     /// By completion.
     blocks: Vec<BlockSpan>,
     pages: Keyed<PagesSpan>,
@@ -36,15 +37,13 @@ pub(crate) struct Timeline {
 
 impl Timeline {
     /// Reads a window. Linear in what overlaps it.
-    pub(crate) fn load(store: &HostStore, window: (i64, i64)) -> Result<Self, StoreError> {
-        let threads: Vec<u32> = (0..)
-            .zip(store.threads())
-            .filter(|(_, thread)| thread.tid.is_some())
-            .map(|(number, _)| number)
-            .collect();
+    pub(crate) fn load(store: &HostStore, window: Window<RawNs>) -> Result<Self, StoreError> {
+        let rows = (0..).map(ThreadRow).zip(store.threads());
+        let threads: Vec<ThreadRow> =
+            rows.filter(|(_, thread)| thread.tid.is_some()).map(|(row, _)| row).collect();
         let states = store.states(&threads, window)?;
         let (mut calls, mut wakeups, mut slices) = (Vec::new(), Vec::new(), Vec::new());
-        store.calls(window, |call| calls.push(call))?;
+        store.syscalls(window, |call| calls.push(call))?;
         store.wakeups(window, |wakeup| wakeups.push(wakeup))?;
         store.slices(window, |slice| slices.push(slice))?;
         let (mut irqs, mut softirqs, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
@@ -65,95 +64,107 @@ impl Timeline {
         store.pages(window, |it| pages.push(it))?;
         let packets = store.packets(window)?;
         let mut flows: FxHashMap<(Flow, bool), Vec<usize>> = FxHashMap::default();
-        for (place, packet) in packets.iter().enumerate() {
+        for (index, packet) in packets.iter().enumerate() {
             if let Some((flow, _)) = packet.flow {
-                flows.entry((flow, packet.is_sent)).or_default().push(place);
+                flows.entry((flow, packet.is_sent)).or_default().push(index);
             }
         }
         let taken = device_queue::taken(store, &packets, window)?;
         Ok(Self {
-            states: Keyed::new(states, |row| Some(row.thread), |row| row.begin),
-            calls: Keyed::new(calls, |call| call.thread, |call| call.begin),
-            wakeups: Keyed::new(wakeups, |wakeup| wakeup.thread, |wakeup| wakeup.at),
-            slices: Keyed::new(slices, |slice| Some(slice.cpu), |slice| slice.begin),
-            irqs: Keyed::new(irqs, |irq| Some(irq.cpu), |irq| irq.begin),
-            softirqs: Keyed::new(softirqs, |softirq| Some(softirq.cpu), |softirq| softirq.begin),
+            states: Keyed::new(states, |row| Some(row.thread.0), |row| row.start),
+            calls: Keyed::new(calls, |call| call.thread.map(|it| it.0), |call| call.start),
+            wakeups: Keyed::new(wakeups, |wakeup| wakeup.thread.map(|it| it.0), |wakeup| wakeup.at),
+            slices: Keyed::new(slices, |slice| Some(slice.cpu), |slice| slice.start),
+            irqs: Keyed::new(irqs, |irq| Some(irq.cpu), |irq| irq.start),
+            softirqs: Keyed::new(softirqs, |softirq| Some(softirq.cpu), |softirq| softirq.start),
             packets,
             flows,
             taken,
             forks,
             polls,
             blocks,
-            pages: Keyed::new(pages, |it| it.thread.filter(|_| !it.is_free), |it| it.at),
+            pages: Keyed::new(pages, |it| it.thread.filter(|_| !it.is_free).map(|it| it.0), |it| it.at),
         })
     }
 
     /// Reads the packets of a window, and nothing else. Linear in them.
-    fn load_packets(store: &HostStore, window: (i64, i64)) -> Result<Self, StoreError> {
+    fn load_packets(store: &HostStore, window: Window<RawNs>) -> Result<Self, StoreError> {
         Ok(Self { packets: store.packets(window)?, ..Self::default() })
     }
 
     /// The states of a thread, by time.
-    pub(crate) fn states(&self, thread: u32) -> &[StateRow] {
-        self.states.of(thread)
+    pub(crate) fn states(&self, thread: ThreadRow) -> &[StateRow] {
+        self.states.of(thread.0)
     }
 
     /// The state that a thread is in just before an instant.
-    pub(crate) fn state_before(&self, thread: u32, at: i64) -> Option<&StateRow> {
-        last_before(self.states.of(thread), at, |row| row.begin)
+    pub(crate) fn state_before(&self, thread: ThreadRow, at: RawNs) -> Option<&StateRow> {
+        last_before(self.states.of(thread.0), at, |row| row.start)
     }
 
     /// The state of a thread after another one.
-    pub(crate) fn state_from(&self, thread: u32, at: i64) -> Option<&StateRow> {
-        let rows = self.states.of(thread);
-        rows.get(rows.partition_point(|row| row.begin < at))
+    pub(crate) fn state_from(&self, thread: ThreadRow, at: RawNs) -> Option<&StateRow> {
+        let rows = self.states.of(thread.0);
+        rows.get(rows.partition_point(|row| row.start < at))
     }
 
     /// The calls of a thread, by entry.
-    pub(crate) fn calls(&self, thread: u32) -> &[CallSpan] {
-        self.calls.of(thread)
+    pub(crate) fn calls(&self, thread: ThreadRow) -> &[CallSpan] {
+        self.calls.of(thread.0)
     }
 
     /// The call that a thread is in at an instant, or returns from.
-    pub(crate) fn call_at(&self, thread: u32, at: i64) -> Option<&CallSpan> {
-        last_before(self.calls.of(thread), at, |call| call.begin).filter(|call| call.end >= at)
+    pub(crate) fn call_at(&self, thread: ThreadRow, at: RawNs) -> Option<&CallSpan> {
+        last_before(self.calls.of(thread.0), at, |call| call.start).filter(|call| call.end >= at)
     }
 
-    /// The first event that wakes a thread in a time: the one that says why, where the kernel records several.
-    pub(crate) fn wakeup(&self, thread: u32, (from, to): (i64, i64)) -> Option<&WakeupSpan> {
-        let rows = self.wakeups.of(thread);
+    /// The first event that wakes a thread in a time: the one with the cause, where the kernel records several.
+    pub(crate) fn wakeup(
+        &self,
+        thread: ThreadRow,
+        Window { start: from, end: to }: Window<RawNs>,
+    ) -> Option<&WakeupSpan> {
+        let rows = self.wakeups.of(thread.0);
         let first = rows.get(rows.partition_point(|wakeup| wakeup.at < from))?;
         (first.at <= to).then_some(first)
     }
 
     /// When a thread whose wait has ended was put into the queue of a CPU: `sched_wakeup`, where `sched_waking` ended the wait.
-    pub(crate) fn runnable(&self, wait: &StateRow) -> i64 {
+    pub(crate) fn runnable(&self, wait: &StateRow) -> RawNs {
         let next = self.state_from(wait.thread, wait.end).filter(|next| next.state == State::WaitCpu);
         let Some(next) = next else { return wait.end };
-        let rows = self.wakeups.of(wait.thread);
+        let rows = self.wakeups.of(wait.thread.0);
         last_until(rows, next.end, |wakeup| wakeup.at).map_or(wait.end, |last| last.at.max(wait.end))
     }
 
     /// What ran on a CPU in a time, cut to it.
-    pub(crate) fn ran_on(&self, cpu: u32, (from, to): (i64, i64)) -> impl Iterator<Item = (u32, i64)> {
+    pub(crate) fn ran_on(
+        &self,
+        cpu: u32,
+        Window { start: from, end: to }: Window<RawNs>,
+    ) -> impl Iterator<Item = (ThreadRow, i64)> {
         let rows = self.slices.of(cpu);
         let first = rows.partition_point(|slice| slice.end <= from);
-        let overlapping = rows[first..].iter().take_while(move |slice| slice.begin < to);
-        overlapping.filter_map(move |slice| Some((slice.thread?, slice.end.min(to) - slice.begin.max(from))))
+        let overlapping = rows[first..].iter().take_while(move |slice| slice.start < to);
+        overlapping.filter_map(move |slice| Some((slice.thread?, slice.end.min(to) - slice.start.max(from))))
     }
 
     /// The softirq that a CPU handles at an instant.
-    pub(crate) fn softirq_at(&self, cpu: u32, at: i64) -> Option<&HandlerSpan> {
-        last_until(self.softirqs.of(cpu), at, |softirq| softirq.begin).filter(|softirq| softirq.end >= at)
+    pub(crate) fn softirq_at(&self, cpu: u32, at: RawNs) -> Option<&HandlerSpan> {
+        last_until(self.softirqs.of(cpu), at, |softirq| softirq.start).filter(|softirq| softirq.end >= at)
     }
 
     /// The hardware interrupt that a CPU handles at an instant.
-    pub(crate) fn irq_at(&self, cpu: u32, at: i64) -> Option<&HandlerSpan> {
-        last_until(self.irqs.of(cpu), at, |irq| irq.begin).filter(|irq| irq.end >= at)
+    pub(crate) fn irq_at(&self, cpu: u32, at: RawNs) -> Option<&HandlerSpan> {
+        last_until(self.irqs.of(cpu), at, |irq| irq.start).filter(|irq| irq.end >= at)
     }
 
     /// The packets that a CPU received from one instant to another one, both included; the last one first.
-    pub(crate) fn received_on(&self, cpu: u32, (from, to): (i64, i64)) -> impl Iterator<Item = &PacketSpan> {
+    pub(crate) fn received_on(
+        &self,
+        cpu: u32,
+        Window { start: from, end: to }: Window<RawNs>,
+    ) -> impl Iterator<Item = &PacketSpan> {
         let first = self.packets.partition_point(|packet| packet.at < from);
         let last = self.packets.partition_point(|packet| packet.at <= to);
         let packets = self.packets[first..last.max(first)].iter().rev();
@@ -161,7 +172,7 @@ impl Timeline {
     }
 
     /// The packet whose event is at an instant.
-    pub(crate) fn packet(&self, at: i64, cpu: Option<u32>, is_sent: bool) -> Option<&PacketSpan> {
+    pub(crate) fn packet(&self, at: RawNs, cpu: Option<u32>, is_sent: bool) -> Option<&PacketSpan> {
         let first = self.packets.partition_point(|packet| packet.at < at);
         let of_instant = self.packets[first..].iter().take_while(|packet| packet.at == at);
         of_instant
@@ -170,14 +181,19 @@ impl Timeline {
     }
 
     /// The packets of a flow that were sent, or received, by time, up to an instant; the last one first.
-    pub(crate) fn of_flow(&self, flow: Flow, is_sent: bool, until: i64) -> impl Iterator<Item = &PacketSpan> {
-        let places = self.flows.get(&(flow, is_sent)).map_or(&[][..], Vec::as_slice);
-        let last = places.partition_point(|&place| self.packets[place].at <= until);
-        places[..last].iter().rev().map(|&place| &self.packets[place])
+    pub(crate) fn of_flow(
+        &self,
+        flow: Flow,
+        is_sent: bool,
+        until: RawNs,
+    ) -> impl Iterator<Item = &PacketSpan> {
+        let indices = self.flows.get(&(flow, is_sent)).map_or(&[][..], Vec::as_slice);
+        let last = indices.partition_point(|&index| self.packets[index].at <= until);
+        indices[..last].iter().rev().map(|&index| &self.packets[index])
     }
 
     /// When a device took a packet that was sent, if that was recorded.
-    pub(crate) fn taken(&self, sent: &PacketSpan) -> Option<i64> {
+    pub(crate) fn taken(&self, sent: &PacketSpan) -> Option<RawNs> {
         self.taken.get(&(sent.at, sent.cpu)).copied()
     }
 
@@ -186,24 +202,24 @@ impl Timeline {
         &self.packets
     }
 
-    /// How a thread began.
-    pub(crate) fn fork(&self, thread: u32) -> Option<&ForkSpan> {
+    /// How a thread started.
+    pub(crate) fn fork(&self, thread: ThreadRow) -> Option<&ForkSpan> {
         self.forks.get(&thread)
     }
 
     /// The descriptors that were ready when a thread's wait for descriptors ended.
-    pub(crate) fn ready(&self, thread: u32, call_end: i64) -> &[i32] {
+    pub(crate) fn ready(&self, thread: ThreadRow, call_end: RawNs) -> &[i32] {
         self.polls.get(&(thread, call_end)).map_or(&[], |poll| &poll.ready)
     }
 
     /// The last request to a disk that ended in a time.
-    pub(crate) fn disk(&self, (from, to): (i64, i64)) -> Option<&BlockSpan> {
+    pub(crate) fn disk(&self, Window { start: from, end: to }: Window<RawNs>) -> Option<&BlockSpan> {
         last_until(&self.blocks, to, |block| block.end).filter(|block| block.end >= from)
     }
 
     /// The pages that a thread allocated, by time.
-    pub(crate) fn pages(&self, thread: u32) -> &[PagesSpan] {
-        self.pages.of(thread)
+    pub(crate) fn pages(&self, thread: ThreadRow) -> &[PagesSpan] {
+        self.pages.of(thread.0)
     }
 
     /// All requests to disks, by their ends.
@@ -212,29 +228,26 @@ impl Timeline {
     }
 }
 
-/// All hosts in a window of the clock that is asked for.
+/// All hosts in a window of the requested clock.
 #[derive(Debug)]
-pub(crate) struct Window<'c, 'e> {
+pub(crate) struct ClusterWindow<'c, 'e> {
     pub(crate) cluster: &'c Cluster<'e>,
     /// By host.
     pub(crate) timelines: Vec<Timeline>,
 }
 
-impl<'c, 'e> Window<'c, 'e> {
-    /// Reads what all hosts did in a window, Unix ns.
-    pub(crate) fn load(cluster: &'c Cluster<'e>, (from, to): (i64, i64)) -> Result<Self, StoreError> {
-        let load = |host: &crate::cluster::Host<'_>| {
-            Timeline::load(&host.store, (host.raw(from), host.raw(to).saturating_add(1)))
-        };
+impl<'c, 'e> ClusterWindow<'c, 'e> {
+    /// Reads what all hosts did in a window.
+    pub(crate) fn load(cluster: &'c Cluster<'e>, window: Window<UnixNs>) -> Result<Self, StoreError> {
+        let load = |host: &crate::cluster::Host<'_>| Timeline::load(&host.store, host.raw_window(window));
         let timelines = cluster.hosts.par_iter().map(load).collect::<Result<_, _>>()?;
         Ok(Self { cluster, timelines })
     }
 
-    /// Reads the packets of all hosts in a window, Unix ns, and nothing else.
-    pub(crate) fn load_packets(cluster: &'c Cluster<'e>, (from, to): (i64, i64)) -> Result<Self, StoreError> {
-        let load = |host: &crate::cluster::Host<'_>| {
-            Timeline::load_packets(&host.store, (host.raw(from), host.raw(to).saturating_add(1)))
-        };
+    /// Reads the packets of all hosts in a window, and nothing else.
+    pub(crate) fn load_packets(cluster: &'c Cluster<'e>, window: Window<UnixNs>) -> Result<Self, StoreError> {
+        let load =
+            |host: &crate::cluster::Host<'_>| Timeline::load_packets(&host.store, host.raw_window(window));
         let timelines = cluster.hosts.par_iter().map(load).collect::<Result<_, _>>()?;
         Ok(Self { cluster, timelines })
     }

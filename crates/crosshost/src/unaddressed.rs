@@ -1,4 +1,4 @@
-//! Addresses of sockets that no call has told, from the packets that their calls sent.
+//! Addresses of sockets that no call has reported, from the packets that their calls sent.
 //!
 //! The model learns the address of an accepted socket from the first packet that is sent inside a call on it, as long as the thread keeps
 //! its CPU. Here the calls are complete: a packet that a thread sent between entry and exit of its call, and no softirq did, is of that
@@ -6,31 +6,32 @@
 
 use std::net::SocketAddr;
 
-use isochrone_store::{HostStore, OpenFile, StoreError};
+use isochrone_store::{HostStore, OpenFile, StoreError, ThreadRow};
+use isochrone_time::{RawNs, Window};
 use rustc_hash::FxHashMap;
 
 use crate::keyed::{Keyed, last_until};
 
-/// A descriptor: process, number and begin, raw ns.
-type Descriptor = (i32, i32, i64);
+/// A descriptor: process, number and start.
+type Descriptor = (i32, i32, RawNs);
 
 /// A call on a socket without an address.
 #[derive(Debug)]
-struct Use {
-    thread: u32,
-    begin: i64,
-    end: i64,
+struct SocketCall {
+    thread: ThreadRow,
+    start: RawNs,
+    end: RawNs,
     of: Descriptor,
 }
 
-/// The addresses of sockets among some files that have none, own one first. `owner`: the process of a thread's number. Linear in the calls
+/// The addresses of sockets among some files that have none, own one first. `owner`: the process of a thread. Linear in the calls
 /// and packets of the host, if there are any such sockets.
 pub(crate) fn addresses(
     store: &HostStore,
     files: &[OpenFile],
-    owner: impl Fn(u32) -> Option<i32>,
+    owner: impl Fn(ThreadRow) -> Option<i32>,
 ) -> Result<FxHashMap<Descriptor, (SocketAddr, SocketAddr)>, StoreError> {
-    let all = (i64::MIN, i64::MAX);
+    let all = Window::ALL;
     let is_unknown = |file: &&OpenFile| {
         // Without a state dump, it is not even known what a descriptor is.
         let may_be_socket = file.kind.as_deref().is_none_or(|kind| kind == "socket");
@@ -40,10 +41,10 @@ pub(crate) fn addresses(
         may_be_socket && may_be_inet && file.uses.writes > 0
     };
     // By process and descriptor: from when to when.
-    let mut unknown: FxHashMap<(i32, i32), Vec<(i64, i64)>> = FxHashMap::default();
+    let mut unknown: FxHashMap<(i32, i32), Vec<(RawNs, RawNs)>> = FxHashMap::default();
     for file in files.iter().filter(is_unknown) {
         if let Some(process) = file.process.or_else(|| owner(file.thread?)) {
-            unknown.entry((process, file.fd)).or_default().push((file.begin, file.end));
+            unknown.entry((process, file.fd)).or_default().push((file.start, file.end));
         }
     }
     let mut found = FxHashMap::default();
@@ -51,30 +52,30 @@ pub(crate) fn addresses(
         return Ok(found);
     }
     let mut uses = Vec::new();
-    store.calls(all, |call| {
+    store.syscalls(all, |call| {
         let (Some(thread), Some(fd)) = (call.thread, call.fd) else { return };
         let Some(process) = owner(thread) else { return };
         let Some(lives) = unknown.get(&(process, fd)) else { return };
         // A descriptor that was open before is known from the end of its first call on.
-        let life = lives.iter().find(|(begin, end)| *begin <= call.end && call.begin <= *end);
-        if let Some(&(begin, _)) = life {
-            uses.push(Use { thread, begin: call.begin, end: call.end, of: (process, fd, begin) });
+        let life = lives.iter().find(|(start, end)| *start <= call.end && call.start <= *end);
+        if let Some(&(start, _)) = life {
+            uses.push(SocketCall { thread, start: call.start, end: call.end, of: (process, fd, start) });
         }
     })?;
-    let uses = Keyed::new(uses, |it| Some(it.thread), |it| it.begin);
+    let uses = Keyed::new(uses, |it| Some(it.thread.0), |it| it.start);
     let mut sent = Vec::new();
     for packet in store.packets(all)?.into_iter().filter(|packet| packet.is_sent) {
         let (Some(thread), Some((flow, _))) = (packet.thread, packet.flow) else { continue };
-        let call = last_until(uses.of(thread), packet.at, |it| it.begin);
+        let call = last_until(uses.of(thread.0), packet.at, |it| it.start);
         if let Some(call) = call.filter(|call| call.end >= packet.at) {
             sent.push((packet.cpu, packet.at, call.of, (flow.source, flow.destination)));
         }
     }
     let sent = Keyed::new(sent, |it| Some(it.0), |it| it.1);
-    let mut by_softirqs: Vec<(u32, i64)> = Vec::new();
+    let mut by_softirqs: Vec<(u32, RawNs)> = Vec::new();
     store.softirqs(all, |softirq| {
         let there = sent.of(softirq.cpu);
-        let first = there.partition_point(|it| it.1 < softirq.begin);
+        let first = there.partition_point(|it| it.1 < softirq.start);
         let inside = there[first..].iter().take_while(|it| it.1 <= softirq.end);
         by_softirqs.extend(inside.map(|it| (it.0, it.1)));
     })?;

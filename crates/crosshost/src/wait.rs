@@ -6,11 +6,12 @@ use isochrone_analysis::Need;
 use isochrone_experiment::{Cause, is_on_path};
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_net::Flow;
-use isochrone_store::{PacketSpan, State, StateRow, WakeupSpan};
+use isochrone_store::{PacketSpan, State, StateRow, ThreadRow, WakeupSpan};
+use isochrone_time::{RawNs, Window};
 
 use crate::mpi::MpiMessage;
-use crate::timeline::Window;
-use crate::walk::Place;
+use crate::timeline::ClusterWindow;
+use crate::walk::Position;
 
 /// Vectors of softirqs (`include/linux/interrupt.h`).
 pub(crate) mod vector {
@@ -20,12 +21,12 @@ pub(crate) mod vector {
     pub(crate) const HRTIMER: u32 = 8;
 }
 
-/// How long before `sched_wakeup` the `sched_waking` of the same wake-up is looked for, where it is not known when the wait began, ns.
+/// How long before `sched_wakeup` the `sched_waking` of the same wake-up is looked for, where it is not known when the wait started, ns.
 const WAKING: i64 = 1_000_000;
 
-/// What more is known of a step.
+/// Details of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum About {
+pub(crate) enum StepDetail {
     Nothing,
     /// A packet, to a host.
     Packet {
@@ -44,7 +45,7 @@ pub(crate) enum About {
     Wait {
         call: Option<String>,
         fd: Option<i32>,
-        waker: Option<u32>,
+        waker: Option<ThreadRow>,
     },
     /// A disk.
     Disk {
@@ -63,27 +64,28 @@ pub(crate) struct Arrival {
     pub(crate) packet: PacketSpan,
 }
 
-impl Window<'_, '_> {
-    /// Whether a time of which nothing is known ends as a wait: what woke the thread is known. So it is of what waits when a trace begins.
-    pub(crate) fn ends_as_wait(&self, host: usize, state: &StateRow, until: i64) -> bool {
+impl ClusterWindow<'_, '_> {
+    /// Whether a time that is unknown ends as a wait: what woke the thread is known. So it is of what waits when a trace starts.
+    pub(crate) fn ends_as_wait(&self, host: usize, state: &StateRow, until: RawNs) -> bool {
         state.state == State::Unknown && self.wakeup(host, state, until).is_some()
     }
 
-    /// What ended a wait that is over at an instant, raw ns. A walk may come to the middle of a wait: what ended that is later, and of
+    /// What ended a wait that is over at an instant. A walk may come to the middle of a wait: what ended that is later, and of
     /// no concern.
-    pub(crate) fn wakeup(&self, host: usize, state: &StateRow, until: i64) -> Option<WakeupSpan> {
+    pub(crate) fn wakeup(&self, host: usize, state: &StateRow, until: RawNs) -> Option<WakeupSpan> {
         let is_over = until >= state.end;
         let since = match state.state {
-            State::Unknown => state.begin.max(state.end - WAKING),
-            _ => state.begin,
+            State::Unknown => state.start.max(state.end - WAKING),
+            _ => state.start,
         };
-        let wakeup = is_over.then(|| self.timelines[host].wakeup(state.thread, (since, state.end)));
+        let wakeup =
+            is_over.then(|| self.timelines[host].wakeup(state.thread, Window::new(since, state.end)));
         wakeup.flatten().copied()
     }
 
-    pub(crate) fn about_wait(&self, host: usize, state: &StateRow, waker: Option<u32>) -> About {
+    pub(crate) fn about_wait(&self, host: usize, state: &StateRow, waker: Option<ThreadRow>) -> StepDetail {
         let call = state.syscall.as_deref().filter(|call| !call.is_empty()).map(str::to_owned);
-        About::Wait { call, fd: self.fd_of(host, state), waker }
+        StepDetail::Wait { call, fd: self.fd_of(host, state), waker }
     }
 
     /// The descriptor of a wait: that of its call, else the first one that was ready in the end.
@@ -103,7 +105,7 @@ impl Window<'_, '_> {
         let is_unix = || {
             let there = &self.cluster.hosts[host];
             let (fd, pid) = self.fd_of(host, state).zip(there.pid(state.thread))?;
-            Some(there.name_of(pid, fd, state.begin)?.starts_with("AF_UNIX"))
+            Some(there.name_of(pid, fd, state.start)?.starts_with("AF_UNIX"))
         };
         let is_unknown = ended.is_some_and(|wakeup| wakeup.cause == WakeCause::Unknown);
         match self.cause_by_call(host, state) {
@@ -111,8 +113,10 @@ impl Window<'_, '_> {
             // Which of its two files it waited for is as unknown.
             _ if is_unknown && state.syscall.as_deref().is_some_and(is_between_files) => Cause::Unknown,
             // It is over, and no wake-up of it was recorded.
-            Cause::Other if ended.is_none() && state.end < self.cluster.hosts[host].range.1 => Cause::Unknown,
-            // No packet that was received, or no softirq, says what came for whom: the peer may be here or on another host.
+            Cause::Other if ended.is_none() && state.end < self.cluster.hosts[host].range.end => {
+                Cause::Unknown
+            }
+            // No packet that was received, or no softirq, shows what came for which thread: the peer may be here or on another host.
             Cause::Socket
                 if !self.cluster.hosts[host].has(&[Need::Softirqs, Need::Packets, Need::Received])
                     && is_unix() != Some(true) =>
@@ -130,8 +134,8 @@ impl Window<'_, '_> {
         let there = &self.cluster.hosts[host];
         let of_file = || {
             let (fd, pid) = self.fd_of(host, state).zip(there.pid(state.thread))?;
-            let kind = there.kind_of(pid, fd, state.begin)?;
-            Some(Cause::of_file(Some(kind), there.name_of(pid, fd, state.begin).unwrap_or_default(), false))
+            let kind = there.kind_of(pid, fd, state.start)?;
+            Some(Cause::of_file(Some(kind), there.name_of(pid, fd, state.start).unwrap_or_default(), false))
         };
         match Cause::of_call(call).or_else(of_file) {
             // The waits that packets of other hosts ended are known by these.
@@ -144,31 +148,31 @@ impl Window<'_, '_> {
     }
 
     /// Whether a number is that of a thread and not of an idle task.
-    pub(crate) fn is_thread(&self, host: usize, number: u32) -> bool {
+    pub(crate) fn is_thread(&self, host: usize, number: ThreadRow) -> bool {
         self.cluster.hosts[host].thread(number).is_some_and(|thread| thread.tid.is_some())
     }
 
     /// The packet whose reception wakes a thread.
     pub(crate) fn packet_of(&self, host: usize, wakeup: &WakeupSpan) -> Option<PacketSpan> {
         let there = &self.timelines[host];
-        let begin = match wakeup.cause {
-            WakeCause::Softirq(vector::NET_RX) => there.softirq_at(wakeup.cpu, wakeup.at)?.begin,
+        let start = match wakeup.cause {
+            WakeCause::Softirq(vector::NET_RX) => there.softirq_at(wakeup.cpu, wakeup.at)?.start,
             _ => return None,
         };
         // A softirq receives packets of many connections. That which the thread waits for is of a socket of its call; else of its
         // process; and the last with data.
         let thread = wakeup.thread?;
-        if let Some(packet) = self.came_for(host, thread, (begin, wakeup.at)) {
+        if let Some(packet) = self.came_for(host, thread, Window::new(start, wakeup.at)) {
             return Some(packet.clone());
         }
-        let received = || there.received_on(wakeup.cpu, (begin, wakeup.at));
+        let received = || there.received_on(wakeup.cpu, Window::new(start, wakeup.at));
         let of_process = || received().filter(|packet| self.is_of_process(host, thread, packet));
         let last = of_process().find(|packet| has_data(packet)).or_else(|| of_process().next());
         last.or_else(|| received().next()).cloned()
     }
 
     /// Whether a packet is of a socket of a thread's process.
-    fn is_of_process(&self, host: usize, thread: u32, packet: &PacketSpan) -> bool {
+    fn is_of_process(&self, host: usize, thread: ThreadRow, packet: &PacketSpan) -> bool {
         let there = &self.cluster.hosts[host];
         let process = there.pid(thread);
         packet.flow.is_some_and(|(flow, _)| {
@@ -181,12 +185,12 @@ impl Window<'_, '_> {
     /// received packets of, of those of the thread's process if there are any.
     pub(crate) fn is_sure_packet(&self, host: usize, wakeup: &WakeupSpan) -> bool {
         let there = &self.timelines[host];
-        let begin = there.softirq_at(wakeup.cpu, wakeup.at).map(|softirq| softirq.begin);
-        let (Some(thread), Some(begin)) = (wakeup.thread, begin) else { return false };
-        if self.came_for(host, thread, (begin, wakeup.at)).is_some() {
+        let start = there.softirq_at(wakeup.cpu, wakeup.at).map(|softirq| softirq.start);
+        let (Some(thread), Some(start)) = (wakeup.thread, start) else { return false };
+        if self.came_for(host, thread, Window::new(start, wakeup.at)).is_some() {
             return true;
         }
-        let received = || there.received_on(wakeup.cpu, (begin, wakeup.at));
+        let received = || there.received_on(wakeup.cpu, Window::new(start, wakeup.at));
         let has_own = received().any(|packet| self.is_of_process(host, thread, packet));
         let flows = received().filter(|packet| !has_own || self.is_of_process(host, thread, packet));
         let mut flows = flows.map(|packet| packet.flow.map(|(flow, _)| flow));
@@ -194,7 +198,12 @@ impl Window<'_, '_> {
     }
 
     /// The last packet in a time on a connection that the call of a thread is about, with data if there is one.
-    pub(crate) fn came_for(&self, host: usize, thread: u32, (from, to): (i64, i64)) -> Option<&PacketSpan> {
+    pub(crate) fn came_for(
+        &self,
+        host: usize,
+        thread: ThreadRow,
+        Window { start: from, end: to }: Window<RawNs>,
+    ) -> Option<&PacketSpan> {
         let there = &self.cluster.hosts[host];
         let timeline = &self.timelines[host];
         let process = there.pid(thread)?;
@@ -218,8 +227,8 @@ impl Window<'_, '_> {
     pub(crate) fn came_in_call(
         &self,
         host: usize,
-        thread: u32,
-        (from, to): (i64, i64),
+        thread: ThreadRow,
+        Window { start: from, end: to }: Window<RawNs>,
     ) -> Option<PacketSpan> {
         let there = &self.cluster.hosts[host];
         let timeline = &self.timelines[host];
@@ -235,7 +244,7 @@ impl Window<'_, '_> {
         let protocol = isochrone_net::protocol::TCP;
         let flow = Flow { protocol, source: socket.peer, destination: socket.local };
         let packet = timeline.of_flow(flow, false, to - 1).next()?;
-        (packet.at > from.max(call.begin) && (is_connect || has_data(packet))).then(|| packet.clone())
+        (packet.at > from.max(call.start) && (is_connect || has_data(packet))).then(|| packet.clone())
     }
 
     /// Whether a packet carries nothing of a program: a part of the handshake, an acknowledgement.
@@ -258,13 +267,13 @@ impl Window<'_, '_> {
         {
             return Some((host, sent.clone()));
         }
-        // The first packets of a connection are no messages: a copy of them may have been sent before the trace began. Where there is one
-        // copy only, it is good enough to tell who sent it.
+        // The first packets of a connection are no messages: a copy of them may have been sent before the trace started. Where there is one
+        // copy only, it identifies the sender.
         carried.seq?;
         let mut copies = (0..self.timelines.len())
             .filter(|&other| self.cluster.are_comparable(other, host))
             .flat_map(|other| {
-                let of_flow = self.timelines[other].of_flow(flow, true, i64::MAX);
+                let of_flow = self.timelines[other].of_flow(flow, true, RawNs::MAX);
                 let is_it = move |sent: &&PacketSpan| sent.flow.is_some_and(|(_, other)| other == carried);
                 of_flow.filter(is_it).map(move |sent| (other, sent))
             });
@@ -274,34 +283,34 @@ impl Window<'_, '_> {
 
     /// The thread that ended a wait. Where interrupts or timers were not recorded, or one of these is handled, the one that ran may have been interrupted by what
     /// did.
-    pub(crate) fn waker(&self, host: usize, wakeup: &WakeupSpan) -> Option<u32> {
+    pub(crate) fn waker(&self, host: usize, wakeup: &WakeupSpan) -> Option<ThreadRow> {
         let is_thread = wakeup.cause == WakeCause::Thread;
         wakeup.waker.filter(|&waker| is_thread && self.is_thread(host, waker))
     }
 
     /// The thread that sent a packet outside of softirqs: the one that ran; where these were not recorded, the one that uses the socket.
-    pub(crate) fn sender(&self, host: usize, sent: &PacketSpan) -> Option<u32> {
+    pub(crate) fn sender(&self, host: usize, sent: &PacketSpan) -> Option<ThreadRow> {
         let there = &self.cluster.hosts[host];
         let by = sent.thread.filter(|&thread| there.has(&[Need::Softirqs]) && self.is_thread(host, thread));
         by.or_else(|| self.owner(host, sent))
     }
 
     /// The thread that a packet was sent for, where that was not on the CPU: it waits in a call on its socket.
-    pub(crate) fn owner(&self, host: usize, packet: &PacketSpan) -> Option<u32> {
+    pub(crate) fn owner(&self, host: usize, packet: &PacketSpan) -> Option<ThreadRow> {
         let (flow, _) = packet.flow?;
         let there = &self.cluster.hosts[host];
         let timeline = &self.timelines[host];
-        let mut last: Option<(i64, u32)> = None;
+        let mut last: Option<(RawNs, ThreadRow)> = None;
         for socket in there.sockets.of(flow.source, flow.destination, packet.at) {
             let of_process = there.threads_of(socket.process).iter().copied();
             for thread in of_process {
                 let calls = timeline.calls(thread);
-                let until = calls.partition_point(|call| call.begin <= packet.at);
+                let until = calls.partition_point(|call| call.start <= packet.at);
                 let used = calls[..until].iter().rev().find(|call| call.fd == Some(socket.fd));
                 if let Some(call) = used
-                    && last.is_none_or(|(at, _)| at < call.begin)
+                    && last.is_none_or(|(at, _)| at < call.start)
                 {
-                    last = Some((call.begin, thread));
+                    last = Some((call.start, thread));
                 }
             }
         }
@@ -309,57 +318,59 @@ impl Window<'_, '_> {
     }
 
     /// The arrival of the request that a thread answers with a packet, if the thread is a server's.
-    pub(crate) fn request_of(&self, place: Place, answer: &PacketSpan) -> Option<Arrival> {
+    pub(crate) fn request_of(&self, position: Position, answer: &PacketSpan) -> Option<Arrival> {
         let (flow, _) = answer.flow?;
-        let there = &self.cluster.hosts[place.host];
+        let there = &self.cluster.hosts[position.host];
         if !there.sockets.is_server(flow.source, flow.destination) {
             return None;
         }
         let asked = Flow { source: flow.destination, destination: flow.source, ..flow };
-        let timeline = &self.timelines[place.host];
-        let read = self.last_read(place, flow.source, flow.destination).unwrap_or(place.at);
+        let timeline = &self.timelines[position.host];
+        let read = self.last_read(position, flow.source, flow.destination).unwrap_or(position.at);
         let mut requests =
-            timeline.of_flow(asked, false, read.min(place.at)).filter(|packet| has_data(packet));
-        requests.next().map(|packet| Arrival { host: place.host, packet: packet.clone() })
+            timeline.of_flow(asked, false, read.min(position.at)).filter(|packet| has_data(packet));
+        requests.next().map(|packet| Arrival { host: position.host, packet: packet.clone() })
     }
 
-    /// When the last read on a connection returned before a thread was at a place.
-    pub(crate) fn last_read(&self, place: Place, local: SocketAddr, peer: SocketAddr) -> Option<i64> {
-        let there = &self.cluster.hosts[place.host];
-        let process = there.pid(place.thread)?;
-        let calls = self.timelines[place.host].calls(place.thread);
-        let before = calls.partition_point(|call| call.begin < place.at);
+    /// When the last read on a connection returned before a thread was at a position.
+    pub(crate) fn last_read(&self, position: Position, local: SocketAddr, peer: SocketAddr) -> Option<RawNs> {
+        let there = &self.cluster.hosts[position.host];
+        let process = there.pid(position.thread)?;
+        let calls = self.timelines[position.host].calls(position.thread);
+        let before = calls.partition_point(|call| call.start < position.at);
         let is_read = |call: &&isochrone_store::CallSpan| {
             let is_of = |fd| {
                 let socket = there.sockets.at(process, fd, call.end);
                 socket.is_some_and(|socket| (socket.local, socket.peer) == (local, peer))
             };
-            call.ret > 0 && call.end <= place.at && is_read(&call.name) && call.fd.is_some_and(is_of)
+            call.ret > 0 && call.end <= position.at && is_read(&call.name) && call.fd.is_some_and(is_of)
         };
         calls[..before].iter().rev().find(is_read).map(|call| call.end)
     }
 
     /// A wait that a device ended: a disk, where one of its requests was complete just then.
-    pub(crate) fn device(&self, host: usize, state: &StateRow, wakeup: &WakeupSpan) -> (Cause, About) {
+    pub(crate) fn device(&self, host: usize, state: &StateRow, wakeup: &WakeupSpan) -> (Cause, StepDetail) {
         let there = &self.timelines[host];
         let handler = match wakeup.cause {
             WakeCause::Irq(_) => there.irq_at(wakeup.cpu, wakeup.at),
             _ => there.softirq_at(wakeup.cpu, wakeup.at),
         };
-        let since = handler.map_or(wakeup.at, |handler| handler.begin);
+        let since = handler.map_or(wakeup.at, |handler| handler.start);
         let name = handler.and_then(|handler| handler.name.clone());
         let is_block = wakeup.cause == WakeCause::Softirq(vector::BLOCK);
         // The softirq completes what an interrupt has found to be done before.
-        let disk = there.disk((if is_block { state.begin } else { since }, wakeup.at)).copied();
+        let disk = there.disk(Window::new(if is_block { state.start } else { since }, wakeup.at)).copied();
         match disk {
             Some(block) => {
                 let about =
-                    About::Disk { device: block.device, bytes: block.bytes, is_write: block.is_write };
+                    StepDetail::Disk { device: block.device, bytes: block.bytes, is_write: block.is_write };
                 (Cause::Disk, about)
             }
-            None if is_block => (Cause::Disk, About::Nothing),
-            None if self.cause_by_call(host, state) == Cause::Disk => (Cause::Disk, About::Nothing),
-            None => (Cause::Irq, name.map_or(About::Nothing, |name| About::Handler(name.to_string()))),
+            None if is_block => (Cause::Disk, StepDetail::Nothing),
+            None if self.cause_by_call(host, state) == Cause::Disk => (Cause::Disk, StepDetail::Nothing),
+            None => {
+                (Cause::Irq, name.map_or(StepDetail::Nothing, |name| StepDetail::Handler(name.to_string())))
+            }
         }
     }
 }
@@ -385,12 +396,12 @@ pub(crate) fn has_data(packet: &PacketSpan) -> bool {
     packet.flow.is_none_or(|(_, carried)| carried.payload.is_none_or(|payload| payload > 0))
 }
 
-pub(crate) fn of_message(message: &MpiMessage) -> About {
+pub(crate) fn of_message(message: &MpiMessage) -> StepDetail {
     let MpiMessage { ranks, tag, bytes, receiver, .. } = *message;
-    About::Message { ranks, tag, bytes, to: receiver.host }
+    StepDetail::Message { ranks, tag, bytes, to: receiver.host }
 }
 
-pub(crate) fn of_packet(packet: &PacketSpan, to: Option<usize>) -> About {
+pub(crate) fn of_packet(packet: &PacketSpan, to: Option<usize>) -> StepDetail {
     let bytes = packet.flow.and_then(|(_, carried)| carried.payload);
-    About::Packet { flow: packet.flow.map(|(flow, _)| flow), bytes, to }
+    StepDetail::Packet { flow: packet.flow.map(|(flow, _)| flow), bytes, to }
 }

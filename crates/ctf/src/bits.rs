@@ -1,13 +1,15 @@
 //! Reading and writing integers of any size at any bit position, in both byte orders.
 //!
-//! Bit order follows the byte order, as CTF 1.8 section 4.1.5 defines: in little endian the first field takes the low
-//! bits of a byte, in big endian the high bits. The decoders call [`read`] after their own bounds check.
+//! Bit order follows the byte order, as CTF 1.8 section 4.1.5 defines: in little endian the first field takes
+//! the low bits of a byte, in big endian the high bits. The decoders call [`read`] after their own bounds
+//! check.
 
 use crate::schema::ByteOrder;
 
 /// Reads `size` (1 to 64) bits at bit `at`. Bits beyond `bytes` read as 0; callers check bounds before.
 ///
-/// Nearly all fields lie within eight bytes that are all there: these are loaded at once, whatever the field's size.
+/// Nearly all fields lie within eight bytes that are all there: these are loaded at once, whatever the
+/// field's size.
 #[inline]
 pub fn read(bytes: &[u8], at: u64, size: u32, order: ByteOrder) -> u64 {
     let first = (at / 8) as usize;
@@ -104,7 +106,8 @@ pub fn low_bits(value: u64, size: u32) -> u64 {
     value & (u64::MAX >> (64 - size))
 }
 
-/// Reads any number of bits at bit `at` as bytes, the most significant one first. Bits beyond `bytes` read as 0.
+/// Reads any number of bits at bit `at` as bytes, the most significant one first. Bits beyond `bytes` read as
+/// 0.
 pub fn read_wide(bytes: &[u8], at: u64, size: u32, order: ByteOrder, reversed: bool) -> Vec<u8> {
     let mut number: Vec<u8> = (0..size)
         .step_by(8)
@@ -118,7 +121,7 @@ pub fn read_wide(bytes: &[u8], at: u64, size: u32, order: ByteOrder, reversed: b
     number
 }
 
-/// The inverse of [`read_wide`]: the low `size` bits of a number of so many bytes at least.
+/// The inverse of [`read_wide`]: the low `size` bits of a number of this many bytes at least.
 pub fn write_wide(bytes: &mut Vec<u8>, at: u64, size: u32, order: ByteOrder, reversed: bool, number: &[u8]) {
     for (byte, low) in number.iter().rev().zip((0..size).step_by(8)) {
         let (part, at) = wide_part(at, low, size, order, reversed);
@@ -127,7 +130,7 @@ pub fn write_wide(bytes: &mut Vec<u8>, at: u64, size: u32, order: ByteOrder, rev
     }
 }
 
-/// How many bits the byte from bit `low` of a number on has, and where they lie.
+/// Number of bits the byte from bit `low` of a number on has, and where they lie.
 fn wide_part(at: u64, low: u32, size: u32, order: ByteOrder, reversed: bool) -> (u32, u64) {
     let part = (size - low).min(8);
     // Which end of the field the low bits are at.

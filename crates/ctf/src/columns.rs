@@ -1,13 +1,13 @@
-//! Integers of many events, gathered into columns: for analyses that look at one field of all events of a class at a
-//! time. Where they lie is found once, by `plan::gather`; one pass over an event reads them all.
+//! Integers of many events, gathered into columns: for analyses that look at one field of all events of a
+//! class at a time. Where they lie is found once, by `plan::gather`; one pass over an event reads them all.
 
 use crate::plan::{EventPlan, FieldRef, Gather, StreamPlan};
 use crate::trace::Event;
 
 /// Integer fields of one event class, a column each and a row for each event pushed.
 ///
-/// Memory is eight bytes a value until the columns are cleared; a few hundred rows at a time are enough to be fast, and
-/// stay in the processor's cache.
+/// Memory is eight bytes a value until the columns are cleared; a few hundred rows at a time are enough to be
+/// fast, and stay in the processor's cache.
 ///
 /// ```no_run
 /// use isochrone_ctf::{Columns, Trace};
@@ -40,18 +40,19 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Empty columns for some fields of an event class, in the order given. Linear in the class, and in the fields for each
-    /// of its members.
+    /// Empty columns for some fields of an event class, in the order given. Linear in the class, and in the
+    /// fields for each of its members.
     ///
-    /// `None` if one of the fields is no integer (enumerations and truth values are), is of another class, or is not in
-    /// every event of the class: inside a variant, an optional field or an array.
+    /// `None` if one of the fields is no integer (enumerations and truth values are), is of another class, or
+    /// is not in every event of the class: inside a variant, an optional field or an array.
     pub fn new(stream: &StreamPlan, class: &EventPlan, fields: &[FieldRef]) -> Option<Self> {
         let gather = Gather::new(stream, class, fields)?;
         Some(Self { gather, rows: 0, capacity: 0, values: Vec::new() })
     }
 
-    /// Appends a row with the fields of an event; `false`, and nothing is appended, if that is of another class.
-    /// Linear in the fields, and where one lies after text or other fields of variable size, in what is before it.
+    /// Appends a row with the fields of an event; `false`, and nothing is appended, if that is of another
+    /// class. Linear in the fields, and where one lies after text or other fields of variable size, in what
+    /// is before it.
     #[inline]
     pub fn push(&mut self, event: &Event<'_>) -> bool {
         if self.rows == self.capacity {
@@ -79,8 +80,8 @@ impl Columns {
         self.gather.signed.len()
     }
 
-    /// The values of a field, numbered as in the list given to [`Self::new`]: those of a signed field are in two's
-    /// complement (`value as i64`). Empty for a number beyond the list.
+    /// The values of a field, numbered as in the list given to [`Self::new`]: those of a signed field are in
+    /// two's complement (`value as i64`). Empty for a number beyond the list.
     pub fn column(&self, field: usize) -> &[u64] {
         let begin = field.saturating_mul(self.capacity);
         self.values.get(begin..begin.saturating_add(self.rows)).unwrap_or_default()

@@ -1,10 +1,10 @@
-//! Numbers as digits, appended to a buffer. A line of text holds ten of them: how they are written decides how long it takes
-//! to show events.
+//! Numbers as digits, appended to a buffer. A line of text holds ten of them: how they are written decides
+//! how long it takes to show events.
 //!
-//! Eight digits are found at once, as the bytes of a 64-bit integer, and leading zeros are shifted out. No branch depends
-//! on the number of digits, and nothing is copied whose length is not known beforehand: a formatter with a buffer of its
-//! own costs such a copy for each number, which takes longer than finding the digits. Numbers beyond 64 bits are left to
-//! `itoa`.
+//! Eight digits are found at once, as the bytes of a 64-bit integer, and leading zeros are shifted out. No
+//! branch depends on the number of digits, and nothing is copied whose length is not known beforehand: a
+//! formatter with a buffer of its own costs such a copy for each number, which takes longer than finding the
+//! digits. Numbers beyond 64 bits are left to `itoa`.
 
 /// What eight digits can express.
 const EIGHT_DIGITS: u64 = 100_000_000;
@@ -50,8 +50,8 @@ pub(crate) fn hexadecimal(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Appends the first `length` bytes. To copy all of them and then to drop the others takes a few instructions, where a copy
-/// of unknown length takes a call.
+/// Appends the first `length` bytes. To copy all of them and then to drop the others takes a few
+/// instructions, where a copy of unknown length takes a call.
 #[inline]
 pub(crate) fn first_bytes<const N: usize>(out: &mut Vec<u8>, bytes: &[u8; N], length: usize) {
     let end = out.len() + length;
@@ -66,9 +66,9 @@ fn decimal_long(out: &mut Vec<u8>, value: u64) {
     padded(out, tens(low));
 }
 
-/// The eight decimal digits of a number below [`EIGHT_DIGITS`], the first one in the lowest byte. Divides two, four and
-/// eight numbers at a time by multiplying with reciprocals, as Paul Khuong describes ("How to print integers really
-/// fast", 2017).
+/// The eight decimal digits of a number below [`EIGHT_DIGITS`], the first one in the lowest byte. Divides
+/// two, four and eight numbers at a time by multiplying with reciprocals, as Paul Khuong describes ("How to
+/// print integers really fast", 2017).
 #[inline]
 fn tens(value: u64) -> u64 {
     let fours = (value / 10_000) | ((value % 10_000) << 32);
@@ -95,7 +95,7 @@ fn capitals(digits: u64) -> u64 {
     digits + ZEROS + letters * u64::from(b'A' - b'9' - 1)
 }
 
-/// How many of eight digits are zeros in front, if the last digit stays.
+/// Number of of eight digits are zeros in front, if the last digit stays.
 #[inline]
 fn zeros_in_front(digits: u64) -> u32 {
     (digits | 1 << 56).trailing_zeros() / 8

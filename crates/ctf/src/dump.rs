@@ -1,13 +1,14 @@
 //! `ctf-dump v1`: a canonical text of everything a reader understood of a trace, for comparing readers.
 //!
-//! One JSON value a line: the trace `T`, then stream after stream `S` with its packets `P`, events `E`, discarded events
-//! `DE` and packets `DP`. Streams are never interleaved, so that no rule for ties is needed. A stream is named by its first
-//! file, also where packets carry a stream number: so do all reference dumps.
+//! One JSON value a line: the trace `T`, then stream after stream `S` with its packets `P`, events `E`,
+//! discarded events `DE` and packets `DP`. Streams are never interleaved, so that no rule for ties is needed.
+//! A stream is named by its first file, also where packets carry a stream number: so do all reference dumps.
 
 use std::io::{self, Write};
 
-use crate::complaints::Complaints;
-use crate::error::{DecodeError, Diagnostic, Severity};
+use isochrone_diagnostic::{Diagnostic, DiagnosticLog, Severity};
+
+use crate::error::DecodeError;
 use crate::json::{Floats, JsonVisitor, string};
 use crate::room;
 use crate::schema::{ClockClass, EnvironmentValue, Scope};
@@ -16,7 +17,8 @@ use crate::trace::{Event, Loss, Lost, Trace};
 /// Lines are handed to the writer in pieces of this size.
 const FLUSH_AT: usize = 1 << 16;
 
-/// Writes the dump of a trace. Linear in its events (each is decoded twice: the number of events comes first).
+/// Writes the dump of a trace. Linear in its events (each is decoded twice: the number of events comes
+/// first).
 ///
 /// Gives what could not be decoded: events that are missing from the dump, and fields that are `null` in it.
 ///
@@ -76,8 +78,8 @@ fn stream_lines(
     stream: usize,
     out: &mut Vec<u8>,
     writer: &mut impl Write,
-) -> io::Result<Complaints> {
-    let mut complaints = Complaints::default();
+) -> io::Result<DiagnosticLog> {
+    let mut complaints = DiagnosticLog::default();
     let clock = trace.clock(stream);
     let losses = trace.losses(stream);
     let mut losses = losses.iter().peekable();
@@ -119,8 +121,8 @@ fn flush_full(out: &mut Vec<u8>, writer: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Times of a packet, widened to hold its events: old tracers wrote a begin after the first event, an end before the
-/// last one, or no end at all when they were killed.
+/// Times of a packet, widened to hold its events: old tracers wrote a begin after the first event, an end
+/// before the last one, or no end at all when they were killed.
 fn spanned(trace: &Trace, stream: usize, number: usize) -> (Option<u64>, Option<u64>) {
     let packet = &trace.streams()[stream].packets[number];
     let (mut begin, mut end) = (packet.begin(), packet.end());
@@ -198,8 +200,9 @@ fn time(clock: Option<&ClockClass>, cycles: Option<u64>, out: &mut Vec<u8>) {
     }
 }
 
-/// Time since the clock's origin as babeltrace2 computes it. At 1 GHz that is exact; at any other frequency it goes
-/// through a double and is off beyond 2⁵³. For the `ns` column of dumps only: [`ClockClass::ns_from_origin`] is exact.
+/// Time since the clock's origin as babeltrace2 computes it. At 1 GHz that is exact; at any other frequency
+/// it goes through a double and is off beyond 2⁵³. For the `ns` column of dumps only:
+/// [`ClockClass::ns_from_origin`] is exact.
 fn babeltrace_ns(clock: &ClockClass, cycles: u64) -> i128 {
     if clock.frequency == 1_000_000_000 {
         return clock.ns_from_origin(cycles);

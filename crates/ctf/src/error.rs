@@ -1,22 +1,17 @@
-//! What can go wrong: errors that stop the reading of a trace, diagnostics that cost one packet, and the small
-//! `Copy` error of the decoders between them.
+//! What can go wrong: errors that stop the reading or writing of a trace, and the small `Copy` error of the
+//! decoders, which becomes a diagnostic.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use isochrone_diagnostic::FileError;
 
 /// Why a trace cannot be read (or written) at all.
-#[derive(Debug)]
-pub struct Error {
-    path: PathBuf,
-    reason: Reason,
-}
+pub type Error = FileError<Reason>;
 
 /// The kinds of errors.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// The operating system refused to read a file or a directory.
     #[error("cannot be read: {0}")]
-    Read(std::io::Error),
+    Read(#[from] std::io::Error),
     /// The operating system refused to write a file or a directory.
     #[error("cannot be written: {0}")]
     Write(std::io::Error),
@@ -52,87 +47,6 @@ pub enum Reason {
     /// A trace that is sound but cannot be copied as asked.
     #[error("no copy can be written: {0}")]
     Unwritable(String),
-}
-
-impl Error {
-    /// An error about a file or directory.
-    pub fn new(path: &Path, reason: Reason) -> Self {
-        Self { path: path.to_owned(), reason }
-    }
-
-    /// Reading a path failed.
-    pub fn read(path: &Path, cause: std::io::Error) -> Self {
-        Self::new(path, Reason::Read(cause))
-    }
-
-    /// Writing a path failed.
-    pub fn write(path: &Path, cause: std::io::Error) -> Self {
-        Self::new(path, Reason::Write(cause))
-    }
-
-    /// The file or directory.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// What is wrong with it.
-    pub fn reason(&self) -> &Reason {
-        &self.reason
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // As compilers write it, so that editors can jump there.
-        let colon = if matches!(self.reason, Reason::Metadata { .. }) { ":" } else { ": " };
-        write!(f, "{}{colon}{}", self.path.display(), self.reason)
-    }
-}
-
-impl std::error::Error for Error {}
-
-/// How much a diagnostic costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// All events are there; something about the trace is odd.
-    Note,
-    /// Something that the trace should hold is lost: a packet, the tail of a file.
-    Loss,
-}
-
-/// Something wrong with a trace that did not stop the reading.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// What it costs.
-    pub severity: Severity,
-    /// The file.
-    pub path: PathBuf,
-    /// Number of the packet in the file, from 0.
-    pub packet: Option<u64>,
-    /// Byte in the file.
-    pub offset: Option<u64>,
-    /// What is wrong, and what was done about it.
-    pub message: String,
-}
-
-impl Diagnostic {
-    /// Whether it costs something that the trace should hold.
-    pub fn is_loss(&self) -> bool {
-        self.severity == Severity::Loss
-    }
-}
-
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        if let Some(packet) = self.packet {
-            write!(f, ": packet {packet}")?;
-        }
-        if let Some(offset) = self.offset {
-            write!(f, ", byte {offset}")?;
-        }
-        write!(f, ": {}", self.message)
-    }
 }
 
 /// Why a packet cannot be decoded further.

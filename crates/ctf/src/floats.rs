@@ -1,7 +1,7 @@
 //! Floating point numbers of 16, 32 and 64 bits as binary64 and back, bit by bit.
 
-/// The binary64 of the same value as a number of `size` bits: 16, 32 or 64. NaNs keep their sign and payload, also
-/// signalling ones, which a conversion by the processor would change.
+/// The binary64 of the same value as a number of `size` bits: 16, 32 or 64. NaNs keep their sign and payload,
+/// also signalling ones, which a conversion by the processor would change.
 #[inline]
 pub(crate) fn widen_float(raw: u64, size: u32) -> f64 {
     match size {

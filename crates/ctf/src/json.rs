@@ -8,10 +8,11 @@ use crate::schema::{FloatClass, IntegerClass, IntegerForm, Role};
 
 /// Appends the values it visits to a buffer as one JSON value.
 ///
-/// Structures are objects in the order of declaration, arrays are arrays; an enumeration is `[value, [labels]]` with
-/// sorted labels, bits likewise, a variant an object with the chosen option as only member, an optional field that is
-/// missing `null`, bytes and numbers of more than 64 bits `"x"` and their hexadecimal digits. Text that is not UTF-8 keeps its bytes as
-/// lone surrogates `\udc80`–`\udcff`, as Python's `surrogateescape` does.
+/// Structures are objects in the order of declaration, arrays are arrays; an enumeration is `[value,
+/// [labels]]` with sorted labels, bits likewise, a variant an object with the chosen option as only member,
+/// an optional field that is missing `null`, bytes and numbers of more than 64 bits `"x"` and their
+/// hexadecimal digits. Text that is not UTF-8 keeps its bytes as lone surrogates `\udc80`–`\udcff`, as
+/// Python's `surrogateescape` does.
 #[derive(Debug)]
 pub struct JsonVisitor<'b> {
     out: &'b mut Vec<u8>,

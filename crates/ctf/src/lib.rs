@@ -2,15 +2,14 @@
 //!
 //! # The way of a trace through this crate
 //!
-//! [`Trace::open`] reads the metadata, lowers them to a [`schema::Schema`],
-//! compiles that to a [`plan::Plan`] and finds the packets; packets decode to [`Event`] views; fields are pulled out of
-//! events by [`FieldRef`]s, gathered into [`Columns`] or pushed to a [`Visitor`]. [`merge`] puts events of many streams in time order, [`dump`],
-//! [`text`] and [`json`] show them in bounded memory ([`room`]), [`mod@write`] writes packets. [`live`] follows
-//! sessions of a relay daemon while they are recorded.
+//! [`Trace::open`] reads the metadata, lowers them to a [`schema::Schema`], compiles that to a [`plan::Plan`]
+//! and finds the packets; packets decode to [`Event`] views; fields are pulled out of events by
+//! [`FieldRef`]s, gathered into [`Columns`] or pushed to a [`Visitor`]. [`merge`] puts events of many streams
+//! in time order, [`dump`], [`text`] and [`json`] show them in bounded memory ([`room`]), [`mod@write`]
+//! writes packets. [`live`] follows sessions of a relay daemon while they are recorded.
 
 mod bits;
 mod columns;
-mod complaints;
 pub mod digits;
 pub mod dump;
 mod error;
@@ -18,7 +17,6 @@ mod floats;
 pub mod json;
 mod json_metadata;
 pub mod live;
-pub mod loser_tree;
 mod lower;
 mod mapping;
 pub mod merge;
@@ -28,24 +26,26 @@ pub mod plan;
 pub mod room;
 pub mod schema;
 pub mod text;
+mod text_error;
 mod trace;
 mod tsdl;
 mod value;
 pub mod write;
 
 pub use columns::Columns;
-pub use error::{DecodeError, Diagnostic, Error, Reason, Severity};
+pub use error::{DecodeError, Error, Reason};
+pub use isochrone_diagnostic::{Diagnostic, FileError, Severity};
 pub use mapping::Truncations;
 #[cfg(unix)]
 pub use mapping::{exit_on_truncation, survive_truncation};
 pub use plan::{FieldRef, Text, Visitor};
 pub use trace::{
-    Event, Found, Growth, Loss, Lost, MissingFile, Packet, PacketEvents, Position, Schemas, Stream,
-    StreamEvents, Trace, find_traces, index,
+    Counter, Event, Found, Growth, Loss, Lost, MissingFile, Packet, PacketCounters, PacketEvents, Position,
+    Schemas, Stream, StreamEvents, Trace, find_traces, index,
 };
 pub use value::{Value, ValueVisitor};
 
-/// Understands the text of metadata: for those who write traces and have no file yet.
+/// Understands the text of metadata: for callers that write traces and have no file yet.
 ///
 /// # Errors
 /// The text is neither TSDL nor the JSON of CTF 2, or says something impossible.

@@ -1,5 +1,5 @@
-//! Files as byte slices, and what becomes of the process when one of them is truncated meanwhile. The only module of
-//! the project with `unsafe` code.
+//! Files as byte slices, and what becomes of the process when one of them is truncated meanwhile. The only
+//! module of the project with `unsafe` code.
 #![allow(unsafe_code)]
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
@@ -13,8 +13,8 @@ use crate::Error;
 #[cfg(unix)]
 pub use truncation::{exit_on_truncation, survive_truncation};
 
-/// A whole file in the address space, read-only; pages come and go as the kernel sees fit, so that a trace of any size
-/// takes no anonymous memory.
+/// A whole file in the address space, read-only; pages come and go as the kernel sees fit, so that a trace of
+/// any size takes no anonymous memory.
 #[derive(Debug)]
 pub(crate) struct FileMap {
     /// `None` for an empty file, which cannot be mapped.
@@ -30,11 +30,12 @@ struct Mapped {
     map: Mmap,
 }
 
-/// What distinguishes a file from all others, whatever its name: device and inode. Where the system has no such numbers, all
-/// files look alike, and only lengths distinguish them.
+/// What distinguishes a file from all others, whatever its name: device and inode. Where the system has no
+/// such numbers, all files look alike, and only lengths distinguish them.
 type Identity = (u64, u64);
 
-/// How many mapped files became shorter while they were read, at some time: with [`survive_truncation`], what is asked of them later is worth nothing.
+/// Number of mapped files became shorter while they were read, at some time: with [`survive_truncation`],
+/// what is asked of them later is worth nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truncations(u64);
 
@@ -47,7 +48,8 @@ impl Truncations {
         Self(0)
     }
 
-    /// Files that became shorter since then, and that are still mapped as they were: as they were named when they were opened.
+    /// Files that became shorter since then, and that are still mapped as they were: as they were named when
+    /// they were opened.
     pub fn since(self) -> Vec<PathBuf> {
         #[cfg(unix)]
         return truncation::since(self.0);
@@ -65,15 +67,17 @@ pub(crate) enum Change {
     Grown,
     /// It is shorter: the bytes that are missing must not be looked at, and no slice has them any more.
     Shrunk,
-    /// Another file has taken its name. The mapping is still that of the former, whose bytes live as long as it.
+    /// Another file has taken its name. The mapping is still that of the former, whose bytes live as long as
+    /// it.
     Replaced,
 }
 
 impl FileMap {
     /// Maps a file at the length it has now. Never waits: what is no regular file is an error.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let io = |source| Error::read(path, source);
-        // Opening a device may do something, so that it is looked at before; and what is opened may be another by then.
+        let io = |source| Error::new(path, source);
+        // Opening a device may do something, so that it is looked at before; and what is opened may be
+        // another by then.
         refuse_odd(fs::metadata(path).map_err(io)?.file_type()).map_err(io)?;
         let file = open_at_once(path).map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
@@ -82,25 +86,26 @@ impl FileMap {
         if metadata.len() == 0 {
             return Ok(Self { map: None, identity });
         }
-        // SAFETY: `Mmap::map` demands that the mapped bytes do not change while slices of them live. The mapping is
-        // read-only, so this process cannot. Another process can: tracers only append, and bytes after
-        // the length that the file has here are not mapped (the rest of the last page is after the end of every
-        // slice); a tracer in overwrite mode writes new files. A file that grows gets a new mapping (`Self::refresh`),
-        // and as that takes the map for itself alone, no slice of the old one is left. Against a file that
-        // a file is rewritten all the same, all decoding is written to be memory-safe for any bytes: each bound is taken from the
-        // slice's length, never from bytes read twice, and no byte is interpreted as anything but an integer or
-        // lossily as text. A file that is truncated ends the process with SIGBUS, which is no memory unsafety
-        // (`exit_on_truncation` makes it an error message; with `survive_truncation` what is missing is read as zeros, which are
-        // bytes as any others, and `Truncations` says so afterwards); one that was truncated before it is looked at again is
-        // mapped at its new length, and does not.
+        // SAFETY: `Mmap::map` demands that the mapped bytes do not change while slices of them live. The
+        // mapping is read-only, so this process cannot. Another process can: tracers only append, and bytes
+        // after the length that the file has here are not mapped (the rest of the last page is after the end
+        // of every slice); a tracer in overwrite mode writes new files. A file that grows gets a new mapping
+        // (`Self::refresh`), and as that takes the map for itself alone, no slice of the old one is left.
+        // Against a file that a file is rewritten anyway, all decoding is written to be memory-safe for any
+        // bytes: each bound is taken from the slice's length, never from bytes read twice, and no byte is
+        // interpreted as anything but an integer or lossily as text. A file that is truncated ends the
+        // process with SIGBUS, which is no memory unsafety (`exit_on_truncation` makes it an error message;
+        // with `survive_truncation` what is missing is read as zeros, which are bytes as any others, and
+        // `Truncations` says so afterwards); one that was truncated before it is looked at again is mapped at
+        // its new length, and does not.
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
         Ok(Self { map: Some(Mapped::new(map, path)), identity })
     }
 
-    /// Looks at the file of that name again and maps what it has become. Files that are as they were cost one call of
-    /// the system. No slice of the bytes outlives this: it takes the map for itself.
+    /// Looks at the file of that name again and maps what it has become. Files that are as they were cost one
+    /// call of the system. No slice of the bytes outlives this: it takes the map for itself.
     pub(crate) fn refresh(&mut self, path: &Path) -> Result<Change, Error> {
-        let now = fs::metadata(path).map_err(|source| Error::read(path, source))?;
+        let now = fs::metadata(path).map_err(|source| Error::new(path, source))?;
         let is_same = identity(&now) == self.identity && now.len() == self.bytes().len() as u64;
         if is_same && !self.is_cut() {
             return Ok(Change::None);
@@ -190,8 +195,9 @@ fn identity(_: &Metadata) -> Identity {
 
 /// SIGBUS: which mapping it is about, and how it ends the process, or what is read instead.
 ///
-/// The handler may run at any instruction of any thread, so it takes no lock and allocates nothing: it walks a list of entries
-/// that only ever grows, and reads and writes atomics. An entry whose mapping is gone is used again for another one.
+/// The handler may run at any instruction of any thread, so it takes no lock and allocates nothing: it walks
+/// a list of entries that only ever grows, and reads and writes atomics. An entry whose mapping is gone is
+/// used again for another one.
 #[cfg(unix)]
 mod truncation {
     use std::collections::BTreeMap;
@@ -205,7 +211,7 @@ mod truncation {
 
     /// One mapping. Its fields belong together while `version` is even and stays what it is.
     #[derive(Debug)]
-    struct Place {
+    struct Slot {
         version: AtomicU32,
         /// Addresses of the mapping.
         start: AtomicUsize,
@@ -215,24 +221,24 @@ mod truncation {
         length: AtomicUsize,
         /// Its number among those that became shorter; 0: it did not.
         cut: AtomicU64,
-        next: Option<&'static Place>,
+        next: Option<&'static Slot>,
     }
 
-    /// What is known of places beside what the handler needs. A writer of any place holds it.
+    /// What is known of slots besides what the handler needs. A writer of any slot holds it.
     #[derive(Debug)]
     struct Known {
         /// Places of mappings that are gone.
-        free: Vec<&'static Place>,
+        free: Vec<&'static Slot>,
         /// Those of mappings by their addresses, and the files.
-        mapped: BTreeMap<usize, (&'static Place, PathBuf)>,
+        mapped: BTreeMap<usize, (&'static Slot, PathBuf)>,
     }
 
-    /// The last place that was made; the others follow it.
-    static PLACES: AtomicPtr<Place> = AtomicPtr::new(std::ptr::null_mut());
+    /// The last slot that was made; the others follow it.
+    static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(std::ptr::null_mut());
     static KNOWN: Mutex<Known> = Mutex::new(Known { free: Vec::new(), mapped: BTreeMap::new() });
-    /// How many mappings became shorter.
+    /// Number of mappings became shorter.
     static CUTS: AtomicU64 = AtomicU64::new(0);
-    /// Bytes of a page, where the process goes on without what is missing; 0: it does not.
+    /// Bytes of a page, where the process continues without what is missing; 0: it does not.
     static PAGE: AtomicUsize = AtomicUsize::new(0);
     /// What to say, the status to end with, and what was done about the signal before.
     static ENDING: OnceLock<(&'static str, i32)> = OnceLock::new();
@@ -241,8 +247,8 @@ mod truncation {
     /// The entry of a mapping in the list; it lasts as long as this.
     #[derive(Debug)]
     pub(super) struct Entry {
-        place: &'static Place,
-        /// Shown by the handler: `place` points into it.
+        slot: &'static Slot,
+        /// Shown by the handler: `slot` points into it.
         _name: Arc<[u8]>,
     }
 
@@ -253,23 +259,23 @@ mod truncation {
             let name: Arc<[u8]> = name.into_bytes().into();
             let range = map.as_ptr_range();
             let mut known = known();
-            let place = known.free.pop().unwrap_or_else(Place::add);
-            place.write(range.start.addr(), range.end.addr(), &name);
-            known.mapped.insert(range.start.addr(), (place, path.to_owned()));
-            Self { place, _name: name }
+            let slot = known.free.pop().unwrap_or_else(Slot::add);
+            slot.write(range.start.addr(), range.end.addr(), &name);
+            known.mapped.insert(range.start.addr(), (slot, path.to_owned()));
+            Self { slot, _name: name }
         }
 
         pub(super) fn is_cut(&self) -> bool {
-            self.place.cut.load(Ordering::Relaxed) > 0
+            self.slot.cut.load(Ordering::Relaxed) > 0
         }
     }
 
     impl Drop for Entry {
         fn drop(&mut self) {
             let mut known = known();
-            known.mapped.remove(&self.place.start.load(Ordering::Relaxed));
-            self.place.write(0, 0, &[]);
-            known.free.push(self.place);
+            known.mapped.remove(&self.slot.start.load(Ordering::Relaxed));
+            self.slot.write(0, 0, &[]);
+            known.free.push(self.slot);
         }
     }
 
@@ -281,24 +287,24 @@ mod truncation {
         CUTS.load(Ordering::Relaxed)
     }
 
-    /// Files of mappings that became shorter since so many did.
+    /// Files of mappings that became shorter since this many did.
     pub(super) fn since(before: u64) -> Vec<PathBuf> {
         if count() == before {
             return Vec::new();
         }
-        let is_later = |place: &Place| place.cut.load(Ordering::Relaxed) > before;
+        let is_later = |slot: &Slot| slot.cut.load(Ordering::Relaxed) > before;
         let known = known();
-        let cut = known.mapped.values().filter(|(place, _)| is_later(place));
+        let cut = known.mapped.values().filter(|(slot, _)| is_later(slot));
         cut.map(|(_, path)| path.clone()).collect()
     }
 
-    impl Place {
+    impl Slot {
         /// Puts a new one into the list. The caller holds `KNOWN`.
         fn add() -> &'static Self {
-            let first = PLACES.load(Ordering::Relaxed);
-            // SAFETY: what `PLACES` points to was leaked below, and is never changed but through its atomics.
+            let first = SLOTS.load(Ordering::Relaxed);
+            // SAFETY: what `SLOTS` points to was leaked below, and is never changed but through its atomics.
             let next: Option<&'static Self> = unsafe { first.as_ref() };
-            let place = Box::leak(Box::new(Self {
+            let slot = Box::leak(Box::new(Self {
                 version: AtomicU32::new(0),
                 start: AtomicUsize::new(0),
                 end: AtomicUsize::new(0),
@@ -307,8 +313,8 @@ mod truncation {
                 cut: AtomicU64::new(0),
                 next,
             }));
-            PLACES.store(place, Ordering::Release);
-            place
+            SLOTS.store(slot, Ordering::Release);
+            slot
         }
 
         /// Gives it another mapping. The caller holds `KNOWN`.
@@ -335,9 +341,9 @@ mod truncation {
         }
     }
 
-    /// Makes a file that becomes shorter while it is read an error message on stderr, `PREFIX` in front of it, and the end of
-    /// the process with this status, instead of its death by SIGBUS. What is still in buffers is not written. For programs: a
-    /// library must not decide this. Later calls change nothing.
+    /// Makes a file that becomes shorter while it is read an error message on stderr, `PREFIX` in front of
+    /// it, and the end of the process with this status, instead of its death by SIGBUS. What is still in
+    /// buffers is not written. For programs: a library must not decide this. Later calls change nothing.
     ///
     /// # Errors
     /// The system refuses the handler.
@@ -346,8 +352,9 @@ mod truncation {
             return Ok(());
         }
         let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = on_sigbus;
-        // SAFETY: both structures are plain numbers, for which zeros are values; they live during the calls, and the
-        // handler has the form that SA_SIGINFO asks for. What the handler does is allowed in one (see there).
+        // SAFETY: both structures are plain numbers, for which zeros are values; they live during the calls,
+        // and the handler has the form that SA_SIGINFO asks for. What the handler does is allowed in one (see
+        // there).
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             let mut before: libc::sigaction = std::mem::zeroed();
@@ -362,35 +369,38 @@ mod truncation {
         Ok(())
     }
 
-    /// From now on, what is missing of a file that becomes shorter while it is read is read as zeros, and [`Truncations`](super::Truncations) names the file: for
-    /// servers, where one file must not cost the answers about all others. Whoever reads has to ask it before anything that was read is believed. Without
-    /// [`exit_on_truncation`] before, it changes nothing.
+    /// From now on, what is missing of a file that becomes shorter while it is read is read as zeros, and
+    /// [`Truncations`](super::Truncations) names the file: for servers, where one file must not cost the
+    /// answers about all others. Whoever reads has to ask it before anything that was read is believed.
+    /// Without [`exit_on_truncation`] before, it changes nothing.
     pub fn survive_truncation() {
         // SAFETY: it takes and gives plain numbers.
         let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         PAGE.store(usize::try_from(bytes).unwrap_or(0), Ordering::Relaxed);
     }
 
-    /// Puts zeros in the place of what a mapping lacks: from the page of an address to its end, as all of that is behind the end of the file.
+    /// Puts zeros in the slot of what a mapping lacks: from the page of an address to its end, as all of that
+    /// is behind the end of the file.
     ///
     /// # Safety
-    /// The address lies in the mapping of the place, and that mapping lives until this returns.
-    unsafe fn fill(place: &Place, address: usize, page: usize) -> bool {
+    /// The address lies in the mapping of the slot, and that mapping lives until this returns.
+    unsafe fn fill(slot: &Slot, address: usize, page: usize) -> bool {
         let from = address - address % page;
-        let end = place.end.load(Ordering::Relaxed).next_multiple_of(page);
+        let end = slot.end.load(Ordering::Relaxed).next_multiple_of(page);
         let (protection, kind) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
-        // SAFETY: all pages from here to the end are those of the one mapping (it begins at a page, and its last page is its own), so that
-        // nothing else is replaced, and as it lives, nobody has put anything else there. It was mapped read-only and stays so. Slices of it keep
-        // their addresses and lengths; that their bytes change is no more than what a file that is rewritten does (`FileMap::open`). The mapping
-        // is removed as a whole when its owner goes, with these pages. The call takes no lock of the process and allocates nothing in
-        // it: it is one call of the system.
+        // SAFETY: all pages from here to the end are those of the one mapping (it begins at a page, and its
+        // last page is its own), so that nothing else is replaced, and as it lives, no caller has put
+        // anything else there. It was mapped read-only and stays so. Slices of it keep their addresses and
+        // lengths; that their bytes change is no more than what a file that is rewritten does
+        // (`FileMap::open`). The mapping is removed as a whole when its owner goes, with these pages. The
+        // call takes no lock of the process and allocates nothing in it: it is one call of the system.
         let made = unsafe {
             libc::mmap(std::ptr::with_exposed_provenance_mut(from), end - from, protection, kind, -1, 0)
         };
         if made == libc::MAP_FAILED {
             return false;
         }
-        let _ = place.cut.compare_exchange(
+        let _ = slot.cut.compare_exchange(
             0,
             CUTS.fetch_add(1, Ordering::Relaxed) + 1,
             Ordering::Relaxed,
@@ -399,28 +409,28 @@ mod truncation {
         true
     }
 
-    /// Names the file and ends the process, or puts zeros in the place of what is missing, where the fault lies in one of the mappings; else lets
-    /// happen what would have happened without it.
+    /// Names the file and ends the process, or puts zeros in the slot of what is missing, where the fault
+    /// lies in one of the mappings; else lets happen what would have happened without it.
     extern "C" fn on_sigbus(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
-        // SAFETY: the kernel gives a valid `info` to handlers with SA_SIGINFO. It calls this within the instruction that
-        // touched the missing page, or for a signal that a process sent, which has no address. All that is called is
-        // async-signal-safe: `write`, `_exit`, `sigaction`, `raise`, atomics and loads of cells that are set once; for `mmap` see `fill`.
-        // The name of a matching place can be read: the thread that faulted has a slice of the mapping, so that
-        // the mapping lives, and with it its entry, which holds the name and which is not written to meanwhile.
+        // SAFETY: the kernel gives a valid `info` to handlers with SA_SIGINFO. It calls this within the
+        // instruction that touched the missing page, or for a signal that a process sent, which has no
+        // address. All that is called is async-signal-safe: `write`, `_exit`, `sigaction`, `raise`, atomics
+        // and loads of cells that are set once; for `mmap` see `fill`. The name of a matching slot can be
+        // read: the thread that faulted has a slice of the mapping, so that the mapping lives, and with it
+        // its entry, which holds the name and which is not written to meanwhile.
         unsafe {
             let sent = (*info).si_code <= 0;
-            let place = if sent { None } else { find((*info).si_addr().addr()) };
+            let slot = if sent { None } else { find((*info).si_addr().addr()) };
             let page = PAGE.load(Ordering::Relaxed);
             // The instruction is tried again.
-            if let Some(place) = place
+            if let Some(slot) = slot
                 && page > 0
-                && fill(place, (*info).si_addr().addr(), page)
+                && fill(slot, (*info).si_addr().addr(), page)
             {
                 return;
             }
-            if let (Some(place), Some((prefix, status))) = (place, ENDING.get()) {
-                let (name, length) =
-                    (place.name.load(Ordering::Relaxed), place.length.load(Ordering::Relaxed));
+            if let (Some(slot), Some((prefix, status))) = (slot, ENDING.get()) {
+                let (name, length) = (slot.name.load(Ordering::Relaxed), slot.length.load(Ordering::Relaxed));
                 let said = " became shorter while it was read\n";
                 libc::write(2, prefix.as_ptr().cast(), prefix.len());
                 libc::write(2, name.cast(), length);
@@ -438,13 +448,13 @@ mod truncation {
         }
     }
 
-    fn find(address: usize) -> Option<&'static Place> {
-        // SAFETY: as in `Place::add`.
-        let mut place: Option<&'static Place> = unsafe { PLACES.load(Ordering::Acquire).as_ref() };
-        while let Some(here) = place.filter(|place| !place.contains(address)) {
-            place = here.next;
+    fn find(address: usize) -> Option<&'static Slot> {
+        // SAFETY: as in `Slot::add`.
+        let mut slot: Option<&'static Slot> = unsafe { SLOTS.load(Ordering::Acquire).as_ref() };
+        while let Some(here) = slot.filter(|slot| !slot.contains(address)) {
+            slot = here.next;
         }
-        place
+        slot
     }
 }
 
@@ -547,7 +557,7 @@ mod tests {
                 assert!(sums.into_iter().all(|sum| sum.join().unwrap() == 8192 + 5));
             });
             assert_eq!((before.since(), Truncations::now().since()), (vec![path.to_owned()], Vec::new()));
-            // A file that has its length again is mapped anew.
+            // A file that has its length again is mapped again.
             set(1 << 16);
             assert_eq!(map.refresh(path).unwrap(), Change::None);
             assert_eq!((sum(&map), before.since(), sum(&other) > 0), (8192 + 5, Vec::new(), true));

@@ -1,17 +1,19 @@
 //! Events of many streams, of one trace or several, in the order of time.
 //!
-//! A [loser tree](crate::loser_tree): each event costs one comparison per level, `O(log streams)`. Memory is one event per stream.
+//! A loser tree: each event costs one comparison per level, `O(log streams)`. Memory is one event per stream.
 
-use crate::error::Diagnostic;
-use crate::loser_tree::LoserTree;
+use isochrone_diagnostic::Diagnostic;
+use isochrone_loser_tree::LoserTree;
+
 use crate::trace::{Event, StreamEvents};
 
 /// Merges streams by a key that the caller derives from an event (its time, on whatever clock).
 ///
-/// Of several streams whose next events have equal keys, the one that was given first is the next. So the order is total
-/// and the same each time; with equal keys all events of the first stream come before those of the second. Events of one
-/// stream keep their order. Where its keys go back (packets that overlap in time), an event that is late comes out as soon as
-/// those before it in its stream have: then the whole is as little in order as the stream.
+/// Of several streams whose next events have equal keys, the one that was given first is the next. So the
+/// order is total and the same each time; with equal keys all events of the first stream come before those of
+/// the second. Events of one stream keep their order. Where its keys go back (packets that overlap in time),
+/// an event that is late comes out as soon as those before it in its stream have: then the whole is as little
+/// in order as the stream.
 #[derive(Debug)]
 pub struct Merge<'t, K, F> {
     sources: Vec<Source<'t>>,
@@ -45,8 +47,9 @@ impl<'t, K: Ord + Copy, F: Fn(usize, &Event<'t>) -> K> Merge<'t, K, F> {
         Self { tree: LoserTree::new(keys), sources, is_taken: false, key }
     }
 
-    /// The streams with their tags, as they were given. What a stream says of itself (its position, its diagnostics) includes
-    /// the event that is still to come out of it, if there is one; the stream of the last event that came out has none.
+    /// The streams with their tags, as they were given. What a stream says of itself (its position, its
+    /// diagnostics) includes the event that is still to come out of it, if there is one; the stream of the
+    /// last event that came out has none.
     pub fn sources(&self) -> impl Iterator<Item = (usize, &StreamEvents<'t>)> {
         self.sources.iter().map(|source| (source.tag, &source.events))
     }

@@ -12,11 +12,12 @@ const PACKET_MAGIC: u64 = 0x75d1_1d57;
 /// Bytes of a metadata packet's header: magic, uuid, checksum, content and packet size in bits, compression,
 /// encryption, checksum scheme, major, minor (CTF 1.8 section 7.1).
 const PACKET_HEADER: usize = 37;
-/// Bytes of that header in CTF 2: three reserved ones and the size of the header in bits follow (CTF2-PMETA-1.0).
+/// Bytes of that header in CTF 2: three reserved ones and the size of the header in bits follow
+/// (CTF2-PMETA-1.0).
 const PACKET_HEADER_2: usize = 44;
 
-/// Bytes of a metadata file. Those of kernels with all their system calls have less than a million; the syntax tree of the worst
-/// text takes 34 times as much memory as that.
+/// Bytes of a metadata file. Those of kernels with all their system calls have less than a million; the
+/// syntax tree of the worst text takes 34 times as much memory as that.
 pub(crate) const MAX_METADATA: u64 = 12 << 20;
 
 /// What text metadata of CTF 1.8 begin with (section 7.1), before the version.
@@ -33,7 +34,8 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    /// Compares what the text says with how it came. The text is not taken from here: it may have been given away.
+    /// Compares what the text says with how it came. The text is not taken from here: it may have been given
+    /// away.
     pub(crate) fn check(&mut self, schema: &Schema, text: &str) {
         if schema.version.0 >= 2 {
             return;
@@ -80,7 +82,7 @@ pub(crate) fn read(path: &Path) -> Result<Metadata, Error> {
 
 /// The bytes of a file that is not larger than any metadata.
 fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
-    let failed = |source| Error::read(path, source);
+    let failed = |source| Error::new(path, source);
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(failed)?;
     file.take(MAX_METADATA + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -125,7 +127,8 @@ fn unwrap_packets(path: &Path, bytes: &[u8], order: ByteOrder) -> Result<Vec<u8>
     Ok(text)
 }
 
-/// Bytes of the header of a packet that holds so many. There are writers of CTF 2 that leave its size out, as CTF 1.8 does.
+/// Bytes of the header of a packet that holds this many. There are writers of CTF 2 that leave its size out,
+/// as CTF 1.8 does.
 fn header_of(packet: &[u8], content: usize, order: ByteOrder) -> usize {
     if content < PACKET_HEADER_2 || packet[35] != 2 || packet[PACKET_HEADER..40] != [0; 3] {
         return PACKET_HEADER;

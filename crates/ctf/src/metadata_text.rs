@@ -1,29 +1,32 @@
-//! From a metadata text to the schema: which of the two languages it is, and errors and notes with their lines and columns.
+//! From a metadata text to the schema: which of the two languages it is, and errors and notes with their
+//! lines and columns.
 
 use std::path::Path;
 
-use crate::error::{Diagnostic, Error, Reason, Severity};
-use crate::lower::Complaint;
-use crate::schema::Schema;
-use crate::{json_metadata, lower, tsdl};
+use isochrone_diagnostic::Diagnostic;
 
-/// The schema of a metadata text, TSDL or JSON. Linear in the text and in the field classes it stands for, whose number is limited.
+use crate::error::{Error, Reason};
+use crate::schema::Schema;
+use crate::text_error::{self, TextError};
+use crate::{json_metadata, lower};
+
+/// The schema of a metadata text, TSDL or JSON. Linear in the text and in the field classes it stands for,
+/// whose number is limited.
 ///
 /// # Errors
 /// The text is neither, or says something impossible; the error names line and column.
 pub(crate) fn schema(text: &str, path: &Path) -> Result<(Schema, Vec<Diagnostic>), Error> {
     let error = |offset: usize, message: String| {
-        let (line, column) = tsdl::line_column(text, offset);
-        let excerpt = tsdl::excerpt(text, offset);
+        let (line, column) = text_error::line_column(text, offset);
+        let excerpt = text_error::excerpt(text, offset);
         Error::new(path, Reason::Metadata { line, column, message, excerpt })
     };
     let lowered = if json_metadata::is_json(text) { json_metadata::lower(text) } else { lower::lower(text) };
     let (schema, warnings) = lowered.map_err(|e| error(e.offset, e.message))?;
     let offsets: Vec<usize> = warnings.iter().map(|warning| warning.offset).collect();
-    let places = tsdl::line_columns(text, &offsets);
-    let warnings = warnings.into_iter().zip(places).map(|(Complaint { message, .. }, (line, column))| {
-        let message = format!("line {line}, column {column}: {message}");
-        Diagnostic { severity: Severity::Note, path: path.to_owned(), packet: None, offset: None, message }
+    let places = text_error::line_columns(text, &offsets);
+    let warnings = warnings.into_iter().zip(places).map(|(TextError { message, .. }, (line, column))| {
+        Diagnostic::note(path, format!("line {line}, column {column}: {message}"))
     });
     Ok((schema, warnings.collect()))
 }

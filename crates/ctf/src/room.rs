@@ -1,10 +1,12 @@
-//! Text of fields in bounded memory. One event can say more than memory holds: a long name in the metadata comes once for each
-//! element of an array of bits. [`crate::text`] and [`crate::json`] therefore append to a buffer that is handed on when it is full.
+//! Text of fields in bounded memory. One event can say more than memory holds: a long name in the metadata
+//! comes once for each element of an array of bits. [`crate::text`] and [`crate::json`] therefore append to a
+//! buffer that is handed on when it is full.
 
 use std::fmt;
 use std::io::{self, Write};
 
-/// What is shown of one structure is kept up to this many bytes, so that it can be taken back if a field cannot be read.
+/// What is shown of one structure is kept up to this many bytes, so that it can be taken back if a field
+/// cannot be read.
 const MAX_KEPT: usize = 1 << 16;
 
 /// Texts are appended in pieces of this many bytes.
@@ -27,7 +29,7 @@ impl fmt::Debug for Room<'_> {
 }
 
 impl<'b> Room<'b> {
-    /// A buffer of so many bytes is given to `make`, which makes it shorter.
+    /// A buffer of this many bytes is given to `make`, which makes it shorter.
     pub fn new(limit: usize, make: &'b mut dyn FnMut(&mut Vec<u8>)) -> Self {
         Self { full: Some((limit, make)) }
     }
@@ -48,8 +50,8 @@ impl<'b> Room<'b> {
     }
 }
 
-/// Appends to a buffer what `show` shows, in bounded memory: what is long is shown a second time, with the buffer handed to
-/// the writer piece by piece. Where `show` fails, nothing is appended or written.
+/// Appends to a buffer what `show` shows, in bounded memory: what is long is shown a second time, with the
+/// buffer handed to the writer piece by piece. Where `show` fails, nothing is appended or written.
 ///
 /// `show` must append the same both times, to a buffer in which it finds room when it asks.
 ///
@@ -89,8 +91,8 @@ pub fn append<E>(
     written.map(|()| shown)
 }
 
-/// Appends to a buffer what `show` shows, if that is not more than about `most` bytes; else, and where `show` fails, nothing. Says
-/// whether it was appended.
+/// Appends to a buffer what `show` shows, if that is not more than about `most` bytes; else, and where `show`
+/// fails, nothing. Says whether it was appended.
 ///
 /// # Errors
 /// That of `show`.

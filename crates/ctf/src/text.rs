@@ -1,5 +1,5 @@
-//! Field values as text, the way babeltrace2's `sink.text.pretty` shows them. Nothing in it moves the cursor of a terminal: control
-//! characters are escaped, also those beyond ASCII, which babeltrace2 passes through.
+//! Field values as text, the way babeltrace2's `sink.text.pretty` shows them. Nothing in it moves the cursor
+//! of a terminal: control characters are escaped, also those beyond ASCII, which babeltrace2 passes through.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -261,8 +261,9 @@ fn put_until_nul<'b>(out: &mut Vec<u8>, bytes: &'b [u8]) -> Option<&'b [u8]> {
     }
 }
 
-/// Appends the bytes beyond ASCII that a text begins with; gives how many they are. Those stand for themselves that are no control
-/// characters: neither U+0080 to U+009F nor, where they are part of no character, bytes of these values.
+/// Appends the bytes beyond ASCII that a text begins with; gives how many they are. Those stand for
+/// themselves that are no control characters: neither U+0080 to U+009F nor, where they are part of no
+/// character, bytes of these values.
 #[cold]
 fn put_beyond_ascii(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
     let length = bytes.iter().position(u8::is_ascii).unwrap_or(bytes.len());
@@ -281,7 +282,7 @@ fn put_beyond_ascii(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
     length
 }
 
-/// How many bytes of a word, from the lowest on, are ASCII and stand for themselves.
+/// Number of bytes of a word, from the lowest on, are ASCII and stand for themselves.
 #[inline]
 fn plain_bytes(word: u64) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;

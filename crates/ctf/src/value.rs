@@ -1,4 +1,5 @@
-//! Values as a tree: for headers that are changed before they are written again, and for writing from scratch.
+//! Values as a tree: for headers that are changed before they are written again, and for writing from
+//! scratch.
 
 use crate::plan::{Name, Text, Visitor, variable};
 use crate::schema::{FloatClass, IntegerClass, Role};
@@ -10,11 +11,11 @@ pub enum Value {
     Unsigned(u64),
     /// A signed integer.
     Signed(i64),
-    /// A number of more than 64 bits as its bytes, the most significant one first, filled up with its sign: an integer, or
-    /// the bits of a floating point number.
+    /// A number of more than 64 bits as its bytes, the most significant one first, filled up with its sign:
+    /// an integer, or the bits of a floating point number.
     Wide(Vec<u8>),
-    /// An integer of variable length (its 64 bits, sign-extended) that takes more bytes than it needs, and how many. Of the
-    /// time in an event header they say how many bits it has.
+    /// An integer of variable length (its 64 bits, sign-extended) that takes more bytes than it needs, and
+    /// how many. Of the time in an event header they say how many bits it has.
     Padded(u64, u32),
     /// A floating point number.
     Float(f64),

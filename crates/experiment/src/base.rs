@@ -1,14 +1,14 @@
 //! Whose clock the times of an experiment are on: every host's own, or the reference's of a kept or of a new synchronization.
 //!
-//! `sync.json` is read with the bounds on its size here; what is in it is known to [`isochrone_sync::artefact`] alone.
+//! `sync.json` is read with the bounds on its size here; what is in it is known to [`isochrone_corrections::artefact`] alone.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use isochrone_corrections::Clocks;
+use isochrone_corrections::artefact::{Artefact, ArtefactError};
 use isochrone_sync::Options;
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::{Artefact, ArtefactError};
 
 /// The most bytes of a `sync.json` that are read: some times what a thousand hosts that all talk to each other make.
 pub const MAX_ARTEFACT: u64 = 256 << 20;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use isochrone_analysis::{Cell, Report};
+use isochrone_time::UnixNs;
 
 use crate::experiment::TimedHost;
 use crate::stamp::Timing;
@@ -18,15 +19,16 @@ pub fn add_bounds_of<'n>(report: &mut Report, hosts: impl IntoIterator<Item = (&
     let timings: HashMap<&str, Timing<'_>> = hosts.into_iter().collect();
     for table in &mut report.tables {
         let Some(host) = table.column("host") else { continue };
-        table.add_bounds(|row, unix_ns| match &row[host] {
-            Cell::Text(name) => timings.get(&**name).map_or((None, None), |timing| of(*timing, unix_ns)),
+        table.add_bounds(|row, unix| match &row[host] {
+            Cell::Text(name) => timings.get(&**name).map_or((None, None), |timing| of(*timing, UnixNs(unix))),
             _ => (None, None),
         });
     }
 }
 
 /// The bounds of an instant that is known as it is shown: of all raw times that are shown so.
-fn of(timing: Timing<'_>, unix_ns: i128) -> (Option<i128>, Option<i128>) {
-    let (first, last) = (timing.raw(unix_ns - 1).saturating_add(1), timing.raw(unix_ns));
-    (timing.stamp(first.min(last)).lo, timing.stamp(last).hi)
+fn of(timing: Timing<'_>, unix: UnixNs) -> (Option<i128>, Option<i128>) {
+    let (first, last) = (timing.raw(unix - 1).saturating_add(1), timing.raw(unix));
+    let (lo, hi) = (timing.stamp(first.min(last)).lo, timing.stamp(last).hi);
+    (lo.map(UnixNs::ns), hi.map(UnixNs::ns))
 }

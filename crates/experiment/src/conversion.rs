@@ -1,7 +1,7 @@
 //! Single times from one host's clock to another's, with bounds: needs the corrections alone, no traces.
 
-use isochrone_hosts::Time;
-use isochrone_sync::apply::{self, Clock, Clocks};
+use isochrone_corrections::{self as corrections, Clock, Clocks};
+use isochrone_time::{RawNs, UnixNs};
 
 use crate::experiment::UnknownHost;
 
@@ -21,16 +21,16 @@ pub enum Scale {
     Unix,
 }
 
-/// An instant on another clock, ns on the scale that it was given on.
+/// An instant on another clock, ns on the [`Scale`] of the time that was converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Converted {
     /// The estimate.
     pub ns: i128,
-    /// What the truth is surely not before; `None`: not known.
+    /// Lower bound of the true time; `None`: unknown.
     pub lo: Option<i128>,
-    /// What it is surely not after.
+    /// Upper bound.
     pub hi: Option<i128>,
-    /// The realistic error, where known.
+    /// Realistic error, ns, where known.
     pub e95: Option<i64>,
     /// Whether there can be bounds: messages that do not contradict each other lead from one clock to the other.
     pub proven: bool,
@@ -77,21 +77,21 @@ impl<'c> Conversion<'c> {
         Ok(Self { from, to })
     }
 
-    /// The host whose times are given.
+    /// The host whose times are converted.
     pub fn from(self) -> &'c str {
         &self.from.entry.host
     }
 
-    /// The host whose times are asked for.
+    /// The host on whose clock they are put.
     pub fn to(self) -> &'c str {
         &self.to.entry.host
     }
 
-    /// When the traces of the first host begin, as far as they were synchronized: Unix ns, as the host itself had it.
-    pub fn begin(self) -> Option<i128> {
+    /// Start of the synchronized time of the traces of the first host, by the host's own wall clock.
+    pub fn start(self) -> Option<UnixNs> {
         let entry = &self.from.entry;
         let first = self.from.interval.rows().first()?.raw;
-        Some(i128::from(first) + i128::from(entry.clock_offset_ns))
+        Some(UnixNs(i128::from(first) + i128::from(entry.clock_offset_ns)))
     }
 
     /// Least and greatest offset that the traces of the first host state, ns. A Unix time of the host means another instant in
@@ -110,25 +110,25 @@ impl<'c> Conversion<'c> {
     pub fn convert(self, ns: i128, scale: Scale) -> Result<Converted, ConversionError> {
         let raw_by = |offset: i64| {
             let shift = if scale == Scale::Raw { 0 } else { i128::from(offset) };
-            let raw = ns.checked_sub(shift).and_then(|raw| Time::try_from(raw).ok());
-            raw.ok_or_else(|| ConversionError::Beyond { ns, host: self.from.entry.host.clone() })
+            let raw = ns.checked_sub(shift).and_then(|raw| i64::try_from(raw).ok());
+            raw.map(RawNs).ok_or_else(|| ConversionError::Beyond { ns, host: self.from.entry.host.clone() })
         };
         let (least_offset, greatest_offset) = self.offsets();
         let middle = self.moved(raw_by(self.from.entry.clock_offset_ns)?);
         let (first, last) = (self.moved(raw_by(greatest_offset)?), self.moved(raw_by(least_offset)?));
         let zero = if scale == Scale::Raw { 0 } else { i128::from(self.to.entry.clock_offset_ns) };
-        let shown = |raw: Time| i128::from(raw) + zero;
+        let shown = |raw: RawNs| i128::from(raw.0) + zero;
         let proven = self.from.proven && self.to.proven;
-        let bound = |bound: Option<Time>| bound.filter(|_| proven).map(shown);
+        let bound = |bound: Option<RawNs>| bound.filter(|_| proven).map(shown);
         let (lo, hi) = (bound(first.bounds.0), bound(last.bounds.1));
         Ok(Converted { ns: shown(middle.time), lo, hi, e95: middle.e95, proven })
     }
 
     /// A raw time of one clock on the other.
-    fn moved(self, raw: Time) -> apply::Converted {
+    fn moved(self, raw: RawNs) -> corrections::Converted {
         let Self { from, to } = self;
         if std::ptr::eq(from, to) {
-            return apply::Converted { time: raw, bounds: (Some(raw), Some(raw)), e95: Some(0) };
+            return corrections::Converted::exact(raw);
         }
         let instant = from.to_reference(raw);
         if to.entry.host == to.reference { instant } else { to.from_reference(instant) }

@@ -4,11 +4,12 @@
 
 use std::collections::HashMap;
 
+use isochrone_corrections::{Clock, Clocks};
 use isochrone_ctf::merge::Merge;
 use isochrone_ctf::{Event, Packet, Trace};
-use isochrone_hosts::{Host, Time, clocks};
-use isochrone_sync::InputTrace;
-use isochrone_sync::apply::{Clock, Clocks};
+use isochrone_files::InputTrace;
+use isochrone_hosts::{Host, clocks};
+use isochrone_time::{RawNs, UnixNs};
 
 use crate::experiment::Experiment;
 use crate::stamp::{Stamp, Timing};
@@ -28,7 +29,7 @@ pub struct TimedTrace<'o> {
     zero_ns: Option<i64>,
     /// By stream: the Unix time of the zero of a clock that counts nanoseconds, where no correction is asked for. The usual
     /// case, in which a time is a sum.
-    zeros: Vec<Option<i128>>,
+    zeros: Vec<Option<UnixNs>>,
 }
 
 /// The traces of an experiment.
@@ -58,7 +59,7 @@ impl<'o> TimedTrace<'o> {
             }
             let zero = |stream| {
                 let counts_ns = input.trace.clock(stream).filter(|c| c.frequency == NS_PER_S);
-                counts_ns.map(|class| zero_ns.map_or(class.offset_ns(), i128::from))
+                counts_ns.map(|class| UnixNs(zero_ns.map_or(class.offset_ns(), i128::from)))
             };
             let zeros = (0..input.trace.streams().len()).map(zero).collect();
             return Some(Self { input, place, host: named, clock: None, zero_ns, zeros });
@@ -81,61 +82,58 @@ impl<'o> TimedTrace<'o> {
         self.clock
     }
 
-    /// Raw time of an event by its own clock, ns; none where it has no time.
-    pub fn raw_ns(&self, event: &Event<'_>) -> Option<Time> {
+    /// Raw time of an event by its own clock; `None` where it has no time.
+    pub fn raw(&self, event: &Event<'_>) -> Option<RawNs> {
         let class = self.input.trace.clock(event.stream())?;
-        i64::try_from(class.raw_ns(event.cycles()?)).ok()
+        i64::try_from(class.raw_ns(event.cycles()?)).ok().map(RawNs)
     }
 
-    /// Unix time of an event; none where it has no time.
+    /// Unix time of an event; `None` where it has no time.
     #[inline]
-    pub fn unix_ns(&self, event: &Event<'_>) -> Option<i128> {
-        if let Some(Some(zero)) = self.zeros.get(event.stream()) {
-            return Some(zero + i128::from(event.cycles()?));
+    pub fn unix(&self, event: &Event<'_>) -> Option<UnixNs> {
+        if let Some(Some(UnixNs(zero))) = self.zeros.get(event.stream()) {
+            return Some(UnixNs(zero + i128::from(event.cycles()?)));
         }
         match self.clock {
-            Some(clock) => Some(clock.unix_ns(self.raw_ns(event)?)),
-            None => self.unix_ns_of(event.stream(), event.cycles()?),
+            Some(clock) => Some(clock.unix(self.raw(event)?)),
+            None => self.unix_of(event.stream(), event.cycles()?),
         }
     }
 
-    /// Unix time of an event with all that is known of it; none where it has no time.
+    /// Unix time of an event with its bounds; `None` where it has no time.
     pub fn stamp(&self, event: &Event<'_>) -> Option<Stamp> {
         match self.clock {
-            Some(clock) => Some(Timing::Common(clock).stamp(self.raw_ns(event)?)),
-            None => {
-                let unix_ns = self.unix_ns(event)?;
-                Some(Stamp { unix_ns, lo: None, hi: None, e95: None, island: None })
-            }
+            Some(clock) => Some(Timing::Common(clock).stamp(self.raw(event)?)),
+            None => self.unix(event).map(Stamp::unbounded),
         }
     }
 
-    /// Unix time of an instant of the clock of a stream, in cycles; none where it has no clock.
-    pub fn unix_ns_of(&self, stream: usize, cycles: u64) -> Option<i128> {
+    /// Unix time of an instant of the clock of a stream, in cycles; `None` where it has no clock.
+    pub fn unix_of(&self, stream: usize, cycles: u64) -> Option<UnixNs> {
         let class = self.input.trace.clock(stream)?;
         match self.clock {
-            Some(clock) => Some(clock.unix_ns(i64::try_from(class.raw_ns(cycles)).ok()?)),
-            None => Some(match self.zero_ns {
+            Some(clock) => Some(clock.unix(RawNs(i64::try_from(class.raw_ns(cycles)).ok()?))),
+            None => Some(UnixNs(match self.zero_ns {
                 Some(zero_ns) => class.raw_ns(cycles) + i128::from(zero_ns),
                 None => class.ns_from_origin(cycles),
-            }),
+            })),
         }
     }
 
-    /// The first packet of a stream that may have events at an instant, Unix ns, or after it.
-    fn first_packet_since(&self, stream: usize, since: i128) -> usize {
-        if since == i128::MIN {
+    /// The first packet of a stream that may have events at an instant or after it.
+    fn first_packet_since(&self, stream: usize, since: UnixNs) -> usize {
+        if since == UnixNs::MIN {
             return 0;
         }
         // Ends may be missing or too early: the packet before is read, too.
-        let unix_ns = |cycles| self.unix_ns_of(stream, cycles);
-        let is_before = |packet: &Packet| packet.end().and_then(unix_ns).is_some_and(|end| end < since);
+        let unix = |cycles| self.unix_of(stream, cycles);
+        let is_before = |packet: &Packet| packet.end().and_then(unix).is_some_and(|end| end < since);
         self.input.trace.streams()[stream].packets.partition_point(is_before).saturating_sub(1)
     }
 
-    /// Whether an event lies outside the time that was synchronized: the correction goes on there, but nothing is sure.
+    /// Whether an event lies outside the synchronized time: the correction continues there, without bounds.
     pub fn is_outside(&self, event: &Event<'_>) -> bool {
-        self.clock.is_some_and(|clock| self.raw_ns(event).is_some_and(|raw| !clock.covers(raw)))
+        self.clock.is_some_and(|clock| self.raw(event).is_some_and(|raw| !clock.covers(raw)))
     }
 }
 
@@ -152,7 +150,7 @@ pub(crate) fn several_zeros(host: &Host<'_>) -> Option<i64> {
 
 /// Whether what happened on one clock surely was not after what happened on another one: both of their intervals and the messages
 /// between the two count. Times of one clock have their order. `O(log n)` in the rows.
-pub fn surely_in_order(clocks: &Clocks, first: (&Clock, Time), second: (&Clock, Time)) -> bool {
+pub fn surely_in_order(clocks: &Clocks, first: (&Clock, RawNs), second: (&Clock, RawNs)) -> bool {
     if first.0.number == second.0.number {
         return first.1 <= second.1;
     }
@@ -172,8 +170,8 @@ impl<'o> Experiment<'o> {
     /// let opened = Opened::unsynchronized(Inputs::open(&paths));
     /// let experiment = opened.experiment();
     /// let traces = experiment.traces().traces;
-    /// for (trace, unix_ns, event) in experiment.events(&traces) {
-    ///     println!("{} {unix_ns:?} {:?}", traces[trace].host, event.name());
+    /// for (trace, unix, event) in experiment.events(&traces) {
+    ///     println!("{} {unix:?} {:?}", traces[trace].host, event.name());
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -183,7 +181,7 @@ impl<'o> Experiment<'o> {
             .hosts()
             .iter()
             .filter_map(|host| Some((host, several_zeros(&host.traced)?)))
-            .flat_map(|(host, zero_ns)| host.traced.places.iter().map(move |&place| (place, zero_ns)))
+            .flat_map(|(host, zero_ns)| host.traced.trace_indices.iter().map(move |&place| (place, zero_ns)))
             .collect();
         for (place, input) in self.inputs.traces.iter().enumerate() {
             match TimedTrace::new(input, place, self.clocks, self.keeps_all, zeros.get(&place).copied()) {
@@ -199,16 +197,16 @@ impl<'o> Experiment<'o> {
     pub fn events<'e>(
         &self,
         traces: &'e [TimedTrace<'o>],
-    ) -> Merge<'o, Option<i128>, impl Fn(usize, &Event<'o>) -> Option<i128> + use<'e, 'o>> {
-        self.events_since(traces, i128::MIN)
+    ) -> Merge<'o, Option<UnixNs>, impl Fn(usize, &Event<'o>) -> Option<UnixNs> + use<'e, 'o>> {
+        self.events_since(traces, UnixNs::MIN)
     }
 
-    /// As [`Self::events`], without the packets that end before an instant, Unix ns: what lies in them before it is still there.
+    /// As [`Self::events`], without the packets that end before an instant: what lies in them before it is still there.
     pub fn events_since<'e>(
         &self,
         traces: &'e [TimedTrace<'o>],
-        since: i128,
-    ) -> Merge<'o, Option<i128>, impl Fn(usize, &Event<'o>) -> Option<i128> + use<'e, 'o>> {
+        since: UnixNs,
+    ) -> Merge<'o, Option<UnixNs>, impl Fn(usize, &Event<'o>) -> Option<UnixNs> + use<'e, 'o>> {
         let first: HashMap<(usize, usize), usize> =
             self.hosts().iter().flat_map(|host| host.traced.first_packets()).collect();
         let streams = traces.iter().enumerate().flat_map(|(number, timed)| {
@@ -219,6 +217,6 @@ impl<'o> Experiment<'o> {
             };
             (0..trace.streams().len()).map(move |stream| (number, trace.events_from(stream, from(stream))))
         });
-        Merge::new(streams, |trace: usize, event: &Event<'o>| traces[trace].unix_ns(event))
+        Merge::new(streams, |trace: usize, event: &Event<'o>| traces[trace].unix(event))
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use isochrone_analysis::Recorded;
+use isochrone_corrections::{Clock, Clocks};
 use isochrone_ctf::Trace;
-use isochrone_hosts::{Host, Hosts, Time};
-use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::{
-    CaptureFacts, InputCapture, Inputs, Options, Outcome, Progress, SyncError, TraceFacts, capture, survey,
-    synchronize,
-};
+use isochrone_files::{InputCapture, Inputs};
+use isochrone_hosts::{Host, Hosts, Progress};
+use isochrone_matching::{CaptureFacts, TraceFacts, capture, survey};
+use isochrone_sync::{Options, Outcome, SyncError, synchronize};
+use isochrone_time::{RawNs, UnixNs};
 
 use crate::base::TimeBase;
 use crate::stamp::{Stamp, Timing};
@@ -144,13 +144,13 @@ impl<'o> TimedHost<'o> {
     }
 
     /// A raw time of its clock. `None` where its clock has no correction.
-    pub fn stamp(&self, raw: Time) -> Option<Stamp> {
+    pub fn stamp(&self, raw: RawNs) -> Option<Stamp> {
         self.timing.map(|timing| timing.stamp(raw))
     }
 
-    /// The raw time of an instant, Unix ns: see [`Timing::raw`]. `None` where its clock has no correction.
-    pub fn raw(&self, unix_ns: i128) -> Option<Time> {
-        self.timing.map(|timing| timing.raw(unix_ns))
+    /// The raw time of an instant: see [`Timing::raw`]. `None` where its clock has no correction.
+    pub fn raw(&self, unix: UnixNs) -> Option<RawNs> {
+        self.timing.map(|timing| timing.raw(unix))
     }
 }
 
@@ -264,7 +264,7 @@ impl<'o> Experiment<'o> {
         let first = |trace, stream| first.get(&(trace, stream)).copied().unwrap_or(0);
         let mut traces = survey(&traces, &first, progress);
         let captures = capture::survey(&self.inputs.captures, progress);
-        let again = self.hosts.iter().flat_map(|host| host.traced.counted_before());
+        let again = self.hosts.iter().flat_map(|host| host.traced.recounted_discards());
         for ((place, stream), events) in again {
             if let Some(facts) = traces.get_mut(place).and_then(|facts| facts.streams.get_mut(stream)) {
                 facts.were_counted_before(events);

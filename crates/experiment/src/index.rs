@@ -5,22 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use isochrone_analysis::Need;
+use isochrone_corrections::Clocks;
+use isochrone_corrections::artefact::{Artefact, ArtefactError, RefusedKind};
 use isochrone_ctf::Truncations;
+use isochrone_files::Inputs;
 use isochrone_hosts::{Host, LossKind, Progress, ReadReport};
 use isochrone_kernel::Finished;
+use isochrone_matching::{End, Matched, MpiEnd, MpiMatched, Recordings, clocks_of};
 use isochrone_net::Origin;
 use isochrone_pipeline::{PieceModel, SpanLog, in_order};
 use isochrone_store::{
     HostEntry, HostWriter, Loss, Message, MessageEnd, Missing, MpiMessage, MpiMessageEnd, MpiWriter, Source,
     SpanWriter, Store, StoreError, StoreWriter, TableEntry,
 };
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::{Artefact, ArtefactError};
-use isochrone_sync::matching::{End, Matched};
-use isochrone_sync::{
-    Inputs, MpiEnd, MpiMatched, Options, RefusedKind, Sinks, SyncError, clocks_of, mpi_messages,
-    synchronize_into,
-};
+use isochrone_sync::{Options, Sinks, SyncError, synchronize_into};
+use isochrone_time::RawNs;
 
 use crate::experiment::{Experiment, TimedHost};
 use crate::model::{ModelError, Spread, Wanted, model};
@@ -259,23 +258,23 @@ fn losses(host: &Host<'_>) -> Vec<Loss> {
             LossKind::Events(count) => (Missing::Events, Some(count)),
             LossKind::Packets(count) => (Missing::Packets, Some(count)),
             // It cannot be read, either.
-            LossKind::Rest | LossKind::Disorder => (Missing::Rest, None),
+            LossKind::UndecodableTail | LossKind::Disorder => (Missing::Rest, None),
             LossKind::All => (Missing::Stream, None),
             LossKind::NotBegun => (Missing::NotBegun, None),
             LossKind::Over => (Missing::Over, None),
         };
-        Loss { begin: loss.from, end: loss.to, cpu: host.sources()[loss.source].cpu, what, count }
+        Loss { start: loss.from, end: loss.to, cpu: host.sources()[loss.source].cpu, what, count }
     });
-    let gap = |gap: &isochrone_hosts::Gap| Loss {
-        begin: gap.from,
-        end: gap.to,
+    let gap = |gap: &isochrone_time::Window<isochrone_time::RawNs>| Loss {
+        start: gap.start,
+        end: gap.end,
         cpu: None,
         what: Missing::Chunk,
         count: None,
     };
     let absent = |stream: &isochrone_hosts::AbsentStream| {
         let what = if stream.channel.is_none() { Missing::Cpu } else { Missing::Stream };
-        Loss { begin: i64::MIN, end: i64::MAX, cpu: Some(stream.cpu), what, count: None }
+        Loss { start: RawNs::MIN, end: RawNs::MAX, cpu: Some(stream.cpu), what, count: None }
     };
     of_streams.chain(host.gaps().iter().map(gap)).chain(host.absent_streams().iter().map(absent)).collect()
 }
@@ -291,14 +290,14 @@ fn write_messages(
     let mut places: HashMap<(usize, usize), (u32, Option<u32>)> = HashMap::new();
     for (number, host) in (0..).zip(hosts) {
         for source in host.traced.sources() {
-            let trace = host.traced.places[source.trace_number];
+            let trace = host.traced.trace_indices[source.trace_number];
             places.insert((trace, source.stream), (number, source.cpu));
         }
     }
     let end = |end: &End| {
         let Origin::Trace(trace) = end.place.origin else { return None };
         let &(host, cpu) = places.get(&(trace as usize, end.place.stream as usize))?;
-        Some(MessageEnd { host, at: end.raw, cpu })
+        Some(MessageEnd { host, at: RawNs(end.raw), cpu })
     };
     let sink = &mut |message: &Matched| {
         if let (Some(sent), Some(received)) = (end(&message.sent), end(&message.received)) {
@@ -312,7 +311,7 @@ fn write_messages(
         hosts.iter().position(|host| host.traced.id == *id).map(|place| place as u32)
     };
     let mpi_end = |end: &MpiEnd| {
-        Some(MpiMessageEnd { host: host_of(end.clock)?, at: end.at, tid: end.thread, rank: end.rank })
+        Some(MpiMessageEnd { host: host_of(end.clock)?, at: RawNs(end.at), tid: end.thread, rank: end.rank })
     };
     let mut of_mpi: Option<Result<MpiWriter, StoreError>> = None;
     let mpi = &mut |message: &MpiMatched| {
@@ -329,7 +328,7 @@ fn write_messages(
     let is_alone = hosts.len() < 2 && experiment.inputs.captures.is_empty();
     let outcome = match is_alone {
         true => {
-            mpi_messages(experiment.inputs, mpi);
+            Recordings::new(experiment.inputs, &clocks).mpi_messages(mpi);
             None
         }
         false => {

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Need, Options, Report, ThreadIdentity};
 use isochrone_kernel::{Missed, Name, ThreadId, Time};
-use isochrone_store::{HostStore, Store, StoreError};
+use isochrone_store::{HostStore, Store, StoreError, ThreadRow};
+use isochrone_time::RawNs;
 
 use crate::experiment::TimedHost;
 use crate::stamp::Timing;
@@ -20,7 +21,7 @@ pub struct StoredHost<'o> {
     timing: Timing<'o>,
     store: HostStore,
     /// Numbers of threads by their ids.
-    numbers: BTreeMap<ThreadId, u32>,
+    numbers: BTreeMap<ThreadId, ThreadRow>,
     /// The first threads of processes, by pid.
     leaders: BTreeMap<i32, ThreadId>,
     /// What it did not record.
@@ -59,7 +60,7 @@ pub fn at_instant<'o>(
         there.number_threads();
         there.missed = there.store.missed()?;
         if let Some(at) = when.at {
-            there.store.emit_at(at, &mut there.set)?;
+            there.store.emit_at(RawNs(at), &mut there.set)?;
         }
         stored.push(there);
     }
@@ -75,10 +76,10 @@ pub fn instant_reports(hosts: &[StoredHost<'_>], options: &Options, is_synchroni
 
 impl StoredHost<'_> {
     fn number_threads(&mut self) {
-        for (number, row) in (0..).zip(self.store.threads()) {
-            let Some(thread) = self.store.thread_id(number) else { continue };
-            self.numbers.insert(thread, number);
-            if let (Some(tid), true) = (row.tid, row.tid == row.pid) {
+        for (row, info) in (0..).map(ThreadRow).zip(self.store.threads()) {
+            let Some(thread) = self.store.thread_id(row) else { continue };
+            self.numbers.insert(thread, row);
+            if let (Some(tid), true) = (info.tid, info.tid == info.pid) {
                 self.leaders.entry(tid).or_insert(thread);
             }
         }
@@ -91,15 +92,15 @@ impl HostContext for StoredHost<'_> {
     }
 
     fn window(&self) -> Option<(Time, Time)> {
-        self.store.entry().range
+        self.store.entry().range.map(|range| (range.start.0, range.end.0))
     }
 
     fn unix_ns(&self, raw: Time) -> i128 {
-        self.timing.unix_ns(raw)
+        self.timing.unix(RawNs(raw)).0
     }
 
     fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>> {
-        let row = self.store.threads().get(*self.numbers.get(&thread)? as usize)?;
+        let row = self.store.thread(*self.numbers.get(&thread)?)?;
         Some(ThreadIdentity {
             tid: thread.tid(),
             pid: row.pid,
@@ -108,13 +109,13 @@ impl HostContext for StoredHost<'_> {
             comm: row.comm.as_deref().map(Into::into),
             is_kernel: row.is_kernel,
             inner: row.inner,
-            born: row.is_begin_seen.then_some(row.begin),
-            died: row.is_end_seen.then_some(row.end),
+            born: row.is_start_seen.then_some(row.start.0),
+            died: row.is_end_seen.then_some(row.end.0),
         })
     }
 
     fn comm_at(&self, thread: ThreadId, at: Time) -> Option<&str> {
-        self.store.threads().get(*self.numbers.get(&thread)? as usize)?.comm_at(at)
+        self.store.thread(*self.numbers.get(&thread)?)?.comm_at(RawNs(at))
     }
 
     fn lacks(&self, need: Need) -> bool {

@@ -21,7 +21,7 @@
 //! let host = &experiment.hosts()[1];
 //! let (raw, _) = host.traced.extent().ok_or("no events")?;
 //! let stamp = host.stamp(raw).ok_or("no correction")?;
-//! assert!(stamp.lo.is_none_or(|lo| lo <= stamp.unix_ns) && stamp.hi.is_none_or(|hi| stamp.unix_ns <= hi));
+//! assert!(stamp.lo.is_none_or(|lo| lo <= stamp.unix) && stamp.hi.is_none_or(|hi| stamp.unix <= hi));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -63,7 +63,8 @@ pub use index::{
     stored_clocks,
 };
 pub use instants::{StoredHost, at_instant, instant_reports};
-pub use isochrone_sync::{Inputs, Progress};
+pub use isochrone_files::Inputs;
+pub use isochrone_hosts::Progress;
 pub use live::{LiveEvent, LiveEvents};
 pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, Wanted, model};
 pub use order::{Instant, LIKELY, MOST_PROBABLE, Order, TimesOf, Unknown, Verdict, order};

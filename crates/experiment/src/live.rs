@@ -6,12 +6,13 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
+use isochrone_corrections::Clocks;
 use isochrone_ctf::live::LiveTrace;
 use isochrone_ctf::merge::Merge;
 use isochrone_ctf::{Diagnostic, Error, Event, StreamEvents, Trace};
+use isochrone_files::{InputTrace, Inputs};
 use isochrone_hosts::clocks;
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::{InputTrace, Inputs};
+use isochrone_time::{RawNs, UnixNs};
 
 use crate::events::TimedTrace;
 
@@ -43,7 +44,7 @@ enum Through {
     /// Nothing: whatever comes may be earlier than all.
     Unknown,
     /// What is still to come is not earlier than this, Unix ns.
-    Until(i128),
+    Until(UnixNs),
     /// All is there.
     All,
 }
@@ -135,13 +136,13 @@ impl LiveEvents {
             })
         });
         let mut merge = Merge::new(streams.collect::<Vec<_>>(), |number: usize, event: &Event<'_>| {
-            timed[number].unix_ns(event)
+            timed[number].unix(event)
         });
         let mut ready = std::iter::from_fn(|| {
-            let (number, unix_ns, event) = merge.next()?;
+            let (number, unix, event) = merge.next()?;
             let is_ready = match until {
                 Through::Unknown => false,
-                Through::Until(until) => unix_ns.is_some_and(|unix_ns| unix_ns < until),
+                Through::Until(until) => unix.is_some_and(|unix| unix < until),
                 Through::All => true,
             };
             if !is_ready {
@@ -149,7 +150,7 @@ impl LiveEvents {
             }
             let place = places.entry((timed[number].place, event.stream())).or_default();
             place.pass(timed[number].trace(), &event);
-            Some((number, unix_ns, event))
+            Some((number, unix, event))
         });
         // What the reader does not take comes again.
         show(&timed, &mut ready)?;
@@ -189,7 +190,7 @@ impl LiveEvents {
 }
 
 /// The place of a trace among those that are read, the Unix time of an event, and the event.
-pub type LiveEvent<'t> = (usize, Option<i128>, Event<'t>);
+pub type LiveEvent<'t> = (usize, Option<UnixNs>, Event<'t>);
 
 /// The streams of a trace in the order that they have where all are there when it is opened.
 fn ordered(trace: &Trace) -> Vec<usize> {
@@ -232,11 +233,11 @@ fn through(timed: &TimedTrace<'_>, growing: &[LiveTrace]) -> Through {
         return Through::All;
     }
     let class = timed.trace().schema().single_clock();
-    let unix_ns = through.zip(class).and_then(|(cycles, class)| match timed.clock() {
-        Some(clock) => i64::try_from(class.raw_ns(cycles)).ok().map(|raw| clock.unix_ns(raw)),
-        None => Some(class.ns_from_origin(cycles)),
+    let unix = through.zip(class).and_then(|(cycles, class)| match timed.clock() {
+        Some(clock) => i64::try_from(class.raw_ns(cycles)).ok().map(|raw| clock.unix(RawNs(raw))),
+        None => Some(UnixNs(class.ns_from_origin(cycles))),
     });
-    unix_ns.map_or(Through::Unknown, Through::Until)
+    unix.map_or(Through::Unknown, Through::Until)
 }
 
 impl Through {

@@ -12,6 +12,8 @@ use isochrone_kernel::{
 use isochrone_periods::Definitions;
 use isochrone_pipeline::{Cuts, Job, PieceModel, Plan, SpanMapper, map_merge_all};
 
+use isochrone_time::RawNs;
+
 use crate::experiment::TimedHost;
 use crate::stamp::{Stamp, Timing};
 use crate::steps::TooManySteps;
@@ -186,8 +188,8 @@ impl<'o, S> ModelledHost<'o, S> {
         self.timing
     }
 
-    /// A raw time of it on the clock that is asked for, with all that is known of it.
-    pub fn stamp(&self, raw: Time) -> Stamp {
+    /// A raw time of it on the requested clock, with its bounds.
+    pub fn stamp(&self, raw: RawNs) -> Stamp {
         self.timing.stamp(raw)
     }
 }
@@ -202,7 +204,7 @@ impl<S: Sync> HostContext for ModelledHost<'_, S> {
     }
 
     fn unix_ns(&self, raw: Time) -> i128 {
-        self.timing.unix_ns(raw)
+        self.timing.unix(RawNs(raw)).0
     }
 
     fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>> {

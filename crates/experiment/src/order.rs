@@ -4,9 +4,9 @@
 
 use std::cmp::Ordering;
 
-use isochrone_hosts::Time;
-use isochrone_sync::apply::{Clock, Clocks, Related};
-use isochrone_sync::artefact::BreakKind;
+use isochrone_corrections::artefact::BreakKind;
+use isochrone_corrections::{Clock, Clocks, Related};
+use isochrone_time::{RawNs, UnixNs};
 
 use crate::conversion::ConversionError;
 use crate::experiment::UnknownHost;
@@ -36,7 +36,7 @@ pub enum TimesOf {
 pub struct Instant<'c> {
     clock: &'c Clock,
     /// The least and the greatest value of the clock that may be meant, raw ns.
-    raw: (Time, Time),
+    raw: (RawNs, RawNs),
     /// The stream of an event and its place there.
     place: Option<(usize, u64)>,
 }
@@ -51,8 +51,8 @@ impl<'c> Instant<'c> {
         let clock = find(clocks, host)?;
         let beyond = || ConversionError::Beyond { ns, host: clock.entry.host.clone() };
         let less = |zero: i64| {
-            let raw = ns.checked_sub(i128::from(zero)).and_then(|raw| Time::try_from(raw).ok());
-            raw.ok_or_else(beyond)
+            let raw = ns.checked_sub(i128::from(zero)).and_then(|raw| i64::try_from(raw).ok());
+            raw.map(RawNs).ok_or_else(beyond)
         };
         let raw = match of {
             TimesOf::Raw => (less(0)?, less(0)?),
@@ -63,20 +63,20 @@ impl<'c> Instant<'c> {
                 (less(greatest)?, less(least)?)
             }
             TimesOf::Common => {
-                let there = less(clock.reference_offset_ns)?;
+                let RawNs(there) = less(clock.reference_offset_ns)?;
                 let correction = &clock.correction;
                 let last = correction.invert(there);
                 // The first that is shown as this time; where none is, the time lies between two.
                 let first = correction.invert(there.saturating_sub(1)).saturating_add(1);
-                (first.min(last), first.max(last))
+                (RawNs(first.min(last)), RawNs(first.max(last)))
             }
         };
         Ok(Self { clock, raw, place: None })
     }
 
-    /// The instant of an event: its raw time. `stream` and `number`: in which stream it is, and its place among the events there, where that
-    /// is known; events of one stream have an order though their times are equal.
-    pub fn of_event(clock: &'c Clock, raw: Time, place: Option<(usize, u64)>) -> Self {
+    /// The instant of an event: its raw time. `place`: the index of its stream and its number among the events there, where
+    /// they are known: events of one stream have an order though their times are equal.
+    pub fn of_event(clock: &'c Clock, raw: RawNs, place: Option<(usize, u64)>) -> Self {
         Self { clock, raw: (raw, raw), place }
     }
 
@@ -86,23 +86,23 @@ impl<'c> Instant<'c> {
     }
 
     /// What the host's clock shows, raw ns; the middle where several times may be meant.
-    pub fn raw(&self) -> Time {
-        self.raw.0.midpoint(self.raw.1)
+    pub fn raw(&self) -> RawNs {
+        RawNs(self.raw.0.0.midpoint(self.raw.1.0))
     }
 
     /// The least and the greatest raw time that may be meant, ns.
-    pub fn raw_range(&self) -> (Time, Time) {
+    pub fn raw_range(&self) -> (RawNs, RawNs) {
         self.raw
     }
 
-    /// Unix time on the common clock, ns.
-    pub fn unix_ns(&self) -> i128 {
-        self.clock.unix_ns(self.raw())
+    /// Unix time on the common clock.
+    pub fn unix(&self) -> UnixNs {
+        self.clock.unix(self.raw())
     }
 
-    /// Unix time as the host's own wall clock shows it, ns.
-    pub fn own_ns(&self) -> i128 {
-        i128::from(self.raw()) + i128::from(self.clock.entry.clock_offset_ns)
+    /// Unix time by the host's own wall clock.
+    pub fn own(&self) -> UnixNs {
+        UnixNs(i128::from(self.raw().0) + i128::from(self.clock.entry.clock_offset_ns))
     }
 
     /// When the traces of a host begin, Unix ns of whose times are given; `None` where nothing is known of them.
@@ -113,7 +113,7 @@ impl<'c> Instant<'c> {
         let clock = find(clocks, host)?;
         let first = clock.interval.rows().first().map(|row| row.raw);
         Ok(first.map(|raw| match of {
-            TimesOf::Common => clock.unix_ns(raw),
+            TimesOf::Common => clock.unix(RawNs(raw)).0,
             TimesOf::Own => i128::from(raw) + i128::from(clock.entry.clock_offset_ns),
             TimesOf::Raw => i128::from(raw),
         }))
@@ -206,17 +206,17 @@ pub fn order<'c>(clocks: &Clocks, first: &Instant<'c>, second: &Instant<'c>) -> 
         proven_beyond: None,
         unknown: Some(Unknown::Apart),
     };
-    let related = |raw: Time| clocks.related(first.clock, second.clock, raw);
+    let related = |raw: RawNs| clocks.related(first.clock, second.clock, raw);
     let (Some(begin), Some(middle), Some(end)) =
         (related(first.raw.0), related(first.raw()), related(first.raw.1))
     else {
         return none;
     };
-    let gap = i128::from(second.raw()) - i128::from(middle.time);
+    let gap = i128::from(second.raw().0) - i128::from(middle.time.0);
     let outside = [first, second].into_iter().find(|instant| !instant.is_covered());
     // Beyond the traces a clock may have been set: neither bounds nor errors say anything.
     let e95 = middle.e95.filter(|_| outside.is_none());
-    let less = |instant: Time, bound: Time| i128::from(instant) - i128::from(bound);
+    let less = |instant: RawNs, bound: RawNs| i128::from(instant.0) - i128::from(bound.0);
     let is_proven = outside.is_none() && is_proven(&begin) && is_proven(&end);
     let bounds = match is_proven {
         true => {
@@ -258,7 +258,7 @@ fn is_proven(related: &Related) -> bool {
 
 /// By the clock itself; where that was set back, it showed some times twice.
 fn on_one_clock<'c>(clocks: &Clocks, first: &Instant<'c>, second: &Instant<'c>) -> Order<'c> {
-    let less = |a: Time, b: Time| i128::from(a) - i128::from(b);
+    let less = |a: RawNs, b: RawNs| i128::from(a.0) - i128::from(b.0);
     let bounds = (less(second.raw.0, first.raw.1), less(second.raw.1, first.raw.0));
     let gap = less(second.raw(), first.raw());
     let in_stream = match (first.place, second.place) {
@@ -300,7 +300,7 @@ fn is_twice(clocks: &Clocks, first: &Instant<'_>, second: &Instant<'_>) -> bool 
             let begin = clock.correction.apply(begin).saturating_sub(step.size_ns.saturating_abs());
             let end = clock.correction.apply(end).saturating_add(step.size_ns.saturating_abs());
             let is_there = |instant: &Instant<'_>| {
-                let at = |raw| own.correction.apply(raw);
+                let at = |raw: RawNs| own.correction.apply(raw.0);
                 begin <= at(instant.raw.1) && at(instant.raw.0) <= end
             };
             is_there(first) && is_there(second)

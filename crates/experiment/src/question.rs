@@ -61,7 +61,7 @@ impl Question<'_> {
             let (when, steps) = (self.times.on(timing), of_host(host, timing).unwrap_or_default());
             Box::new(move || {
                 let mut set = AnalysisSet::new(self.kinds, self.options, when);
-                set.divide(&steps);
+                set.set_steps(&steps);
                 set
             })
         })

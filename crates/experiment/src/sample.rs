@@ -12,6 +12,7 @@ use isochrone_kernel::{
     Border, Decoder, Irq, KernelEvent, Name, PartialState, Slice, Softirq, Spans, ThreadAliases, Time,
 };
 use isochrone_pipeline::in_order;
+use isochrone_time::RawNs;
 
 use crate::experiment::TimedHost;
 use crate::model::Spread;
@@ -132,16 +133,16 @@ fn of_source(host: &Host<'_>, source: &EventSource<'_>, share: u64) -> HostSampl
     let mut sample = HostSample::default();
     let mut decoder = Decoder::new(host.traces()[source.trace_number], false);
     for packet in (0..count).map(place) {
-        let Some(begin) = source.begin_of(packet) else { continue };
+        let Some(begin) = source.begin_of(packet).map(RawNs::ns) else { continue };
         if let Some(before) = sample.parts.last_mut() {
             before.end = begin.max(before.read);
         }
         let (mut read, mut last) = (0, begin);
         let cpu = source.cpu.unwrap_or(0);
-        let end = source.end_of(packet).max(begin);
+        let end = source.end_of(packet).ns().max(begin);
         let part = SampledPart { cpu, begin, read: begin, end, ..SampledPart::default() };
         let mut state = PartialState::new(Border::At(begin), part);
-        for (time, event) in source.events_of(packet) {
+        for (time, event) in source.events_of(packet).map(|(time, event)| (time.ns(), event)) {
             let decoder = decoder.prepare(&event);
             let what = decoder.decode(&event);
             if let KernelEvent::Switch { next, .. } = &what {

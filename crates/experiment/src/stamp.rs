@@ -1,60 +1,65 @@
-//! What a raw time of a host means: Unix time on the clock that is asked for, with bounds; and back.
+//! Conversion of a raw time of a host to Unix time on the requested clock, with bounds; and back. The one place that converts.
 //!
-//! All is integers. What is proven is rounded outward by [`isochrone_clock`](isochrone_sync::apply), and only shifted here.
+//! All is integers. What is proven is rounded outward by [`isochrone_clock`](isochrone_corrections), and only shifted here.
 
-use isochrone_hosts::Time;
-use isochrone_sync::apply::{Clock, Converted};
+use isochrone_corrections::{Clock, Converted};
+use isochrone_time::{RawNs, UnixNs};
 
-/// A raw time of a host on the clock that is asked for.
+/// A raw time of a host on the requested clock.
 ///
-/// On a host's own clock, `unix_ns` is what the host itself took for the time; nothing is known of how that compares with any
-/// other host, so there are no bounds, no realistic error and no island. Stamps of different hosts can be compared if they are of
-/// one island.
+/// On a host's own clock, `unix` is what the host itself took for the time; how that compares with any other host is unknown, so
+/// there are no bounds, no realistic error and no island. Stamps of different hosts can be compared if they are of one island.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// The estimate, Unix ns.
-    pub unix_ns: i128,
-    /// What the truth on the reference's clock is surely not before, Unix ns. `None`: nothing is proven, outside the time that
-    /// was synchronized or where the messages contradict each other.
-    pub lo: Option<i128>,
-    /// What it is surely not after.
-    pub hi: Option<i128>,
-    /// The realistic error of the estimate, ns: a statistic, known within the time that was synchronized.
+    /// The estimate.
+    pub unix: UnixNs,
+    /// Lower bound of the true time on the reference's clock. `None`: nothing is proven, outside the synchronized time or where the
+    /// messages contradict each other.
+    pub lo: Option<UnixNs>,
+    /// Upper bound.
+    pub hi: Option<UnixNs>,
+    /// Realistic error of the estimate, ns: a statistic, known within the synchronized time.
     pub e95: Option<i64>,
-    /// The number of the hosts that messages tie together.
+    /// Number of the island: the hosts that messages tie together.
     pub island: Option<usize>,
 }
 
 impl Stamp {
-    /// How far before and after the estimate the truth can be, ns: the first is not positive, the second not negative. `None` where
-    /// either side is not proven.
+    /// An instant of which nothing but the estimate is known.
+    pub fn unbounded(unix: UnixNs) -> Self {
+        Self { unix, lo: None, hi: None, e95: None, island: None }
+    }
+
+    /// Distance of the bounds from the estimate, ns: the first is not positive, the second not negative. `None` where either side is
+    /// not proven.
     ///
     /// ```
     /// use isochrone_experiment::Stamp;
-    /// let stamp = Stamp { unix_ns: 100, lo: Some(90), hi: Some(120), e95: None, island: None };
+    /// use isochrone_time::UnixNs;
+    /// let (unix, lo, hi) = (UnixNs(100), Some(UnixNs(90)), Some(UnixNs(120)));
+    /// let stamp = Stamp { unix, lo, hi, e95: None, island: None };
     /// assert_eq!(stamp.bounds_around(), Some((-10, 20)));
     /// ```
     pub fn bounds_around(&self) -> Option<(i64, i64)> {
-        let around = |bound: Option<i128>| i64::try_from(bound? - self.unix_ns).ok();
+        let around = |bound: Option<UnixNs>| bound?.checked_since(self.unix);
         around(self.lo).zip(around(self.hi))
     }
 }
 
-/// An instant of the clock that is asked for, on a host's own: raw ns.
+/// An instant of the requested clock on a host's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawStamp {
-    /// The last raw time whose estimate is not after the instant; the nearest that there is, where it is out of range.
-    pub raw: Time,
-    /// What the host's clock surely did not show before the instant: the first raw time whose own bounds reach it. `None` as in
-    /// [`Stamp`].
-    pub lo: Option<Time>,
-    /// What it surely did not show after it.
-    pub hi: Option<Time>,
-    /// The realistic error, ns.
+    /// The last raw time whose estimate is not after the instant; the nearest representable one, where it is out of range.
+    pub raw: RawNs,
+    /// Lower bound: the first raw time whose own bounds reach the instant. `None` as in [`Stamp`].
+    pub lo: Option<RawNs>,
+    /// Upper bound.
+    pub hi: Option<RawNs>,
+    /// Realistic error, ns.
     pub e95: Option<i64>,
 }
 
-/// The way from a host's raw time to the clock that is asked for. It costs nothing to copy.
+/// Conversion from a host's raw time to the requested clock. Cheap to copy.
 #[derive(Debug, Clone, Copy)]
 pub enum Timing<'c> {
     /// It stays on its own clock.
@@ -75,74 +80,82 @@ impl<'c> Timing<'c> {
         }
     }
 
-    /// Unix time of a raw time, ns: the estimate alone.
+    /// Unix time of a raw time: the estimate alone.
     #[inline]
-    pub fn unix_ns(self, raw: Time) -> i128 {
+    pub fn unix(self, raw: RawNs) -> UnixNs {
         match self {
-            Self::Own { offset_ns } => i128::from(raw) + i128::from(offset_ns),
-            Self::Common(clock) => clock.unix_ns(raw),
+            Self::Own { offset_ns } => on_clock(raw, offset_ns),
+            Self::Common(clock) => clock.unix(raw),
         }
     }
 
-    /// Unix time of an event with this raw time, with all that is known of it. `O(log n)` in the rows of the correction.
+    /// Unix time of an event with this raw time, with its bounds. `O(log n)` in the rows of the correction.
     ///
     /// ```
     /// use isochrone_experiment::{Stamp, Timing};
+    /// use isochrone_time::{RawNs, UnixNs};
     /// let own = Timing::Own { offset_ns: 1_000 };
-    /// assert_eq!(own.stamp(7), Stamp { unix_ns: 1_007, lo: None, hi: None, e95: None, island: None });
-    /// assert_eq!(own.raw(1_007), 7);
+    /// assert_eq!(own.stamp(RawNs(7)), Stamp::unbounded(UnixNs(1_007)));
+    /// assert_eq!(own.raw(UnixNs(1_007)), RawNs(7));
     /// ```
-    pub fn stamp(self, raw: Time) -> Stamp {
+    pub fn stamp(self, raw: RawNs) -> Stamp {
         let clock = match self {
-            Self::Own { .. } => {
-                return Stamp { unix_ns: self.unix_ns(raw), lo: None, hi: None, e95: None, island: None };
-            }
+            Self::Own { .. } => return Stamp::unbounded(self.unix(raw)),
             Self::Common(clock) => clock,
         };
         let Converted { time, bounds: (lo, hi), e95 } = clock.stamped(raw);
-        let unix = |time: i64| i128::from(time) + i128::from(clock.reference_offset_ns);
-        let proven = |bound: Option<i64>| bound.filter(|_| clock.proven).map(unix);
+        let unix = |time: RawNs| clock.unix_of_reference(time);
+        let proven = |bound: Option<RawNs>| bound.filter(|_| clock.proven).map(unix);
         let island = Some(clock.entry.island);
-        Stamp { unix_ns: unix(time), lo: proven(lo), hi: proven(hi), e95, island }
+        Stamp { unix: unix(time), lo: proven(lo), hi: proven(hi), e95, island }
     }
 
-    /// The raw time of an instant: the last one whose [`unix_ns`](Self::unix_ns) is not after it; the nearest that there is where
-    /// it is out of range. `unix_ns(raw(unix_ns(r))) == unix_ns(r)` for all raw times that a correction does not put out of range.
-    pub fn raw(self, unix_ns: i128) -> Time {
+    /// The raw time of an instant: the last one whose [`unix`](Self::unix) is not after it; the nearest representable one where it is
+    /// out of range. `unix(raw(unix(r))) == unix(r)` for all raw times that a correction does not put out of range.
+    pub fn raw(self, unix: UnixNs) -> RawNs {
         match self {
-            Self::Own { offset_ns } => saturated(unix_ns, offset_ns),
-            Self::Common(clock) => clock.correction.invert(saturated(unix_ns, clock.reference_offset_ns)),
+            Self::Own { offset_ns } => saturated(unix, offset_ns),
+            Self::Common(clock) => {
+                RawNs(clock.correction.invert(saturated(unix, clock.reference_offset_ns).0))
+            }
         }
     }
 
-    /// The raw time of an instant, with all that is known of it. `O(log² n)` in the rows of the correction.
-    pub fn raw_stamp(self, unix_ns: i128) -> RawStamp {
-        let raw = self.raw(unix_ns);
+    /// The raw time of an instant, with its bounds. `O(log² n)` in the rows of the correction.
+    pub fn raw_stamp(self, unix: UnixNs) -> RawStamp {
+        let raw = self.raw(unix);
         let unknown = RawStamp { raw, lo: None, hi: None, e95: None };
         let Self::Common(clock) = self else { return unknown };
-        let time = unix_ns.checked_sub(i128::from(clock.reference_offset_ns));
-        let Some(time) = time.and_then(|time| Time::try_from(time).ok()) else { return unknown };
-        let exact = Converted { time, bounds: (Some(time), Some(time)), e95: Some(0) };
+        let time = unix.0.checked_sub(i128::from(clock.reference_offset_ns));
+        let Some(time) = time.and_then(|time| i64::try_from(time).ok()) else { return unknown };
+        let exact = Converted::exact(RawNs(time));
         let Converted { bounds: (lo, hi), e95, .. } = clock.from_reference(exact);
-        let proven = |bound: Option<Time>| bound.filter(|_| clock.proven);
+        let proven = |bound: Option<RawNs>| bound.filter(|_| clock.proven);
         RawStamp { raw, lo: proven(lo), hi: proven(hi), e95 }
     }
 
-    /// Whether a raw time lies within what was synchronized. On a host's own clock all times do.
-    pub fn covers(self, raw: Time) -> bool {
+    /// Whether a raw time lies within the synchronized time. On a host's own clock all times do.
+    pub fn covers(self, raw: RawNs) -> bool {
         self.clock().is_none_or(|clock| clock.covers(raw))
     }
 }
 
+/// The Unix time of a raw time of the clock whose zero is at `offset_ns`.
+#[inline]
+fn on_clock(raw: RawNs, offset_ns: i64) -> UnixNs {
+    UnixNs(i128::from(raw.0) + i128::from(offset_ns))
+}
+
 /// An instant on the clock whose zero is at `offset_ns`.
-fn saturated(unix_ns: i128, offset_ns: i64) -> Time {
-    unix_ns.saturating_sub(i128::from(offset_ns)).clamp(Time::MIN.into(), Time::MAX.into()) as Time
+fn saturated(unix: UnixNs, offset_ns: i64) -> RawNs {
+    let raw = unix.0.saturating_sub(i128::from(offset_ns));
+    RawNs(raw.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
 }
 
 #[cfg(test)]
 mod tests {
     use isochrone_clock::{Correction, Interval, IntervalRow, Rate};
-    use isochrone_sync::artefact::ClockEntry;
+    use isochrone_corrections::artefact::ClockEntry;
     use proptest::prelude::*;
 
     use super::*;
@@ -184,9 +197,10 @@ mod tests {
     #[test]
     fn stamps_are_rounded_outward() {
         let (proven, doubtful) = (clock(true), clock(false));
-        let check = |raw, unix_ns: i128, bounds: Option<(i128, i128)>, e95| {
-            let (lo, hi) = bounds.unzip();
-            let expect = Stamp { unix_ns, lo, hi, e95, island: Some(3) };
+        let check = |raw, unix: i128, bounds: Option<(i128, i128)>, e95| {
+            let (lo, hi) = bounds.map(|(lo, hi)| (UnixNs(lo), UnixNs(hi))).unzip();
+            let expect = Stamp { unix: UnixNs(unix), lo, hi, e95, island: Some(3) };
+            let raw = RawNs(raw);
             assert_eq!(Timing::Common(&proven).stamp(raw), expect, "{raw}");
             let expect = Stamp { lo: None, hi: None, ..expect };
             assert_eq!(Timing::Common(&doubtful).stamp(raw), expect, "{raw}, not proven");
@@ -203,32 +217,33 @@ mod tests {
     #[test]
     fn instants_on_the_hosts_clock() {
         let (proven, doubtful) = (clock(true), clock(false));
-        let check = |unix_ns, raw, bounds: (Option<i64>, Option<i64>), e95| {
-            let expect = RawStamp { raw, lo: bounds.0, hi: bounds.1, e95 };
-            assert_eq!(Timing::Common(&proven).raw_stamp(unix_ns), expect, "{unix_ns}");
+        let check = |unix, raw, bounds: (Option<i64>, Option<i64>), e95| {
+            let (raw, unix) = (RawNs(raw), UnixNs(unix));
+            let expect = RawStamp { raw, lo: bounds.0.map(RawNs), hi: bounds.1.map(RawNs), e95 };
+            assert_eq!(Timing::Common(&proven).raw_stamp(unix), expect, "{unix}");
             let expect = RawStamp { lo: None, hi: None, ..expect };
-            assert_eq!(Timing::Common(&doubtful).raw_stamp(unix_ns), expect, "{unix_ns}, not proven");
+            assert_eq!(Timing::Common(&doubtful).raw_stamp(unix), expect, "{unix}, not proven");
         };
         // Of the two raw times that are shown as one instant, the later one. The bounds of raw 481 are 249.348 at most and those of
         // 517 are 250.915 at least, which is 250 in whole ns both times, rounded outward.
         check(50 + 250, 501, (Some(481), Some(517)), Some(3));
         // Before the span nothing is known of what the clock may have shown earlier.
         check(50, 1, (None, Some(12)), Some(3));
-        check(i128::MAX, Time::MAX, (None, None), None);
-        check(i128::MIN, Time::MIN, (None, None), None);
+        check(i128::MAX, i64::MAX, (None, None), None);
+        check(i128::MIN, i64::MIN, (None, None), None);
     }
 
     proptest! {
         #[test]
         fn there_and_back(raw in -2_000_i64..3_000, far in any::<i64>(), offset_ns in any::<i64>()) {
-            let own = Timing::Own { offset_ns };
-            prop_assert_eq!(own.raw(own.unix_ns(far)), far);
+            let (own, far, raw) = (Timing::Own { offset_ns }, RawNs(far), RawNs(raw));
+            prop_assert_eq!(own.raw(own.unix(far)), far);
             prop_assert!(own.covers(far));
             let clock = clock(true);
             let common = Timing::Common(&clock);
-            let back = common.raw(common.unix_ns(raw));
+            let back = common.raw(common.unix(raw));
             prop_assert!(back >= raw);
-            prop_assert_eq!(common.unix_ns(back), common.unix_ns(raw));
+            prop_assert_eq!(common.unix(back), common.unix(raw));
             prop_assert_eq!(common.covers(raw), common.stamp(raw).lo.is_some());
         }
 
@@ -236,10 +251,11 @@ mod tests {
         fn bounds_of_the_inverse_hold_all_that_may_be(raw in 0_i64..=1_000, share in 0_i128..=1_000) {
             let clock = clock(true);
             let common = Timing::Common(&clock);
+            let raw = RawNs(raw);
             let stamp = common.stamp(raw);
             let (lo, hi) = (stamp.lo.unwrap(), stamp.hi.unwrap());
             // Whenever the truth lies within the bounds of a raw time, that raw time lies within the bounds of the truth.
-            let truth = lo + (hi - lo) * share / 1_000;
+            let truth = UnixNs(lo.0 + (hi - lo) * share / 1_000);
             let back = common.raw_stamp(truth);
             prop_assert!(back.lo.is_none_or(|first| first <= raw), "{:?}", back);
             prop_assert!(back.hi.is_none_or(|last| raw <= last), "{:?}", back);

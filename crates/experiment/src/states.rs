@@ -1,9 +1,11 @@
 //! The table `states`: what threads did from when to when, from a store, on the clock that is asked for.
 
 use isochrone_analysis::{Cell, Filter, Report, Table, Unit, VERSION};
-use isochrone_store::{HostStore, State, Store, StoreError, ThreadRow};
+use isochrone_store::{HostStore, State, Store, StoreError, ThreadInfo, ThreadRow};
+use isochrone_time::{RawNs, Window};
 
 use crate::experiment::TimedHost;
+use crate::stamp::Timing;
 use crate::window::Times;
 
 /// Which states are asked for.
@@ -50,21 +52,21 @@ pub fn states(
         let Some(timing) = host.timing else { continue };
         let entries = &store.manifest().hosts;
         let Some(entry) = entries.iter().find(|entry| entry.id == host.traced.id) else { continue };
-        let Some((first, last)) = entry.range else { continue };
+        let Some(range_of_host) = entry.range else { continue };
         let there = store.host(entry)?;
         let when = asked.times.on(timing).window;
-        let window = (when.begin.unwrap_or(first).max(first), when.end.unwrap_or(last).min(last));
-        if window.0 >= window.1 {
+        let selected =
+            Window { start: when.begin.map_or(RawNs::MIN, RawNs), end: when.end.map_or(RawNs::MAX, RawNs) };
+        let window = range_of_host.clip(selected);
+        if window.is_empty() {
             continue;
         }
-        let here = [timing.unix_ns(window.0), timing.unix_ns(window.1)];
+        let here = [timing.unix(window.start).0, timing.unix(window.end).0];
         range = Some(range.map_or(here, |all| [all[0].min(here[0]), all[1].max(here[1])]));
-        let numbers: Vec<u32> = (0..)
-            .zip(there.threads())
-            .filter(|(_, thread)| is_asked(thread, asked.filter))
-            .map(|(number, _)| number)
-            .collect();
-        add(&there, host.name(), &numbers, window, asked.pixels, |raw| timing.unix_ns(raw), &mut table)?;
+        let rows = (0..).map(ThreadRow).zip(there.threads());
+        let threads: Vec<ThreadRow> =
+            rows.filter(|(_, thread)| is_asked(thread, asked.filter)).map(|(row, _)| row).collect();
+        add(&there, host.name(), &threads, window, asked.pixels, timing, &mut table)?;
     }
     Ok(Report {
         analysis: "states",
@@ -77,7 +79,7 @@ pub fn states(
 }
 
 /// Whether a thread is asked for, by any of its names; idle tasks have no states.
-pub(crate) fn is_asked(thread: &ThreadRow, filter: &Filter) -> bool {
+pub(crate) fn is_asked(thread: &ThreadInfo, filter: &Filter) -> bool {
     let Some(tid) = thread.tid else { return false };
     (filter.tids.is_empty() || filter.tids.contains(&tid))
         && (filter.pids.is_empty() || thread.pid.is_some_and(|pid| filter.pids.contains(&pid)))
@@ -87,34 +89,33 @@ pub(crate) fn is_asked(thread: &ThreadRow, filter: &Filter) -> bool {
 
 /// What stands where a state says nothing: unknown where it could have, or where the state itself is unknown, else nothing.
 fn missing(state: State, applies: bool) -> Cell {
-    if applies || state == State::Unknown { Cell::Null } else { Cell::None }
+    if applies || state == State::Unknown { Cell::Unknown } else { Cell::NotApplicable }
 }
 
 fn add(
     there: &HostStore,
     host: &str,
-    numbers: &[u32],
-    window: (i64, i64),
+    selected: &[ThreadRow],
+    window: Window<RawNs>,
     pixels: Option<u32>,
-    unix_ns: impl Fn(i64) -> i128,
+    timing: Timing<'_>,
     table: &mut Table,
 ) -> Result<(), StoreError> {
     let rows = match pixels {
-        Some(pixels) => there.pixels(numbers, window, pixels)?,
-        None => there.states(numbers, window)?,
+        Some(pixels) => there.pixels(selected, window, pixels)?,
+        None => there.states(selected, window)?,
     };
-    let threads = there.threads();
     for row in rows {
-        let Some(thread) = threads.get(row.thread as usize) else { continue };
-        let waker = row.waker.and_then(|waker| threads.get(waker as usize));
+        let Some(thread) = there.thread(row.thread) else { continue };
+        let waker = row.waker.and_then(|waker| there.thread(waker));
         table.row(vec![
             Cell::text(host),
             thread.pid.into(),
             thread.tid.into(),
-            thread.comm_at(row.begin).map_or(Cell::Null, Cell::text),
+            thread.comm_at(row.start).map_or(Cell::Unknown, Cell::text),
             Cell::text(row.state.name()),
-            unix_ns(row.begin).into(),
-            unix_ns(row.end).into(),
+            timing.unix(row.start).0.into(),
+            timing.unix(row.end).0.into(),
             row.cpu.map_or(missing(row.state, row.state.is_on_cpu()), Cell::from),
             row.syscall
                 .as_deref()

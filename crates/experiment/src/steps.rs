@@ -1,6 +1,7 @@
 //! Steps of time that begin at the same instants on all hosts.
 
 use isochrone_analysis::Steps;
+use isochrone_time::UnixNs;
 
 use crate::experiment::TimedHost;
 use crate::stamp::Timing;
@@ -27,7 +28,7 @@ pub fn step_length<'h, 'o: 'h>(
         return asked.max(1);
     }
     let Some((first, last)) = extent(hosts) else { return 1 };
-    let whole = times.end.unwrap_or(last).min(last) - times.begin.unwrap_or(first).max(first);
+    let whole = times.end.unwrap_or(last).min(last) - times.start.unwrap_or(first).max(first);
     let powers = (0..18).map(|power| 10i128.pow(power));
     let round = powers.flat_map(|power| [power, 2 * power, 5 * power]);
     // One more than fit into the whole: it begins between two edges.
@@ -48,15 +49,15 @@ pub fn steps(
     let Some((first, last)) = host.traced.extent() else {
         return Ok(Steps { every_ns: every, edges: Vec::new() });
     };
-    let begin = times.begin.unwrap_or(i128::MIN).max(timing.unix_ns(first));
-    let end = times.end.map_or(i128::MAX, |end| end - 1).min(timing.unix_ns(last));
+    let start = times.start.unwrap_or(UnixNs::MIN).max(timing.unix(first));
+    let end = times.end.map_or(UnixNs::MAX, |end| end - 1).min(timing.unix(last));
     let every_ns = i128::from(every);
-    let (from, to) = (begin.div_euclid(every_ns), end.div_euclid(every_ns));
+    let (from, to) = (start.0.div_euclid(every_ns), end.0.div_euclid(every_ns));
     let count = u64::try_from(to - from + 1).unwrap_or_default();
     if count > MOST_STEPS {
         return Err(TooManySteps(count));
     }
-    let edge = |step: u64| timing.raw((from + i128::from(step)) * every_ns);
+    let edge = |step: u64| timing.raw(UnixNs((from + i128::from(step)) * every_ns)).0;
     let edges = if count == 0 { Vec::new() } else { (0..=count).map(edge).collect() };
     Ok(Steps { every_ns: every, edges })
 }

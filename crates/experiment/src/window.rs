@@ -1,75 +1,77 @@
-//! Windows of time, on the clock of each host. What a window does to spans is known to `isochrone-analysis`.
+//! Windows of time, on the clock of each host. What a window does to spans is in `isochrone-analysis`.
 
 use isochrone_analysis::{When, Window};
+use isochrone_time::UnixNs;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::TimedHost;
 use crate::stamp::Timing;
 
-/// The times that are asked for, Unix ns on the clock that is asked for.
+/// A selection by time, on the requested clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// The first instant that counts.
-    pub begin: Option<i128>,
-    /// The first instant that does not count any more.
-    pub end: Option<i128>,
-    /// The instant whose state is asked for.
-    pub at: Option<i128>,
+    /// The first instant in the window; `None`: that of the traces.
+    pub start: Option<UnixNs>,
+    /// The first instant after the window; `None`: after that of the traces.
+    pub end: Option<UnixNs>,
+    /// The instant whose state is requested.
+    pub at: Option<UnixNs>,
 }
 
-/// Times at which there is nothing to look at.
+/// Times at which the traces hold nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WrongTimes {
-    /// The end of a window is not after its begin.
-    #[error("the end of the window is not after its begin")]
+    /// The end of a window is not after its start.
+    #[error("the end of the window is not after its start")]
     Empty,
     /// The whole window, or the instant, lies before the first or after the last event.
     #[error("outside the traces, which run from {first} ns to {last} ns")]
     Outside {
-        /// The first event, Unix ns.
-        first: i128,
+        /// The first event.
+        first: UnixNs,
         /// The last event.
-        last: i128,
+        last: UnixNs,
     },
 }
 
-/// From the first to the last event of some hosts, Unix ns on the clock that is asked for; `None` where there are no events.
-pub fn extent<'h, 'o: 'h>(hosts: impl IntoIterator<Item = &'h TimedHost<'o>>) -> Option<(i128, i128)> {
+/// The first and the last event of some hosts on the requested clock; `None` where there are no events.
+pub fn extent<'h, 'o: 'h>(hosts: impl IntoIterator<Item = &'h TimedHost<'o>>) -> Option<(UnixNs, UnixNs)> {
     let of_host = |host: &TimedHost<'_>| {
         let (timing, (first, last)) = (host.timing?, host.traced.extent()?);
-        Some((timing.unix_ns(first), timing.unix_ns(last)))
+        Some((timing.unix(first), timing.unix(last)))
     };
     let all = hosts.into_iter().filter_map(of_host);
     all.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
 }
 
 impl Times {
-    /// A window, or an instant; `extent` is what the traces hold: see [`extent()`].
+    /// A start, an end and an instant; `extent` is what the traces hold: see [`extent()`].
     ///
     /// ```
     /// use isochrone_experiment::{Times, WrongTimes};
-    /// let traced = Some((1_000, 2_000));
-    /// assert!(Times::new([Some(0), Some(1_500), None], traced).is_ok());
-    /// let wrong = Times::new([Some(3_000), None, None], traced);
-    /// assert_eq!(wrong, Err(WrongTimes::Outside { first: 1_000, last: 2_000 }));
+    /// use isochrone_time::UnixNs;
+    /// let (first, last) = (UnixNs(1_000), UnixNs(2_000));
+    /// assert!(Times::new([Some(UnixNs(0)), Some(UnixNs(1_500)), None], Some((first, last))).is_ok());
+    /// let wrong = Times::new([Some(UnixNs(3_000)), None, None], Some((first, last)));
+    /// assert_eq!(wrong, Err(WrongTimes::Outside { first, last }));
     /// ```
     ///
     /// # Errors
-    /// The end is not after the begin, or nothing was traced then.
+    /// The end is not after the start, or nothing was traced then.
     pub fn new(
-        [begin, end, at]: [Option<i128>; 3],
-        extent: Option<(i128, i128)>,
+        [start, end, at]: [Option<UnixNs>; 3],
+        extent: Option<(UnixNs, UnixNs)>,
     ) -> Result<Self, WrongTimes> {
-        if begin.zip(end).is_some_and(|(begin, end)| end <= begin) {
+        if start.zip(end).is_some_and(|(start, end)| end <= start) {
             return Err(WrongTimes::Empty);
         }
-        let Some((first, last)) = extent else { return Ok(Self { begin, end, at }) };
-        let is_outside = begin.is_some_and(|begin| begin > last)
+        let Some((first, last)) = extent else { return Ok(Self { start, end, at }) };
+        let is_outside = start.is_some_and(|start| start > last)
             || end.is_some_and(|end| end <= first)
             || at.is_some_and(|at| !(first..=last).contains(&at));
         match is_outside {
             true => Err(WrongTimes::Outside { first, last }),
-            false => Ok(Self { begin, end, at }),
+            false => Ok(Self { start, end, at }),
         }
     }
 
@@ -77,12 +79,13 @@ impl Times {
     ///
     /// ```
     /// use isochrone_experiment::{Times, Timing};
-    /// let times = Times { begin: Some(1_010), end: None, at: None };
+    /// use isochrone_time::UnixNs;
+    /// let times = Times { start: Some(UnixNs(1_010)), end: None, at: None };
     /// assert_eq!(times.on(Timing::Own { offset_ns: 1_000 }).window.begin, Some(10));
     /// ```
     pub fn on(self, timing: Timing<'_>) -> When {
-        let raw = |unix_ns: i128| timing.raw(unix_ns);
-        When { window: Window { begin: self.begin.map(raw), end: self.end.map(raw) }, at: self.at.map(raw) }
+        let raw = |unix: UnixNs| timing.raw(unix).0;
+        When { window: Window { begin: self.start.map(raw), end: self.end.map(raw) }, at: self.at.map(raw) }
     }
 }
 
@@ -93,11 +96,13 @@ mod tests {
     #[test]
     fn windows_are_checked() {
         let check = |times: [Option<i128>; 3], expect: Option<WrongTimes>| {
-            assert_eq!(Times::new(times, Some((10, 20))).err(), expect, "{times:?}");
+            let times = times.map(|time| time.map(UnixNs));
+            assert_eq!(Times::new(times, Some((UnixNs(10), UnixNs(20)))).err(), expect, "{times:?}");
             let is_empty = expect == Some(WrongTimes::Empty);
             assert_eq!(Times::new(times, None).is_err(), is_empty, "{times:?}, nothing traced");
         };
-        let (empty, outside) = (Some(WrongTimes::Empty), Some(WrongTimes::Outside { first: 10, last: 20 }));
+        let (empty, outside) =
+            (Some(WrongTimes::Empty), Some(WrongTimes::Outside { first: UnixNs(10), last: UnixNs(20) }));
         check([None; 3], None);
         check([Some(1), None, None], None);
         check([None, Some(11), None], None);

@@ -1,78 +1,79 @@
 //! The Trace Event Format in JSON, as `chrome://tracing`, Speedscope and many others read it.
 //!
-//! Times are microseconds with three decimals since [`Chrome::new`]'s origin: Unix times in ns are more than numbers of JSON readers hold. Rows
-//! that are none of a process get a process of their host; further rows of a thread get a number that no thread has.
+//! Times are microseconds with three decimals since the origin given to [`Chrome::new`]: Unix times in ns do not fit the numbers of JSON
+//! readers. Tracks that belong to no process get a process of their host; further tracks of a thread get an id that no thread has.
 
 use std::io::{self, Write};
 
-use crate::timeline::{Flow, Place, Row, Shown, Timeline, Value, number_of};
+use isochrone_time::{RawNs, UnixNs};
 
-/// What is added to the number of a thread for further rows of it, times their number: Linux has no threads above 2²².
-const FURTHER_ROWS: i64 = 1 << 22;
+use crate::timeline::{Event, Flow, Timeline, Track, TrackKind, Value, unique_id};
 
-/// The number of the process of a host's own rows: Linux has none as great.
+/// Added to the id of a thread for each further track of it: Linux has no ids above 2²².
+const FURTHER_TRACKS: i64 = 1 << 22;
+
+/// The pid of a host's own tracks: Linux has none as great.
 const HOST_PROCESS: i32 = 9_999_999;
 
-/// Where a row is.
+/// The ids of a track.
 #[derive(Debug, Clone, Copy)]
-struct At {
-    /// Number of its process.
+struct Ids {
     pid: i64,
-    /// Number of its thread.
     tid: i64,
-    /// The row of a host or of a thread that it belongs to: itself, unless it is under another one.
+    /// Index of the track of a host or of a thread that it belongs to: its own, unless it is under another one.
     owner: usize,
-    /// The number of the next row under it, and how far apart these numbers are.
-    next: (i64, i64),
-    /// Of a counter: its name, and its unit.
+    /// The tid of the last track under it, and the distance to the next.
+    last: i64,
+    stride: i64,
+    /// Name and unit of a counter.
     counter: Option<(&'static str, &'static str)>,
 }
 
-impl At {
+impl Ids {
     fn new(pid: i64, tid: i64, owner: usize) -> Self {
-        Self { pid, tid, owner, next: (tid, 0), counter: None }
+        Self { pid, tid, owner, last: tid, stride: 0, counter: None }
     }
 }
 
-/// Writes a timeline. Memory: some numbers for each row.
+/// Writes a timeline. Memory: some numbers for each track.
 #[derive(Debug)]
 pub struct Chrome<W> {
     to: W,
-    /// Unix ns.
-    origin: i64,
-    /// By number of the row.
-    rows: Vec<At>,
+    origin: UnixNs,
+    /// By number of the track.
+    tracks: Vec<Ids>,
     has_events: bool,
     line: Vec<u8>,
 }
 
 impl<W: Write> Chrome<W> {
-    /// Begins a file. Times are written since `origin`, Unix ns, which is in `otherData`.
+    /// Starts a file. Times are written since `origin`, which is in `otherData`.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn new(mut to: W, origin: i64) -> io::Result<Self> {
+    pub fn new(mut to: W, origin: UnixNs) -> io::Result<Self> {
         write!(
             to,
-            "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"begin_unix_ns\":\"{origin}\"}},\"traceEvents\":["
+            "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"begin_unix_ns\":\"{}\"}},\"traceEvents\":[",
+            origin.0
         )?;
-        Ok(Self { to, origin, rows: Vec::new(), has_events: false, line: Vec::new() })
+        Ok(Self { to, origin, tracks: Vec::new(), has_events: false, line: Vec::new() })
     }
 
     /// Writes an event: what is common to all, then `more`.
     fn event(
         &mut self,
         phase: char,
-        at: Option<i64>,
-        place: At,
+        at: Option<UnixNs>,
+        ids: Ids,
         more: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
     ) -> io::Result<()> {
         self.line.clear();
         self.line.extend_from_slice(if self.has_events { b",\n" } else { b"\n" });
         self.has_events = true;
-        write!(self.line, "{{\"ph\":\"{phase}\",\"pid\":{},\"tid\":{}", place.pid, place.tid)?;
+        write!(self.line, "{{\"ph\":\"{phase}\",\"pid\":{},\"tid\":{}", ids.pid, ids.tid)?;
         if let Some(at) = at {
-            let since = i128::from(at) - i128::from(self.origin);
+            let since = at - self.origin;
             let (sign, size) = (if since < 0 { "-" } else { "" }, since.unsigned_abs());
             write!(self.line, ",\"ts\":{sign}{}.{:03}", size / 1000, size % 1000)?;
         }
@@ -82,8 +83,8 @@ impl<W: Write> Chrome<W> {
     }
 
     /// Names a process or a thread.
-    fn named(&mut self, what: &str, place: At, key: &str, name: &str) -> io::Result<()> {
-        self.event('M', None, place, |line| {
+    fn name(&mut self, what: &str, ids: Ids, key: &str, name: &str) -> io::Result<()> {
+        self.event('M', None, ids, |line| {
             write!(line, ",\"name\":\"{what}\",\"args\":{{\"{key}\":")?;
             text(line, name)?;
             line.push(b'}');
@@ -91,28 +92,28 @@ impl<W: Write> Chrome<W> {
         })
     }
 
-    fn at(&self, row: Row) -> At {
-        let place = usize::try_from(row.0).ok().and_then(|place| self.rows.get(place));
-        place.copied().unwrap_or(At::new(0, 0, 0))
+    fn ids(&self, track: Track) -> Ids {
+        let index = usize::try_from(track.0).ok().and_then(|index| self.tracks.get(index));
+        index.copied().unwrap_or(Ids::new(0, 0, 0))
     }
 
-    /// The next row under another one: of the same process, with a number of its own. Rows of rows are their owner's.
-    fn under(&mut self, parent: Row) -> At {
-        let owner = self.at(parent).owner;
-        let Some(of) = self.rows.get_mut(owner) else { return At::new(0, 0, 0) };
-        of.next.0 += of.next.1;
-        At::new(of.pid, of.next.0, owner)
+    /// The next track under another one: of the same process, with an id of its own. Tracks of tracks are their owner's.
+    fn under(&mut self, parent: Track) -> Ids {
+        let owner = self.ids(parent).owner;
+        let Some(of) = self.tracks.get_mut(owner) else { return Ids::new(0, 0, 0) };
+        of.last += of.stride;
+        Ids::new(of.pid, of.last, owner)
     }
 
-    fn shown(line: &mut Vec<u8>, shown: &Shown<'_>) -> io::Result<()> {
-        write!(line, ",\"cat\":\"{}\",\"name\":", shown.category)?;
-        text(line, shown.name)?;
-        if shown.details.is_empty() {
+    fn details(line: &mut Vec<u8>, event: &Event<'_>) -> io::Result<()> {
+        write!(line, ",\"cat\":\"{}\",\"name\":", event.category)?;
+        text(line, event.name)?;
+        if event.args.is_empty() {
             return Ok(());
         }
         line.extend_from_slice(b",\"args\":{");
-        for (place, (name, value)) in shown.details.iter().enumerate() {
-            write!(line, "{}\"{name}\":", if place > 0 { "," } else { "" })?;
+        for (index, (name, value)) in event.args.iter().enumerate() {
+            write!(line, "{}\"{name}\":", if index > 0 { "," } else { "" })?;
             match value {
                 Value::Int(value) => write!(line, "{value}")?,
                 Value::Text(value) => text(line, value)?,
@@ -122,77 +123,79 @@ impl<W: Write> Chrome<W> {
         Ok(())
     }
 
-    /// A flow begins or ends in the slice that has just begun.
-    fn flow(&mut self, place: At, at: i64, flow: Option<Flow>) -> io::Result<()> {
+    /// Starts or ends a flow at the slice that has just started.
+    fn flow(&mut self, ids: Ids, at: UnixNs, flow: Option<Flow>) -> io::Result<()> {
         let (phase, id, binding) = match flow {
             None => return Ok(()),
-            Some(Flow::Begins(id)) => ('s', id, ""),
-            Some(Flow::Ends(id)) => ('f', id, ",\"bp\":\"e\""),
+            Some(Flow::Start(id)) => ('s', id, ""),
+            Some(Flow::End(id)) => ('f', id, ",\"bp\":\"e\""),
         };
-        self.event(phase, Some(at), place, |line| {
+        self.event(phase, Some(at), ids, |line| {
             write!(line, ",\"cat\":\"flow\",\"name\":\"flow\",\"id\":{id}{binding}")
         })
     }
 }
 
 impl<W: Write> Timeline for Chrome<W> {
-    fn row(&mut self, place: &Place<'_>) -> io::Result<Row> {
-        let row = self.rows.len();
-        let new = match *place {
-            Place::Host { host, name } => {
-                let at = At { next: (0, 1), ..At::new(number_of(host, HOST_PROCESS), 0, row) };
-                self.named("process_name", at, "name", name)?;
-                at
+    fn track(&mut self, kind: &TrackKind<'_>) -> io::Result<Track> {
+        let track = self.tracks.len();
+        let new = match *kind {
+            TrackKind::Host { host, name } => {
+                let ids = Ids { last: 0, stride: 1, ..Ids::new(unique_id(host, HOST_PROCESS), 0, track) };
+                self.name("process_name", ids, "name", name)?;
+                ids
             }
-            Place::Process { host, pid, name, host_name } => {
-                let at = At::new(number_of(host, pid), number_of(host, pid), row);
-                self.named("process_name", at, "name", name)?;
-                self.named("process_labels", at, "labels", host_name)?;
-                at
+            TrackKind::Process { host, pid, name, host_name } => {
+                let ids = Ids::new(unique_id(host, pid), unique_id(host, pid), track);
+                self.name("process_name", ids, "name", name)?;
+                self.name("process_labels", ids, "labels", host_name)?;
+                ids
             }
-            Place::Thread { host, pid, tid, name } => {
-                let tid = number_of(host, tid);
-                let at = At { next: (tid, FURTHER_ROWS), ..At::new(number_of(host, pid), tid, row) };
-                self.named("thread_name", at, "name", name)?;
-                at
+            TrackKind::Thread { host, pid, tid, name } => {
+                let tid = unique_id(host, tid);
+                let ids = Ids { stride: FURTHER_TRACKS, ..Ids::new(unique_id(host, pid), tid, track) };
+                self.name("thread_name", ids, "name", name)?;
+                ids
             }
-            Place::Under { parent, name } => {
-                let at = self.under(parent);
-                self.named("thread_name", at, "name", name)?;
-                at
+            TrackKind::Under { parent, name } => {
+                let ids = self.under(parent);
+                self.name("thread_name", ids, "name", name)?;
+                ids
             }
-            Place::Counter { parent, name, unit } => At { counter: Some((name, unit)), ..self.at(parent) },
+            TrackKind::Counter { parent, name, unit } => {
+                Ids { counter: Some((name, unit)), ..self.ids(parent) }
+            }
         };
-        self.rows.push(new);
-        Ok(Row(row as u64))
+        self.tracks.push(new);
+        Ok(Track(track as u64))
     }
 
-    fn begin(&mut self, row: Row, at: i64, shown: &Shown<'_>) -> io::Result<()> {
-        let place = self.at(row);
-        self.event('B', Some(at), place, |line| Self::shown(line, shown))?;
-        self.flow(place, at, shown.flow)
+    fn start(&mut self, track: Track, at: UnixNs, event: &Event<'_>) -> io::Result<()> {
+        let ids = self.ids(track);
+        self.event('B', Some(at), ids, |line| Self::details(line, event))?;
+        self.flow(ids, at, event.flow)
     }
 
-    fn end(&mut self, row: Row, at: i64) -> io::Result<()> {
-        self.event('E', Some(at), self.at(row), |_| Ok(()))
+    fn end(&mut self, track: Track, at: UnixNs) -> io::Result<()> {
+        self.event('E', Some(at), self.ids(track), |_| Ok(()))
     }
 
-    fn instant(&mut self, row: Row, at: i64, shown: &Shown<'_>) -> io::Result<()> {
-        // Flows hang on slices alone.
-        self.begin(row, at, shown)?;
-        self.end(row, at)
+    fn instant(&mut self, track: Track, at: UnixNs, event: &Event<'_>) -> io::Result<()> {
+        // Flows bind to slices alone.
+        self.start(track, at, event)?;
+        self.end(track, at)
     }
 
-    fn counter(&mut self, row: Row, at: i64, value: f64) -> io::Result<()> {
-        let place = self.at(row);
-        let Some((name, unit)) = place.counter else { return Ok(()) };
-        self.event('C', Some(at), place, |line| {
+    fn counter(&mut self, track: Track, at: UnixNs, value: f64) -> io::Result<()> {
+        let ids = self.ids(track);
+        let Some((name, unit)) = ids.counter else { return Ok(()) };
+        self.event('C', Some(at), ids, |line| {
             write!(line, ",\"name\":\"{name}\",\"args\":{{\"{unit}\":{value}}}")
         })
     }
 
     /// The format has no clocks: all times are on one.
-    fn clock(&mut self, _: (u32, &str), _: i64, _: i64) -> io::Result<()> {
+    fn clock(&mut self, _: u32, _: UnixNs, _: RawNs) -> io::Result<()> {
         Ok(())
     }
 
@@ -202,7 +205,7 @@ impl<W: Write> Timeline for Chrome<W> {
     }
 }
 
-/// A text of JSON.
+/// Writes a text of JSON.
 fn text(line: &mut Vec<u8>, text: &str) -> io::Result<()> {
     serde_json::to_writer(line, text).map_err(io::Error::from)
 }
@@ -214,26 +217,26 @@ mod tests {
     #[test]
     fn a_timeline_is_json() {
         let mut bytes = Vec::new();
-        let mut to = Chrome::new(&mut bytes, 1_795_154_041_000_000_000).unwrap();
-        let host = to.row(&Place::Host { host: 1, name: "app" }).unwrap();
-        let cpu = to.row(&Place::Under { parent: host, name: "CPU 0" }).unwrap();
-        to.row(&Place::Under { parent: cpu, name: "interrupts" }).unwrap();
-        to.row(&Place::Process { host: 1, pid: 7, name: "a \"b\"", host_name: "app" }).unwrap();
-        let thread = to.row(&Place::Thread { host: 1, pid: 7, tid: 8, name: "srv" }).unwrap();
-        let state = to.row(&Place::Under { parent: thread, name: "state" }).unwrap();
-        let busy = to.row(&Place::Counter { parent: host, name: "CPUs busy", unit: "CPUs" }).unwrap();
+        let mut to = Chrome::new(&mut bytes, UnixNs(1_795_154_041_000_000_000)).unwrap();
+        let host = to.track(&TrackKind::Host { host: 1, name: "app" }).unwrap();
+        let cpu = to.track(&TrackKind::Under { parent: host, name: "CPU 0" }).unwrap();
+        to.track(&TrackKind::Under { parent: cpu, name: "interrupts" }).unwrap();
+        to.track(&TrackKind::Process { host: 1, pid: 7, name: "a \"b\"", host_name: "app" }).unwrap();
+        let thread = to.track(&TrackKind::Thread { host: 1, pid: 7, tid: 8, name: "srv" }).unwrap();
+        let state = to.track(&TrackKind::Under { parent: thread, name: "state" }).unwrap();
+        let busy = to.track(&TrackKind::Counter { parent: host, name: "CPUs busy", unit: "CPUs" }).unwrap();
         let details = [("fd", Value::Int(-1)), ("path", Value::Text("/t\n"))];
-        let flow = Some(Flow::Begins(5));
-        let read = Shown { name: "read", category: "syscall", details: &details, flow };
-        to.begin(thread, 1_795_154_041_823_216_897, &read).unwrap();
+        let flow = Some(Flow::Start(5));
+        let read = Event { name: "read", category: "syscall", args: &details, flow };
+        to.start(thread, UnixNs(1_795_154_041_823_216_897), &read).unwrap();
         to.instant(
             state,
-            1_795_154_040_999_999_999,
-            &Shown { flow: Some(Flow::Ends(5)), details: &[], ..read },
+            UnixNs(1_795_154_040_999_999_999),
+            &Event { flow: Some(Flow::End(5)), args: &[], ..read },
         )
         .unwrap();
-        to.end(thread, 1_795_154_041_823_217_000).unwrap();
-        to.counter(busy, 1_795_154_041_000_000_000, 1.5).unwrap();
+        to.end(thread, UnixNs(1_795_154_041_823_217_000)).unwrap();
+        to.counter(busy, UnixNs(1_795_154_041_000_000_000), 1.5).unwrap();
         to.finish().unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let whole: serde_json::Value = serde_json::from_str(&text).unwrap();

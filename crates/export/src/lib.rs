@@ -1,11 +1,12 @@
-//! What Isochrone found, in forms that need nothing of it to be read: those of other tools, and pages.
+//! Results of Isochrone in formats of other tools, and as pages.
 //!
-//! * Reports and time series: [`lami`], [`openmetrics`] and [`steps`] know [`Report`](isochrone_analysis::Report) and its tables by their names, and nothing of traces, hosts or clocks.
+//! * Reports and time series: [`lami`], [`openmetrics`] and [`steps`] know [`Report`](isochrone_analysis::Report) and its tables by their
+//!   names, and nothing of traces, hosts or clocks.
 //! * Pages: [`html`] draws plain values.
-//! * Timelines: [`export`] walks over the store of an experiment and passes what hosts did to a [`Timeline`](timeline::Timeline), of which there is
-//!   one for each format: [`perfetto`], [`chrome`]. The walk knows no format, and a format knows no store.
+//! * Timelines: [`export`] walks over the store of an experiment and passes what hosts did to a [`Timeline`](timeline::Timeline), one for each
+//!   format: [`perfetto`], [`chrome`]. The walk knows no format, and a format knows no store.
 //!
-//! Nothing here prints, and no file is opened: a format writes to what it is given, or is made into text.
+//! Nothing here prints or opens files: a format writes to a given output, or returns text.
 
 pub mod chrome;
 pub mod html;
@@ -16,4 +17,4 @@ pub mod steps;
 pub mod timeline;
 mod walk;
 
-pub use walk::{ExportError, Exported, SOME_STEPS, export};
+pub use walk::{DEFAULT_STEPS, ExportError, ExportInput, export};

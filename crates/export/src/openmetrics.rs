@@ -1,54 +1,55 @@
-//! `OpenMetrics`: figures as Prometheus and its relatives scrape them, or read them from a file.
+//! `OpenMetrics`: metrics as Prometheus and similar tools scrape them, or read them from a file.
 //!
-//! Each figure of a table is a family of its own, `isochrone_cputop_processes_cpu_seconds`, whose labels are the names in the row: the
-//! host, the process, the call. Durations are in seconds, as is the custom there, written exactly to the ns. Tables of instants (logs) have no
-//! figures that are worth a series. Tables of steps become [`series`]: what was used until the end of each step, with its time. Format:
+//! Each column of numbers of a table is a family, `isochrone_cputop_processes_cpu_seconds`, whose labels are the names in the row: the
+//! host, the process, the call. Durations are in seconds, exact to the ns. Tables of instants (logs) become no
+//! series. Tables of steps become [`series`]: the usage up to the end of each step, with its time. Format:
 //! `OpenMetrics` 1.0.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use isochrone_analysis::{Cell, Column, Report, Table, Unit};
+use isochrone_time::UnixNs;
 
-/// What a server says that this is.
+/// The media type.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// A family of samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Family {
-    /// Its name, as it is without the suffix of its kind.
+    /// Its name, without the suffix of its kind.
     pub name: String,
-    /// What it is, for people.
+    /// A description, for people.
     pub help: String,
-    /// Whether it only ever grows.
+    /// Whether it never decreases.
     pub is_counter: bool,
-    /// Labels and values.
+    /// Its samples.
     pub samples: Vec<Sample>,
 }
 
 /// A sample: its labels, and its value as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
-    /// Names and values.
+    /// Names and values of its labels.
     pub labels: Vec<(String, String)>,
-    /// A number.
+    /// Its value, a number.
     pub value: String,
-    /// When it was so, Unix ns; `None`: when it is read.
-    pub at: Option<i128>,
+    /// Its time; `None`: when it is read.
+    pub at: Option<UnixNs>,
 }
 
 impl Sample {
-    /// Of a whole number.
+    /// A sample of a whole number.
     pub fn count(labels: &[(&str, &str)], count: u64) -> Self {
         Self { labels: owned(labels), value: count.to_string(), at: None }
     }
 
-    /// Of a whole number that may be negative.
+    /// A sample of a whole number that may be negative.
     pub fn whole(labels: &[(&str, &str)], number: i128) -> Self {
         Self { labels: owned(labels), value: number.to_string(), at: None }
     }
 
-    /// Of ns, as seconds.
+    /// A sample of ns, in seconds.
     pub fn seconds(labels: &[(&str, &str)], ns: i128) -> Self {
         Self { labels: owned(labels), value: seconds(ns), at: None }
     }
@@ -58,7 +59,7 @@ fn owned(labels: &[(&str, &str)]) -> Vec<(String, String)> {
     labels.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// The families of reports: one for each figure of a table that is no log.
+/// The families of reports: one for each column of numbers of a table that is not a log.
 pub fn families(reports: &[Report]) -> Vec<Family> {
     let tables = reports.iter().flat_map(|report| report.tables.iter().map(|table| (report.analysis, table)));
     tables
@@ -71,17 +72,17 @@ pub fn families(reports: &[Report]) -> Vec<Family> {
 fn of_table((analysis, table): (&str, &Table)) -> Vec<Family> {
     let figures = table.columns.iter().enumerate().filter(|(_, column)| column.unit != Unit::None);
     let mut families: Vec<(usize, Family)> =
-        figures.map(|(place, column)| (place, family(analysis, table, column, false))).collect();
+        figures.map(|(index, column)| (index, family(analysis, table, column, false))).collect();
     let mut known: BTreeMap<Vec<(String, String)>, u64> = BTreeMap::new();
     for row in &table.rows {
         let mut labels = labels(table, &row);
-        // A number of a thread is used again: two rows may have one name.
+        // Numbers of threads are reused: two rows may have the same labels.
         let times = known.entry(labels.clone()).and_modify(|times| *times += 1).or_insert(1);
         if *times > 1 {
             labels.push(("again".to_owned(), times.to_string()));
         }
-        for (place, family) in &mut families {
-            let value = match (&row[*place], table.columns[*place].unit) {
+        for (index, family) in &mut families {
+            let value = match (&row[*index], table.columns[*index].unit) {
                 (Cell::Int(ns), Unit::Ns) => seconds(*ns),
                 (Cell::Int(number), _) => number.to_string(),
                 (Cell::Float(ns), Unit::Ns) => (ns / 1e9).to_string(),
@@ -106,26 +107,26 @@ fn family(analysis: &str, table: &Table, column: &Column, is_counter: bool) -> F
     Family { name, help, is_counter, samples: Vec::new() }
 }
 
-/// What a row is about.
+/// The labels of a row: its names.
 fn labels(table: &Table, row: &[Cell]) -> Vec<(String, String)> {
     let columns = table.columns.iter().zip(row).filter(|(column, _)| column.unit == Unit::None);
     let label = |(column, cell): (&Column, &Cell)| {
         let value = match cell {
             Cell::Text(_) | Cell::Call(_) => cell.as_text()?.into_owned(),
             Cell::Int(number) => number.to_string(),
-            Cell::Float(_) | Cell::Null | Cell::None => return None,
+            Cell::Float(_) | Cell::Unknown | Cell::NotApplicable => return None,
         };
         Some((word(&column.name), value))
     };
     columns.filter_map(label).collect()
 }
 
-/// What columns of steps are called that say how much there is at the end of a step, and not how much came in it.
-const STANDING: [&str; 1] = ["net_pages"];
+/// Columns of steps with a level at the end of the step, not an increase in it.
+const LEVELS: [&str; 1] = ["net_pages"];
 
-/// The time series of reports that have tables of steps (`usage`): counters of what was used, with samples at the begin of the first step and at the
-/// ends of all steps, so that Prometheus' `rate` of them is what a step shows. Where steps of a thing are left out because nothing came in them,
-/// there is a sample before the next one. Means and shares follow from these, and are no series. Linear in the rows.
+/// The time series of reports that have tables of steps (`usage`): counters of usage, with samples at the start of the first step and at the ends of
+/// all steps, so that Prometheus' `rate` of them is what a step shows. Where empty steps are left out, there is a sample before the next one.
+/// Means and shares follow from these, and are not series. Linear in the rows.
 pub fn series(reports: &[Report]) -> Vec<Family> {
     let tables = reports.iter().flat_map(|report| report.tables.iter().map(|table| (report.analysis, table)));
     tables.flat_map(|(analysis, table)| of_steps(analysis, table)).collect()
@@ -136,74 +137,75 @@ fn of_steps(analysis: &str, table: &Table) -> Vec<Family> {
     let (Some(begins), Some(ends)) = (table.column("begin_ns"), table.column("end_ns")) else {
         return Vec::new();
     };
-    let is_figure = |unit| matches!(unit, Unit::Ns | Unit::Count | Unit::Bytes);
+    let is_summed = |unit| matches!(unit, Unit::Ns | Unit::Count | Unit::Bytes);
     let columns: Vec<usize> =
-        (0..table.columns.len()).filter(|&place| is_figure(table.columns[place].unit)).collect();
-    let is_standing = |place: usize| STANDING.contains(&&*table.columns[place].name);
+        (0..table.columns.len()).filter(|&index| is_summed(table.columns[index].unit)).collect();
+    let is_level = |index: usize| LEVELS.contains(&&*table.columns[index].name);
     let mut families: Vec<Family> = columns
         .iter()
-        .map(|&place| family(analysis, table, &table.columns[place], !is_standing(place)))
+        .map(|&index| family(analysis, table, &table.columns[index], !is_level(index)))
         .collect();
-    // What one thing has come to, by column, and until when; rows of one thing follow each other.
+    // The sums of one thing by column; rows of one thing follow each other.
     let mut sums: Vec<i128> = Vec::new();
     // Whether it has a sample at that time, by column.
     let mut is_open: Vec<bool> = Vec::new();
-    let mut until: Option<(Vec<(String, String)>, i128)> = None;
+    let mut until: Option<(Vec<(String, String)>, UnixNs)> = None;
     let mut times: BTreeMap<Vec<(String, String)>, u64> = BTreeMap::new();
     for row in &table.rows {
         let (Cell::Int(begin), Cell::Int(end)) = (&row[begins], &row[ends]) else { continue };
-        let (begin, end) = (*begin, *end);
+        let (start, end) = (UnixNs(*begin), UnixNs(*end));
         let about = labels(table, &row);
-        let goes_on = until.as_ref().filter(|(known, last)| *known == about && *last <= begin).map(|it| it.1);
-        if goes_on.is_none() {
+        let continued =
+            until.as_ref().filter(|(known, last)| *known == about && *last <= start).map(|it| it.1);
+        if continued.is_none() {
             sums = vec![0; columns.len()];
             is_open = vec![false; columns.len()];
             *times.entry(about.clone()).or_default() += 1;
         }
         let mut shown = about.clone();
         if let Some(again @ 2..) = times.get(&about).copied() {
-            // A number of a process is used again.
+            // Numbers of processes are reused.
             shown.push(("again".to_owned(), again.to_string()));
         }
-        for (at, ((sum, family), &place)) in sums.iter_mut().zip(&mut families).zip(&columns).enumerate() {
-            let unit = table.columns[place].unit;
-            let mut push = |sum: i128, at: i128| {
+        for (at, ((sum, family), &index)) in sums.iter_mut().zip(&mut families).zip(&columns).enumerate() {
+            let unit = table.columns[index].unit;
+            let mut push = |sum: i128, at: UnixNs| {
                 let value = if unit == Unit::Ns { seconds(sum) } else { sum.to_string() };
                 family.samples.push(Sample { labels: shown.clone(), value, at: Some(at) });
             };
-            // Of a step in which a figure is unknown there is no sample: the counter is of what is known.
-            let Cell::Int(figure) = &row[place] else {
+            // A step in which a value is unknown has no sample: the counter is of what is known.
+            let Cell::Int(value) = &row[index] else {
                 is_open[at] = false;
                 continue;
             };
-            if goes_on != Some(begin) || !is_open[at] {
-                push(*sum, begin);
+            if continued != Some(start) || !is_open[at] {
+                push(*sum, start);
             }
             is_open[at] = true;
-            *sum = if is_standing(place) { *figure } else { sum.saturating_add(*figure) };
+            *sum = if is_level(index) { *value } else { sum.saturating_add(*value) };
             push(*sum, end);
         }
         until = Some((about, end));
     }
-    // What nothing ever came of says nothing.
-    let says = |family: &Family| {
+    // Families that are 0 throughout are left out.
+    let is_used = |family: &Family| {
         family.samples.iter().any(|sample| sample.value.bytes().any(|it| (b'1'..=b'9').contains(&it)))
     };
-    families.retain(says);
+    families.retain(is_used);
     families
 }
 
-/// The text of families, to its end.
+/// The text of families, with its end.
 pub fn text(families: &[Family]) -> String {
     text_at(&[(families, None)])
 }
 
-/// The text of families at several instants, the earliest first: Unix ns, of which Prometheus keeps whole ms. `None`: whenever it is
-/// read, which is for one instant alone. Samples of one name and labels are together, as the format asks for.
-pub fn text_at(instants: &[(&[Family], Option<i128>)]) -> String {
-    // By the place of the first family of each name, so that their order stays.
+/// The text of families at several instants, the earliest first, of which Prometheus keeps whole ms. `None`: when it is read, which is for a
+/// single instant. Samples of one name and labels are together, as the format requires.
+pub fn text_at(instants: &[(&[Family], Option<UnixNs>)]) -> String {
+    // In the order of the first family of each name.
     let mut names: Vec<&Family> = Vec::new();
-    let mut lines: BTreeMap<&str, Vec<(&Sample, Option<i128>)>> = BTreeMap::new();
+    let mut lines: BTreeMap<&str, Vec<(&Sample, Option<UnixNs>)>> = BTreeMap::new();
     for &(families, at) in instants {
         for family in families {
             let of_name = lines.entry(&family.name).or_insert_with(|| {
@@ -226,7 +228,7 @@ pub fn text_at(instants: &[(&[Family], Option<i128>)]) -> String {
             let labels: Vec<String> =
                 labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
             let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-            let at = own.map(seconds).or_else(|| at.map(milliseconds));
+            let at = own.map(|at| seconds(at.0)).or_else(|| at.map(milliseconds));
             let at = at.map_or_else(String::new, |at| format!(" {at}"));
             let _ = writeln!(out, "{name}{suffix}{labels} {value}{at}");
         }
@@ -236,18 +238,18 @@ pub fn text_at(instants: &[(&[Family], Option<i128>)]) -> String {
 }
 
 /// An instant in seconds, to whole ms.
-fn milliseconds(ns: i128) -> String {
-    let ms = ns.div_euclid(1_000_000);
+fn milliseconds(at: UnixNs) -> String {
+    let ms = at.0.div_euclid(1_000_000);
     format!("{}.{:03}", ms.div_euclid(1000), ms.rem_euclid(1000))
 }
 
-/// Exactly so many ns, in seconds.
+/// A number of ns in seconds, exact.
 fn seconds(ns: i128) -> String {
     let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
     format!("{sign}{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
-/// A name as the format has names.
+/// A name that is valid in the format.
 fn word(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
@@ -284,7 +286,7 @@ mod tests {
     #[test]
     fn figures_have_names_and_labels() {
         let row = |tid: i32, comm: &str, ns: i128| {
-            vec![Cell::text("web1"), Cell::Int(tid.into()), Cell::text(comm), Cell::Int(ns), Cell::Null]
+            vec![Cell::text("web1"), Cell::Int(tid.into()), Cell::text(comm), Cell::Int(ns), Cell::Unknown]
         };
         let shown = text(&families(&[report(&[
             row(7, "a\"b\\c", 1_500_000_000),
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn instants_are_told_and_in_order() {
+    fn instants_are_written_in_order() {
         let family = |value: u64, labels: &[&str]| Family {
             name: "n".to_owned(),
             help: "h".to_owned(),
@@ -310,7 +312,7 @@ mod tests {
             samples: labels.iter().map(|label| Sample::count(&[("a", label)], value)).collect(),
         };
         let (before, after) = ([family(0, &["y"])], [family(5, &["x", "y"])]);
-        let shown = text_at(&[(&before, Some(1_999_999)), (&after, Some(1_500_000_000))]);
+        let shown = text_at(&[(&before, Some(UnixNs(1_999_999))), (&after, Some(UnixNs(1_500_000_000)))]);
         let expect = "# TYPE n counter\n# HELP n h\nn_total{a=\"x\"} 5 1.500\nn_total{a=\"y\"} 0 0.001\n\
             n_total{a=\"y\"} 5 1.500\n# EOF\n";
         assert_eq!(shown, expect);

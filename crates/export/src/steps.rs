@@ -1,8 +1,8 @@
-//! Tables of steps of time as figures: what `phases`, `messages` and `accounting` say of one step after the other, added up where that
-//! has a meaning, else as the last step has it.
+//! Metrics of successive steps of time: the tables of `phases`, `messages` and `accounting`, added up where that is meaningful, else of the last
+//! step.
 //!
-//! Sums are counters, so that any two instants have a difference; quantiles are those of the last step. `isochrone` keeps them while
-//! sessions are watched ([`crate::openmetrics`] writes them).
+//! Sums are counters, so that any two instants have a difference; quantiles are those of the last step. `isochrone watch` keeps them, and
+//! [`crate::openmetrics`] writes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::openmetrics::{Family, Sample};
 
-/// A family: its name, what it is, whether it is a counter, whether it counts ns and is shown in seconds.
+/// A family: its name, its description, whether it is a counter, whether it counts ns and is shown in seconds.
 struct Kind {
     name: &'static str,
     help: &'static str,
@@ -19,24 +19,24 @@ struct Kind {
     is_time: bool,
 }
 
-/// A column of a table that is a figure: its table, its name, its family, and a label that other columns of the family have otherwise.
-type Figure = (&'static str, &'static str, usize, Option<(&'static str, &'static str)>);
+/// A column of numbers: its table, its name, its family, and a label that distinguishes it from other columns of the family.
+type Metric = (&'static str, &'static str, usize, Option<(&'static str, &'static str)>);
 
 const KINDS: [Kind; 11] = [
     sum("isochrone_phases", "Phases that ended", false),
     sum("isochrone_phase_seconds", "Time in phases that ended", true),
-    last("isochrone_phase_duration_seconds", "How long phases took that ended in the last step"),
+    last("isochrone_phase_duration_seconds", "Durations of phases that ended in the last step"),
     sum("isochrone_phase_calls", "System calls in phases", false),
     sum("isochrone_phase_call_seconds", "Time in phases by system call and by what the thread did", true),
     sum("isochrone_phase_cause_seconds", "Time in phases by cause", true),
     sum("isochrone_link_messages", "Messages between hosts", false),
     sum("isochrone_link_bytes", "Bytes in them", false),
-    last("isochrone_link_latency_seconds", "How long messages took that arrived in the last step"),
-    last("isochrone_link_uncertainty_seconds", "What the clocks leave open of that, at most"),
-    sum("isochrone_payer_cpu_seconds", "CPU time by the program that pays for it", true),
+    last("isochrone_link_latency_seconds", "Latencies of messages that arrived in the last step"),
+    last("isochrone_link_uncertainty_seconds", "Maximum uncertainty of these, by the clocks"),
+    sum("isochrone_payer_cpu_seconds", "CPU time by the program for which it was used", true),
 ];
 
-const FIGURES: [Figure; 21] = [
+const METRICS: [Metric; 21] = [
     ("phases", "count", 0, None),
     ("phases", "total_ns", 1, None),
     ("phases", "min_ns", 2, Some(("quantile", "0"))),
@@ -60,15 +60,15 @@ const FIGURES: [Figure; 21] = [
     ("programs", "sub_ns", 10, Some(("used_by", "servers"))),
 ];
 
-/// The time of causes, whose details are not told apart.
-const CAUSES: Figure = ("phase_waits", "total_ns", 5, None);
+/// The time by cause, without details.
+const CAUSES: Metric = ("phase_waits", "total_ns", 5, None);
 
 /// Columns that are labels.
 const LABELS: [&str; 10] =
     ["host", "phase", "call", "cause", "from", "to", "comm", "parent_host", "parent_comm", "role"];
 
-/// Series that are kept. What hosts, phases, calls and programs there are is not many; where names are numbers they could be.
-const MOST_SERIES: usize = 100_000;
+/// Maximum number of series. Hosts, phases, calls and programs are few; names that are numbers could be many.
+const MAX_SERIES: usize = 100_000;
 
 const fn sum(name: &'static str, help: &'static str, is_time: bool) -> Kind {
     Kind { name, help, is_sum: true, is_time }
@@ -81,39 +81,39 @@ const fn last(name: &'static str, help: &'static str) -> Kind {
 /// The number of a family, and labels.
 type Series = (usize, Vec<(String, String)>);
 
-/// Figures of all steps so far.
+/// Metrics of all steps so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct StepFigures {
+pub struct StepMetrics {
     sums: BTreeMap<Series, i128>,
     last: BTreeMap<Series, i128>,
-    /// Sums that are of the last step alone.
+    /// Sums that started in the last step.
     #[serde(skip)]
     new: BTreeSet<Series>,
-    /// Values that have no series, as there are too many.
+    /// Number of values without a series, as there are too many.
     left_out: u64,
 }
 
-impl StepFigures {
-    /// A step begins: what only the last one had is forgotten.
+impl StepMetrics {
+    /// Starts a step, and clears what only the last one had.
     pub fn begin(&mut self) {
         self.last.clear();
         self.new.clear();
     }
 
-    /// Adds what a report says of the step. Linear in its rows.
+    /// Adds a report of the step. Linear in its rows.
     pub fn add(&mut self, report: &Report) {
         for table in &report.tables {
-            let place = |name: &str| table.columns.iter().position(|column| column.name == name);
+            let index = |name: &str| table.columns.iter().position(|column| column.name == name);
             let labels: Vec<(&str, usize)> =
-                LABELS.iter().filter_map(|&name| Some((name, place(name)?))).collect();
-            let figures = FIGURES.iter().chain([&CAUSES]).filter(|figure| figure.0 == table.name);
-            let figures: Vec<(usize, &Figure)> =
-                figures.filter_map(|figure| Some((place(figure.1)?, figure))).collect();
+                LABELS.iter().filter_map(|&name| Some((name, index(name)?))).collect();
+            let metrics = METRICS.iter().chain([&CAUSES]).filter(|metric| metric.0 == table.name);
+            let metrics: Vec<(usize, &Metric)> =
+                metrics.filter_map(|metric| Some((index(metric.1)?, metric))).collect();
             for row in &table.rows {
-                for &(column, &(_, _, family, more)) in &figures {
+                for &(column, &(_, _, family, more)) in &metrics {
                     let Cell::Int(value) = row[column] else { continue };
                     let named = labels.iter().map(|&(name, at)| (name.to_owned(), shown(&row[at])));
-                    // A sum only grows: what is a few ns below zero, by rounding, counts as nothing.
+                    // Sums never decrease: a few ns below zero, by rounding, count as 0.
                     let value = if KINDS[family].is_sum { value.max(0) } else { value };
                     let more = more.map(|(name, value)| (name.to_owned(), value.to_owned()));
                     self.value((family, named.chain(more).collect()), value);
@@ -126,7 +126,7 @@ impl StepFigures {
         let is_sum = KINDS[series.0].is_sum;
         let of = if is_sum { &mut self.sums } else { &mut self.last };
         if !of.contains_key(&series) {
-            if of.len() >= MOST_SERIES {
+            if of.len() >= MAX_SERIES {
                 self.left_out += 1;
                 return;
             }
@@ -138,27 +138,27 @@ impl StepFigures {
         *known = if is_sum { *known + value } else { value };
     }
 
-    /// How many values were left out because there are too many series.
+    /// Number of values that were left out because there are too many series.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// How many series there are.
+    /// Number of series.
     pub fn series(&self) -> usize {
         self.sums.len() + self.last.len()
     }
 
-    /// The families of now.
+    /// The current families.
     pub fn families(&self) -> Vec<Family> {
         self.families_of(|_| true, |value| value)
     }
 
-    /// Those that began in the last step, as they were before it: zero.
+    /// Those that started in the last step, as they were before it: zero.
     pub fn before(&self) -> Vec<Family> {
         self.families_of(|series| self.new.contains(series), |_| 0)
     }
 
-    fn families_of(&self, is_asked: impl Fn(&Series) -> bool, value: impl Fn(i128) -> i128) -> Vec<Family> {
+    fn families_of(&self, is_wanted: impl Fn(&Series) -> bool, value: impl Fn(i128) -> i128) -> Vec<Family> {
         let mut families: Vec<Family> = KINDS
             .iter()
             .map(|&Kind { name, help, is_sum, .. }| Family {
@@ -168,7 +168,7 @@ impl StepFigures {
                 samples: Vec::new(),
             })
             .collect();
-        for (series, &known) in self.sums.iter().chain(&self.last).filter(|(series, _)| is_asked(series)) {
+        for (series, &known) in self.sums.iter().chain(&self.last).filter(|(series, _)| is_wanted(series)) {
             let labels: Vec<(&str, &str)> =
                 series.1.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
             let value = value(known);
@@ -182,14 +182,14 @@ impl StepFigures {
     }
 }
 
-/// A name in a row: what does not apply and what is unknown as tables show them.
+/// A name in a row, as tables show it.
 fn shown(cell: &Cell) -> String {
     match cell {
         Cell::Text(_) | Cell::Call(_) => cell.as_text().unwrap_or_default().into_owned(),
         Cell::Int(number) => number.to_string(),
         Cell::Float(number) => number.to_string(),
-        Cell::None => "-".to_owned(),
-        Cell::Null => "?".to_owned(),
+        Cell::NotApplicable => "-".to_owned(),
+        Cell::Unknown => "?".to_owned(),
     }
 }
 
@@ -214,7 +214,7 @@ mod tests {
             [("from", Unit::None), ("to", Unit::None), ("count", Unit::Count), ("p99_ns", Unit::Ns)];
         let mut links = Table::new("links", "Links", &columns);
         for &(cause, detail, count, ns) in rows {
-            let detail = detail.map_or(Cell::None, Cell::text);
+            let detail = detail.map_or(Cell::NotApplicable, Cell::text);
             let (count, ns) = (Cell::Int(count), Cell::Int(ns));
             let head = [Cell::text("h"), Cell::text("p"), Cell::text(cause), detail];
             waits.row(head.into_iter().chain([count.clone(), ns.clone()]).collect());
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn steps_add_up() {
-        let mut figures = StepFigures::default();
+        let mut figures = StepMetrics::default();
         figures.add(&report(&[("disk", Some("a"), 1, 1_000_000_000), ("disk", Some("b"), 2, 500)]));
         let kept = serde_json::to_string(&figures.families().len()).unwrap();
         assert_eq!(kept, "3");
@@ -255,11 +255,11 @@ mod tests {
 
     #[test]
     fn series_are_not_without_number() {
-        let mut figures = StepFigures::default();
-        for number in 0..MOST_SERIES + 10 {
+        let mut figures = StepMetrics::default();
+        for number in 0..MAX_SERIES + 10 {
             figures.value((0, vec![("phase".to_owned(), number.to_string())]), 1);
         }
-        assert_eq!((figures.series(), figures.left_out()), (MOST_SERIES, 10));
+        assert_eq!((figures.series(), figures.left_out()), (MAX_SERIES, 10));
         figures.value((0, vec![("phase".to_owned(), "0".to_owned())]), 1);
         assert_eq!(figures.left_out(), 10);
     }

@@ -1,8 +1,8 @@
 //! Streams of the kernel of which nothing is there: those of a CPU, or of one channel of a CPU.
 //!
-//! No trace says how many CPUs a host has. Four things show that one is missing: its number lies below that of another one;
-//! an index lists packets of a file that is not there; events of other CPUs speak of it, which wake threads there or move
-//! them; another channel has it. [`crate::Host`] asks once.
+//! No trace says how many CPUs a host has. Four things show that one is missing: its number lies below that
+//! of another one; an index lists packets of a file that is not there; events of other CPUs speak of it,
+//! which wake threads there or move them; another channel has it. [`crate::Host`] asks once.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,20 @@ use isochrone_ctf::{FieldRef, Trace};
 
 use crate::source::EventSource;
 
-/// So many events of each stream are looked at for CPUs that they speak of: enough that some wake-ups are among them.
+/// This many events of each stream are looked at for CPUs that they speak of: enough that some wake-ups are
+/// among them.
 const LOOK: usize = 2_000;
 
 /// More CPUs than any Linux can have.
-const MOST_CPUS: u64 = 8192;
+const MAX_CPUS: u64 = 8192;
 
-/// Fields in which events of the scheduler speak of CPUs, by the begin of the names of these events.
-const SPEAKS: [(&str, &str); 3] =
+/// Fields in which events of the scheduler speak of CPUs, by the start of the names of these events.
+const CPU_FIELDS: [(&str, &str); 3] =
     [("sched_wak", "target_cpu"), ("sched_migrate_task", "dest_cpu"), ("sched_migrate_task", "orig_cpu")];
 
-/// Begins of the names of events that a CPU which is used has all the time. LTTng writes a packet of each channel of each CPU when
-/// a session ends; where it was not ended, a file without packets may be that of a channel whose events are rare, but not of these.
+/// Begins of the names of events that a CPU which is used has all the time. LTTng writes a packet of each
+/// channel of each CPU when a session ends; where it was not ended, a file without packets may be that of a
+/// channel whose events are rare, but not of these.
 const FREQUENT: [&str; 6] = [
     "sched_switch",
     "syscall_entry_",
@@ -38,19 +40,19 @@ pub struct AbsentStream {
     /// The CPU.
     pub cpu: u32,
     /// Where another channel has the CPU: the channel that does not. Else no channel has.
-    pub channel: Option<ChannelPlace>,
+    pub channel: Option<ChannelRef>,
 }
 
 /// A channel: a class of streams of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ChannelPlace {
+pub struct ChannelRef {
     /// Number in [`Host::traces`](crate::Host::traces) of a trace that declares it.
     pub trace: usize,
     /// Number of the class of streams in that trace's plan.
     pub class: usize,
 }
 
-impl ChannelPlace {
+impl ChannelRef {
     /// How its events are decoded. `traces`: those of the host.
     pub fn plan<'t>(self, traces: &[&'t Trace]) -> Option<&'t StreamPlan> {
         traces.get(self.trace)?.plan().streams.get(self.class)
@@ -71,9 +73,10 @@ fn records(plan: &StreamPlan, is_one: impl Fn(&str) -> bool) -> bool {
     plan.events.iter().filter_map(|class| class.name.as_deref()).any(is_one)
 }
 
-/// CPUs that there are, in order: those with a stream (`there`), those that indexes list (`numbers`), and those that events speak of.
-/// `sources`: of the host, those of one series next to each other. `is_full`: whether each file of a stream holds packets; one that is
-/// empty may be that of a CPU that was quiet, of which others do not speak.
+/// CPUs that there are, in order: those with a stream (`there`), those that indexes list (`numbers`), and
+/// those that events speak of. `sources`: of the host, those of one series next to each other. `is_full`:
+/// whether each file of a stream holds packets; one that is empty may be that of a CPU that was quiet, of
+/// which others do not speak.
 pub(crate) fn cpus(
     sources: &[EventSource<'_>],
     there: &BTreeSet<u32>,
@@ -81,7 +84,7 @@ pub(crate) fn cpus(
     is_full: bool,
 ) -> BTreeSet<u32> {
     let Some(&last) = there.last() else { return BTreeSet::new() };
-    let mut known: BTreeSet<u32> = (0..=last).filter(|_| is_full && u64::from(last) < MOST_CPUS).collect();
+    let mut known: BTreeSet<u32> = (0..=last).filter(|_| is_full && u64::from(last) < MAX_CPUS).collect();
     known.extend(numbers.into_iter().chain(there.iter().copied()));
     // The first events of a series, in however many chunks they are.
     let (mut series, mut left) = (None, LOOK);
@@ -89,20 +92,20 @@ pub(crate) fn cpus(
         if series.replace(source.series) != Some(source.series) {
             left = LOOK;
         }
-        left -= spoken_of(source, left, &mut known);
+        left -= add_referenced(source, left, &mut known);
     }
     known
 }
 
-/// The CPUs that the first events of a stream speak of, so many at most. Returns how many were looked at.
-fn spoken_of(source: &EventSource<'_>, most: usize, known: &mut BTreeSet<u32>) -> usize {
+/// The CPUs that the first events of a stream speak of, this many at most. Returns how many were looked at.
+fn add_referenced(source: &EventSource<'_>, most: usize, known: &mut BTreeSet<u32>) -> usize {
     let plan = source.trace().stream_plan(source.stream);
     let fields: Vec<Vec<FieldRef>> = plan
         .events
         .iter()
         .map(|class| {
             let name = class.name.as_deref().unwrap_or_default();
-            let speaks = SPEAKS.iter().filter(|(begin, _)| name.starts_with(begin));
+            let speaks = CPU_FIELDS.iter().filter(|(begin, _)| name.starts_with(begin));
             speaks.filter_map(|(_, field)| class.payload_field(plan, &[field])).collect()
         })
         .collect();
@@ -115,7 +118,7 @@ fn spoken_of(source: &EventSource<'_>, most: usize, known: &mut BTreeSet<u32>) -
         let numbers = fields.get(event.class().index).into_iter().flatten();
         let number =
             |field| event.signed(field).and_then(|cpu| u64::try_from(cpu).ok()).or(event.unsigned(field));
-        let cpus = numbers.filter_map(number).filter(|&cpu| cpu < MOST_CPUS);
+        let cpus = numbers.filter_map(number).filter(|&cpu| cpu < MAX_CPUS);
         known.extend(cpus.filter_map(|cpu| u32::try_from(cpu).ok()));
     }
     looked

@@ -1,27 +1,28 @@
-//! The streams of channels: a channel has one of each CPU, and a CPU one in each channel. Which of them are not there, which do not cover
-//! the time of the others, and when it is recorded which thread runs.
+//! The streams of channels: a channel has one of each CPU, and a CPU one in each channel. Which of them are
+//! not there, which do not cover the time of the others, and when it is recorded which thread runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_ctf::Trace;
+use isochrone_time::{RawNs, Window};
 
-use crate::absent::{self, AbsentStream, ChannelPlace};
+use crate::absent::{self, AbsentStream, ChannelRef};
 use crate::clocks;
 use crate::coverage::{self, StreamEdges};
 use crate::host::{ChannelKey, Host, StreamKey, session_name};
 use crate::losses::{LossKind, StreamLoss};
 use crate::source::EventSource;
-use crate::window::Time;
 
 impl Host<'_> {
-    /// By CPU: from when to when it is recorded which thread runs there, raw ns; a stream whose end is not known never ends.
-    pub fn switch_coverage(&self) -> BTreeMap<u32, (Time, Time)> {
-        let mut by_cpu: BTreeMap<u32, (Time, Time)> = BTreeMap::new();
+    /// By CPU: the window in which it is recorded which thread runs there. A stream whose end is unknown
+    /// never ends.
+    pub fn switch_coverage(&self) -> BTreeMap<u32, Window<RawNs>> {
+        let mut by_cpu: BTreeMap<u32, Window<RawNs>> = BTreeMap::new();
         for source in self.sources().iter().filter(|source| source.is_kernel && source.has_switches) {
             let (Some(cpu), Some(begin)) = (source.cpu, source.begin()) else { continue };
-            let end = source.end().unwrap_or(Time::MAX);
-            let all = by_cpu.entry(cpu).or_insert((begin, end));
-            *all = (all.0.min(begin), all.1.max(end));
+            let end = source.end().unwrap_or(RawNs::MAX);
+            let all = by_cpu.entry(cpu).or_insert(Window::new(begin, end));
+            *all = Window::new(all.start.min(begin), all.end.max(end));
         }
         by_cpu
     }
@@ -29,13 +30,13 @@ impl Host<'_> {
     /// The kernel's streams of which nothing is there, in no chunk, by CPU and channel.
     pub(crate) fn absent_streams_of(&self, series: &[(StreamKey, Vec<usize>)]) -> Vec<AbsentStream> {
         // By session and id of the class of streams: the channel, and CPUs that only an index lists.
-        let mut channels: BTreeMap<(String, u64), (ChannelPlace, BTreeSet<u32>)> = BTreeMap::new();
+        let mut channels: BTreeMap<(String, u64), (ChannelRef, BTreeSet<u32>)> = BTreeMap::new();
         for (number, trace) in self.traces().iter().enumerate().filter(|(_, it)| clocks::is_of_kernel(it)) {
             let session = session_name(trace);
             for (class, plan) in trace.plan().streams.iter().enumerate() {
                 let (_, listed) = channels
                     .entry((session.clone(), plan.id))
-                    .or_insert_with(|| (ChannelPlace { trace: number, class }, BTreeSet::new()));
+                    .or_insert_with(|| (ChannelRef { trace: number, class }, BTreeSet::new()));
                 let files = trace.missing_files().iter().filter(|file| file.stream_class == plan.id);
                 // LTTng numbers the streams of a kernel's channel by CPU.
                 listed.extend(files.filter_map(|file| u32::try_from(file.stream_id?).ok()));
@@ -70,9 +71,9 @@ impl Host<'_> {
         self.traces().iter().filter(|trace| clocks::is_of_kernel(trace)).all(is_full)
     }
 
-    /// Where streams do not cover the time of those that they are compared with: the others of their channel. Channels of one
-    /// session of the kernel that record what happens all the time are compared with each other, too; those of user space begin
-    /// with their first program.
+    /// Where streams do not cover the time of those that they are compared with: the others of their channel.
+    /// Channels of one session of the kernel that record what happens all the time are compared with each
+    /// other, too; those of user space begin with their first program.
     pub(crate) fn uncovered_of(
         &self,
         channels: BTreeMap<ChannelKey<'_>, Vec<StreamEdges>>,
@@ -91,8 +92,8 @@ impl Host<'_> {
         uncovered
     }
 
-    /// Whether events of another channel were recorded on a CPU before the channel began that records which thread runs there: what
-    /// the first switch shows does not hold for these.
+    /// Whether events of another channel were recorded on a CPU before the channel began that records which
+    /// thread runs there: what the first switch shows does not hold for these.
     pub(crate) fn hides_switches(&self, loss: &StreamLoss) -> bool {
         let source = &self.sources()[loss.source];
         let is_before = |other: &EventSource<'_>| {

@@ -1,22 +1,23 @@
 //! Hosts and their clocks: which traces share a time line, and what a user may call it.
 //!
-//! Corrections belong to clocks. A clock is known by the uuid in the CTF metadata (LTTng puts the boot id there), so that
-//! the kernel and user-space traces of one boot, its rotation archives and its containers share one. Captures are stamped
-//! by the wall clock: each has a clock of its own.
+//! Corrections belong to clocks. A clock is known by the uuid in the CTF metadata (LTTng puts the boot id
+//! there), so that the kernel and user-space traces of one boot, its rotation archives and its containers
+//! share one. Captures are stamped by the wall clock: each has a clock of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Packet, Trace};
 
-/// Offsets of one clock that differ by more than this show that the wall clock was set: LTTng samples the offset anew for
-/// each domain, which differs by some microseconds.
+/// Offsets of one clock that differ by more than this show that the wall clock was set: LTTng samples the
+/// offset again for each domain, which differs by some microseconds.
 pub const OFFSET_STEP_NS: i64 = 100_000;
 
 /// A clock and the traces or captures it stamps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostClock {
-    /// The clock's uuid; else the host's name; else the path of the only trace. Unlike that of any other clock.
+    /// The clock's uuid; else the host's name; else the path of the only trace. Unlike that of any other
+    /// clock.
     pub id: String,
     /// Name of the host for people, unlike that of any other clock.
     pub host: String,
@@ -32,8 +33,8 @@ pub struct HostClock {
     pub has_uuid: bool,
 }
 
-/// Uuid of the clock that stamps a trace, or what CTF 2 has in its place. `None` where the clock has neither, nothing is
-/// stamped, or several clocks are used.
+/// Uuid of the clock that stamps a trace, or what CTF 2 has in its position. `None` where the clock has
+/// neither, nothing is stamped, or several clocks are used.
 pub fn clock_uuid(trace: &Trace) -> Option<String> {
     trace.schema().single_clock()?.identity()
 }
@@ -63,12 +64,12 @@ pub fn name_or_directory(trace: &Trace) -> String {
     hostname(trace).map_or_else(|| directory_name(trace), str::to_owned)
 }
 
-/// Groups traces by clock, clocks by host name. Traces without a usable clock are left out. The result does not depend on
-/// the order of the traces.
+/// Groups traces by clock, clocks by host name. Traces without a usable clock are left out. The result does
+/// not depend on the order of the traces.
 ///
-/// Without a uuid, traces of one host name share a clock only if they agree on its offset: two boots do not. Two kernel traces
-/// of different host names are of two hosts, even on one clock: synchronized copies share that of their reference, and
-/// machines that were resumed from one snapshot share a boot id.
+/// Without a uuid, traces of one host name share a clock only if they agree on its offset: two boots do not.
+/// Two kernel traces of different host names are of two hosts, even on one clock: synchronized copies share
+/// that of their reference, and machines that were resumed from one snapshot share a boot id.
 pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
     let mut order: Vec<usize> = (0..traces.len()).collect();
     order.sort_by_cached_key(|&index| (first_ns(traces[index]), traces[index].path()));
@@ -106,14 +107,14 @@ pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
         clock.hostnames.dedup();
     }
     clocks.sort_by(|a, b| (&a.host, a.offset_ns, &a.id).cmp(&(&b.host, b.offset_ns, &b.id)));
-    tell_apart(&mut clocks, |clock| &mut clock.host);
-    tell_apart(&mut clocks, |clock| &mut clock.id);
+    disambiguate(&mut clocks, |clock| &mut clock.host);
+    disambiguate(&mut clocks, |clock| &mut clock.id);
     clocks.sort_by(|a, b| a.host.cmp(&b.host));
     clocks
 }
 
-/// The hosts that share a clock: one for each name in kernel traces. A trace of user space belongs to the host of its name; of
-/// a container it is unknown on which of several hosts it ran, and it is one of its own.
+/// The hosts that share a clock: one for each name in kernel traces. A trace of user space belongs to the
+/// host of its name; of a container it is unknown on which of several hosts it ran, and it is one of its own.
 fn by_kernel(clock: HostClock, traces: &[&Trace]) -> Vec<HostClock> {
     let name = |index: usize| name_or_directory(traces[index]);
     let kernels: BTreeSet<String> =
@@ -141,8 +142,9 @@ fn shared_id(uuid: &str, host: &str) -> String {
     format!("{uuid}@{host}")
 }
 
-/// Whether a trace is of the clock with an id and an offset that stamps the traces of hosts of these names. The kernel of another
-/// host that has the same uuid is of it only if it has the same offset, as synchronized copies have.
+/// Whether a trace is of the clock with an id and an offset that stamps the traces of hosts of these names.
+/// The kernel of another host that has the same uuid is of it only if it has the same offset, as synchronized
+/// copies have.
 pub fn is_clock_of(id: &str, hostnames: &[String], offset: i64, trace: &Trace) -> bool {
     let Some(uuid) = clock_uuid(trace) else { return false };
     let own = trace.schema().single_clock().and_then(offset_ns);
@@ -174,8 +176,9 @@ fn host_name(clock: &HostClock, traces: &[&Trace]) -> String {
     of_kernel.or_else(|| clock.hostnames.iter().min().cloned()).unwrap_or_default()
 }
 
-/// Two boots of a host, or two clones of a machine, have one name and two clocks: they are numbered, in the order in which they come.
-pub fn tell_apart<C>(clocks: &mut [C], name: impl Fn(&mut C) -> &mut String) {
+/// Two boots of a host, or two clones of a machine, have one name and two clocks: they are numbered, in the
+/// order in which they come.
+pub fn disambiguate<C>(clocks: &mut [C], name: impl Fn(&mut C) -> &mut String) {
     let mut taken: BTreeSet<String> = BTreeSet::new();
     for clock in clocks {
         let name = name(clock);
@@ -188,8 +191,8 @@ pub fn tell_apart<C>(clocks: &mut [C], name: impl Fn(&mut C) -> &mut String) {
     }
 }
 
-/// Finds the clock a user means among `(host, id, hostnames)`: by the host's name or the clock's id, else by one of the
-/// names in its traces.
+/// Finds the clock a user means among `(host, id, hostnames)`: by the host's name or the clock's id, else by
+/// one of the names in its traces.
 pub fn find<'c>(
     clocks: impl Iterator<Item = (&'c str, &'c str, &'c [String])> + Clone,
     name: &str,

@@ -1,15 +1,14 @@
 //! The events of one source from a time on, with times that never go back.
 //!
-//! Events of a stream keep their order. Where one is earlier than the one before it (LTTng of old stamps packets that overlap
-//! by a few µs), it counts as of the time of that one. So "the events of a stream from a time on" is one stretch of it, and
-//! a cut gives each event to one window wherever it is.
+//! Events of a stream keep their order. Where one is earlier than the one before it (LTTng of old stamps
+//! packets that overlap by a few µs), it counts as of the time of that one. So "the events of a stream from a
+//! time on" is one stretch of it, and a cut gives each event to one window wherever it is.
 
-use crate::window::Time;
-use isochrone_ctf::{DecodeError, Diagnostic, Event, PacketEvents, Severity};
+use isochrone_ctf::{DecodeError, Diagnostic, Event, PacketEvents};
+use isochrone_time::{RawNs, Window};
 
 use crate::losses::{LossKind, StreamLoss};
 use crate::source::{EventSource, LATEST};
-use crate::window::Window;
 
 /// A source that is being read.
 #[derive(Debug)]
@@ -18,16 +17,16 @@ pub(crate) struct StreamCursor<'p, 't> {
     /// Number of the source.
     number: usize,
     /// What begins at this time or later is not read.
-    until: Time,
+    end: RawNs,
     /// The packet after the one that is being read.
     next_packet: usize,
     events: Option<PacketEvents<'t>>,
     /// No event of the packet counts as later than this.
-    latest: Time,
-    /// Time of the last event: later ones count as no earlier.
-    now: Time,
+    latest: RawNs,
+    /// `RawNs` of the last event: later ones count as no earlier.
+    now: RawNs,
     /// The last stamp of the packet; the least time before the first.
-    stamp: Time,
+    stamp: RawNs,
     /// The next event.
     head: Option<Event<'t>>,
     /// Losses found at the ends of packets that were read, to be fetched by the reader.
@@ -39,9 +38,9 @@ pub(crate) struct StreamCursor<'p, 't> {
 pub(crate) struct FoundLoss {
     pub(crate) loss: StreamLoss,
     /// The first instant at which something may be missing: after all events of the packet, as they count.
-    pub(crate) at: Time,
-    /// Where and why the rest of the packet cannot be decoded. `None`: the tracer discarded events after the packet's last
-    /// one; [`EventSource::losses`](crate::Host::losses) have that, with an earlier begin.
+    pub(crate) at: RawNs,
+    /// Where and why the rest of the packet cannot be decoded. `None`: the tracer discarded events after the
+    /// packet's last one; [`EventSource::losses`](crate::Host::losses) have that, with an earlier begin.
     pub(crate) broken: Option<Broken>,
 }
 
@@ -61,14 +60,14 @@ enum Refusal {
     Decode(#[from] DecodeError),
     /// It is earlier than the one before it: the clock went wrong, or the packet is damaged.
     #[error("an event has the time {time} ns, which is {by} ns before the event that precedes it")]
-    GoesBack { time: Time, by: Time },
+    GoesBack { time: RawNs, by: i64 },
     /// See [`LATEST`].
     #[error("an event has the time {0} ns, which is later than any clock shows that was set")]
-    TooLate(Time),
+    TooLate(RawNs),
 }
 
 /// Refuses a time that no event can have after one at `before`.
-fn check(time: Time, before: Time) -> Result<(), Refusal> {
+fn check(time: RawNs, before: RawNs) -> Result<(), Refusal> {
     match time {
         _ if time > LATEST => Err(Refusal::TooLate(time)),
         _ if time < before => Err(Refusal::GoesBack { time, by: before - time }),
@@ -80,29 +79,29 @@ impl Broken {
     /// The diagnostic.
     pub(crate) fn diagnostic(&self, source: &EventSource<'_>) -> Option<Diagnostic> {
         let packet = source.packet(self.packet)?;
-        Some(Diagnostic {
-            severity: Severity::Loss,
-            path: source.trace.packet_path(packet),
-            packet: Some(packet.number.into()),
-            offset: Some(packet.offset + self.bit / 8),
-            message: format!("the rest of the packet is skipped: {}", self.error),
-        })
+        let message = format!("the rest of the packet is skipped: {}", self.error);
+        let lost = Diagnostic::loss(source.trace.packet_path(packet), message);
+        Some(lost.at(u64::from(packet.number), packet.offset + self.bit / 8))
     }
 }
 
 impl<'p, 't> StreamCursor<'p, 't> {
-    /// Goes to the first event of a window or after it, and gives its time.
-    pub(crate) fn new(source: &'p EventSource<'t>, number: usize, window: Window) -> (Self, Option<Time>) {
-        let from = window.from;
+    /// Moves to the first event of a window or after it, and gives its time.
+    pub(crate) fn new(
+        source: &'p EventSource<'t>,
+        number: usize,
+        window: Window<RawNs>,
+    ) -> (Self, Option<RawNs>) {
+        let from = window.start;
         let mut cursor = Self {
             source,
             number,
-            until: window.until,
+            end: window.end,
             next_packet: source.packet_at(from),
             events: None,
-            latest: Time::MAX,
-            now: source.floor,
-            stamp: Time::MIN,
+            latest: RawNs::MAX,
+            now: source.clamp_start,
+            stamp: RawNs::MIN,
             head: None,
             found: Vec::new(),
         };
@@ -131,9 +130,9 @@ impl<'p, 't> StreamCursor<'p, 't> {
         self.head.as_ref()
     }
 
-    /// Goes to the next event; gives the time that it counts as.
+    /// Moves to the next event; gives the time that it counts as.
     #[inline]
-    pub(crate) fn advance(&mut self) -> Option<Time> {
+    pub(crate) fn advance(&mut self) -> Option<RawNs> {
         loop {
             if let Some(event) = self.events.as_mut().and_then(Iterator::next) {
                 let own = event.cycles().map(|cycles| self.source.scale().time(cycles));
@@ -157,26 +156,26 @@ impl<'p, 't> StreamCursor<'p, 't> {
         }
     }
 
-    /// Goes on to the next packet; `false` at the end of the source, or of what is asked for.
+    /// Moves on to the next packet; `false` at the end of the source, or of what is asked for.
     #[cold]
     fn next_packet(&mut self) -> bool {
         if let Some(events) = self.events.take() {
             self.end_packet(events.error().map(|(bit, error)| (bit, error.into())));
         }
         let packet = self.next_packet;
-        if packet >= self.source.packets.end || self.source.earliest_of(packet) >= self.until {
+        if packet >= self.source.packets.end || self.source.earliest_of(packet) >= self.end {
             return false;
         }
         self.next_packet += 1;
         self.latest = self.source.latest_of(packet);
-        self.stamp = Time::MIN;
+        self.stamp = RawNs::MIN;
         self.now = self.now.max(self.source.earliest_of(packet));
         self.events = Some(self.source.trace.packet(self.source.stream, packet));
         true
     }
 
-    /// Notes what a packet turns out to lack at its end. Where the loss begins and ends does not depend on where reading
-    /// began.
+    /// Notes what a packet turns out to lack at its end. Where the loss begins and ends does not depend on
+    /// where reading began.
     fn end_packet(&mut self, refused: Option<(u64, Refusal)>) {
         let (source, packet) = (self.source, self.next_packet - 1);
         // What was discarded after the last event of the packet.
@@ -186,16 +185,16 @@ impl<'p, 't> StreamCursor<'p, 't> {
             self.found.push(FoundLoss { loss, at: self.now.saturating_add(1), broken: None });
         }
         let Some((bit, error)) = refused else { return };
-        let begin = source.begin_of(packet).unwrap_or(source.floor).max(source.floor);
+        let begin = source.begin_of(packet).unwrap_or(source.clamp_start).max(source.clamp_start);
         let times = source.trace.packet(source.stream, packet).filter_map(|event| event.cycles());
-        let mut before = Time::MIN;
-        let is_read = |&time: &Time| check(time, std::mem::replace(&mut before, time)).is_ok();
+        let mut before = RawNs::MIN;
+        let is_read = |&time: &RawNs| check(time, std::mem::replace(&mut before, time)).is_ok();
         let last = times.map(|cycles| source.scale().time(cycles)).take_while(is_read).last();
         let last = last.unwrap_or(begin);
         let from = last.min(self.latest).max(begin);
         // Not before what was handed out: else it might belong to a window that did not come to it.
         let to = source.end_of(packet).min(self.latest).max(from).max(self.now);
-        let loss = StreamLoss { from, to, source: self.number, what: LossKind::Rest };
+        let loss = StreamLoss { from, to, source: self.number, what: LossKind::UndecodableTail };
         let at = from.max(self.now).saturating_add(1);
         self.found.push(FoundLoss { loss, at, broken: Some(Broken { packet, bit, error }) });
     }

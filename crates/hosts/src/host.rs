@@ -1,19 +1,20 @@
 //! A host: all traces of one clock, read as one sequence of events.
 //!
-//! Which traces share a clock is known to [`crate::clocks`]. Here their streams become [`EventSource`]s in a fixed order, the
-//! same stream of all chunks of a rotated session one after the other, and what they lack is found.
+//! Which traces share a clock is known to [`crate::clocks`]. Here their streams become [`EventSource`]s in a
+//! fixed order, the same stream of all chunks of a rotated session one after the other, and what they lack is
+//! found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_ctf::Trace;
+use isochrone_time::{RawNs, Window};
 
 use crate::absent::AbsentStream;
 use crate::clocks::{self, HostClock};
-use crate::coverage::{self, Coverage, Gap, StreamEdges};
+use crate::coverage::{self, Coverage, StreamEdges};
 use crate::losses::{Extent, LogicalStream, LossKind, StreamLoss, StreamLossBegin, of_series};
 use crate::rotation::{self, Archive};
 use crate::source::EventSource;
-use crate::window::Time;
 
 /// The traces of one clock: the kernel's and those of user space, all chunks of rotated sessions.
 #[derive(Debug)]
@@ -27,16 +28,16 @@ pub struct Host<'t> {
     /// Unix time of the clock's zero, from the earliest trace, ns.
     pub offset_ns: i64,
     /// Places of its traces among those that were grouped.
-    pub places: Vec<usize>,
+    pub trace_indices: Vec<usize>,
     traces: Vec<&'t Trace>,
     sources: Vec<EventSource<'t>>,
     losses: Vec<StreamLoss>,
     uncovered: Vec<StreamLoss>,
     absent: Vec<AbsentStream>,
     begins: Vec<StreamLossBegin>,
-    gaps: Vec<Gap>,
+    gaps: Vec<Window<RawNs>>,
     archives: Vec<Archive>,
-    extent: Option<(Time, Time)>,
+    extent: Option<(RawNs, RawNs)>,
 }
 
 /// All hosts of some traces.
@@ -49,13 +50,13 @@ pub struct Hosts<'t> {
 }
 
 impl<'t> Hosts<'t> {
-    /// Puts the traces of each clock together. The result does not depend on the order of the traces, but for the places
-    /// that it reports.
+    /// Puts the traces of each clock together. The result does not depend on the order of the traces, but for
+    /// the `trace_indices` that it reports.
     pub fn group(traces: impl IntoIterator<Item = &'t Trace>) -> Self {
         let traces: Vec<&Trace> = traces.into_iter().collect();
         let clocks = clocks::group(&traces);
         let hosts: Vec<Host<'_>> = clocks.iter().map(|clock| Host::new(clock, &traces)).collect();
-        let used: Vec<usize> = hosts.iter().flat_map(|host| &host.places).copied().collect();
+        let used: Vec<usize> = hosts.iter().flat_map(|host| &host.trace_indices).copied().collect();
         let left_out = (0..traces.len()).filter(|place| !used.contains(place)).collect();
         Self { hosts, left_out }
     }
@@ -76,7 +77,8 @@ pub(crate) struct StreamKey {
 }
 
 impl<'t> Host<'t> {
-    /// The host of a clock, whose traces are at their places among `all`. `O(n log n)` in their packets.
+    /// The host of a clock, whose traces are at their `trace_indices` among `all`. `O(n log n)` in their
+    /// packets.
     pub fn new(clock: &HostClock, all: &[&'t Trace]) -> Self {
         let traces: Vec<&Trace> = clock.traces.iter().map(|&place| all[place]).collect();
         let (mut ranks, mut sessions) = (Vec::new(), BTreeMap::<String, usize>::new());
@@ -122,7 +124,7 @@ impl<'t> Host<'t> {
             name: clock.host.clone(),
             hostnames: clock.hostnames.clone(),
             offset_ns: clock.offset_ns,
-            places: clock.traces.clone(),
+            trace_indices: clock.traces.clone(),
             traces,
             extent: extent(&sources),
             sources,
@@ -178,21 +180,21 @@ impl<'t> Host<'t> {
             self.sources[number].discards.push((packet, loss));
         }
         self.sources.iter_mut().for_each(|source| source.discards.sort_unstable());
-        self.begins = self.loss_begins(begin);
+        self.begins = self.loss_starts_of(begin);
         for gap in &self.gaps {
             for source in &mut self.sources {
                 match source.begin() {
-                    Some(begin) if begin < gap.from => source.end_by(gap.from - 1),
-                    _ => source.floor = gap.to,
+                    Some(begin) if begin < gap.start => source.end_by(gap.start - 1),
+                    _ => source.clamp_start = gap.end,
                 }
             }
         }
     }
 
     /// Where the losses begin, as far as that is known before reading.
-    fn loss_begins(&self, begin: Time) -> Vec<StreamLossBegin> {
+    fn loss_starts_of(&self, begin: RawNs) -> Vec<StreamLossBegin> {
         let discards = self.sources.iter().flat_map(|source| &source.discards);
-        let late: BTreeSet<(usize, Time)> = discards.map(|(_, loss)| (loss.source, loss.to)).collect();
+        let late: BTreeSet<(usize, RawNs)> = discards.map(|(_, loss)| (loss.source, loss.to)).collect();
         let is_found_late = |loss: &StreamLoss| {
             matches!(loss.what, LossKind::Events(_)) && late.contains(&(loss.source, loss.to))
         };
@@ -213,13 +215,13 @@ impl<'t> Host<'t> {
             losses
                 .iter()
                 .filter(edge)
-                .filter(|loss| !matches!(loss.what, LossKind::Rest | LossKind::Disorder))
+                .filter(|loss| !matches!(loss.what, LossKind::UndecodableTail | LossKind::Disorder))
         };
         let begin = self.sources[first].begin()?;
         // What is lost before the first packet or after the last one is a loss already.
-        let begin = lost(true).filter(|loss| loss.to <= begin).map(|loss| loss.from).fold(begin, Time::min);
+        let begin = lost(true).filter(|loss| loss.to <= begin).map(|loss| loss.from).fold(begin, RawNs::min);
         let end = self.sources[last].end();
-        let end = end.map(|end| lost(false).map(|loss| loss.to).fold(end, Time::max));
+        let end = end.map(|end| lost(false).map(|loss| loss.to).fold(end, RawNs::max));
         Some(StreamEdges { first, last, begin, end })
     }
 
@@ -251,23 +253,24 @@ impl<'t> Host<'t> {
         })
     }
 
-    /// Where reading begins in streams of its traces, by place of the trace and number of the stream, if that is not their first
-    /// packet: a snapshot of a buffer holds what the one before held.
+    /// Where reading begins in streams of its traces, by place of the trace and number of the stream, if that
+    /// is not their first packet: a snapshot of a buffer holds what the one before held.
     pub fn first_packets(&self) -> impl Iterator<Item = ((usize, usize), usize)> + '_ {
         let later = self.sources.iter().filter(|source| source.first_packet() > 0);
-        later.map(|source| ((self.places[source.trace_number], source.stream), source.first_packet()))
+        later.map(|source| ((self.trace_indices[source.trace_number], source.stream), source.first_packet()))
     }
 
-    /// Discarded events that a trace counts again, by place of the trace and number of the stream: the counters of a rotated
-    /// session go on from chunk to chunk, and a chunk that stands alone counts all of them. Linear in the streams.
-    pub fn counted_before(&self) -> impl Iterator<Item = ((usize, usize), u64)> + '_ {
+    /// Discarded events that a trace counts again, by place of the trace and number of the stream: the
+    /// counters of a rotated session continue from chunk to chunk, and a chunk that stands alone counts all
+    /// of them. Linear in the streams.
+    pub fn recounted_discards(&self) -> impl Iterator<Item = ((usize, usize), u64)> + '_ {
         let with_packets = self.sources.iter().filter(|source| !source.packets.is_empty());
         let chunks = with_packets.clone().zip(with_packets.skip(1)).filter(|(a, b)| a.series == b.series);
         chunks.filter_map(|(before, after)| {
-            let last = before.context_of(before.packets.end - 1)?.discarded?;
-            let first = after.context_of(after.packets.start)?.discarded?;
+            let last = before.counters_of(before.packets.end - 1)?.discarded?;
+            let first = after.counters_of(after.packets.start)?.discarded?;
             let again = first.value.saturating_sub(first.since(last)?);
-            Some(((self.places[after.trace_number], after.stream), again))
+            Some(((self.trace_indices[after.trace_number], after.stream), again))
         })
     }
 
@@ -276,8 +279,9 @@ impl<'t> Host<'t> {
         &self.traces
     }
 
-    /// What the session is known by that a trace is of, by the number of the trace in [`Self::traces`]: a part of its uuid, so that all
-    /// chunks of a rotated session have it, whichever of them are open; 0 where it has none.
+    /// What the session is known by that a trace is of, by the number of the trace in [`Self::traces`]: a
+    /// part of its uuid, so that all chunks of a rotated session have it, whichever of them are open; 0 where
+    /// it has none.
     pub fn session_of(&self, trace: usize) -> u64 {
         let uuid = self.traces.get(trace).and_then(|trace| trace.schema().uuid);
         uuid.map_or(0, |uuid| uuid.as_u64_pair().0)
@@ -288,26 +292,27 @@ impl<'t> Host<'t> {
         &self.sources
     }
 
-    /// What the traces say that they lack, by the times at which it is reported, and where the channel that records which thread runs
-    /// begins later on a CPU than others ([`LossKind::NotBegun`]). What a gap holds is not in it.
+    /// What the traces say that they lack, by the times at which it is reported, and where the channel that
+    /// records which thread runs begins later on a CPU than others ([`LossKind::NotBegun`]). What a gap holds
+    /// is not in it.
     pub fn losses(&self) -> &[StreamLoss] {
         &self.losses
     }
 
-    /// Where streams begin later or end earlier than others of their channel, in the order of time. A stream that ends early
-    /// does so until [`Time::MAX`].
+    /// Where streams begin later or end earlier than others of their channel, in the order of time. A stream
+    /// that ends early does so until [`RawNs::MAX`].
     pub fn uncovered(&self) -> &[StreamLoss] {
         &self.uncovered
     }
 
-    /// The kernel's streams of which nothing is there, as far as other streams, indexes and the first events of other CPUs show; in
-    /// order.
+    /// The kernel's streams of which nothing is there, as far as other streams, indexes and the first events
+    /// of other CPUs show; in order.
     pub fn absent_streams(&self) -> &[AbsentStream] {
         &self.absent
     }
 
     /// CPUs of which nothing is there, in order.
-    pub fn absent_cpus(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn unrecorded_cpus(&self) -> impl Iterator<Item = u32> + '_ {
         self.absent.iter().filter(|absent| absent.channel.is_none()).map(|absent| absent.cpu)
     }
 
@@ -316,14 +321,14 @@ impl<'t> Host<'t> {
         self.sources.iter().filter(|source| source.is_kernel).filter_map(|source| source.cpu).collect()
     }
 
-    /// Where losses begin, in that order, as far as it is known before reading: after the last event of a packet LTTng may
-    /// have discarded some, and packets may break.
-    pub(crate) fn begins(&self) -> &[StreamLossBegin] {
+    /// Where losses begin, in that order, as far as it is known before reading: after the last event of a
+    /// packet LTTng may have discarded some, and packets may break.
+    pub(crate) fn loss_starts(&self) -> &[StreamLossBegin] {
         &self.begins
     }
 
     /// Times from which everything is missing.
-    pub fn gaps(&self) -> &[Gap] {
+    pub fn gaps(&self) -> &[Window<RawNs>] {
         &self.gaps
     }
 
@@ -333,7 +338,7 @@ impl<'t> Host<'t> {
     }
 
     /// First and last raw time, ns, as the packets say; `None` where there are none.
-    pub fn extent(&self) -> Option<(Time, Time)> {
+    pub fn extent(&self) -> Option<(RawNs, RawNs)> {
         self.extent
     }
 
@@ -362,7 +367,7 @@ pub(crate) fn session_name(trace: &Trace) -> String {
 }
 
 /// First and last time of sources.
-fn extent(sources: &[EventSource<'_>]) -> Option<(Time, Time)> {
+fn extent(sources: &[EventSource<'_>]) -> Option<(RawNs, RawNs)> {
     let begin = sources.iter().filter_map(EventSource::begin).min()?;
     let last = |source: &EventSource<'_>| {
         source.end().or_else(|| source.begin_of(source.packets.end.checked_sub(1)?))
@@ -371,8 +376,8 @@ fn extent(sources: &[EventSource<'_>]) -> Option<(Time, Time)> {
     Some((begin, end.max(begin)))
 }
 
-/// Sources of one stream follow each other: a packet that two of them have is the first one's (snapshots of a buffer hold
-/// what the one before held).
+/// Sources of one stream follow each other: a packet that two of them have is the first one's (snapshots of a
+/// buffer hold what the one before held).
 fn join(sources: &mut [EventSource<'_>], members: &[usize]) {
     let mut before: Option<usize> = None;
     for &number in members {
@@ -400,8 +405,8 @@ fn join(sources: &mut [EventSource<'_>], members: &[usize]) {
     }
 }
 
-/// Begin of a packet and its number in the stream, where it records both.
-fn begin_and_number(source: &EventSource<'_>, packet: usize) -> Option<(Time, u64)> {
-    let context = source.context_of(packet)?;
-    Some((source.begin_of(packet)?, context.sequence?.value))
+/// Start of a packet and its number in the stream, where it records both.
+fn begin_and_number(source: &EventSource<'_>, packet: usize) -> Option<(RawNs, u64)> {
+    let counters = source.counters_of(packet)?;
+    Some((source.begin_of(packet)?, counters.sequence?.value))
 }

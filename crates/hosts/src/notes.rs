@@ -6,50 +6,52 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::absent::ChannelPlace;
+use isochrone_time::RawNs;
+
+use crate::absent::ChannelRef;
 use crate::clocks;
 use crate::host::Host;
 use crate::losses::{LossKind, StreamLoss};
 use crate::source::EventSource;
-use crate::window::Time;
 
-/// Streams that begin or end this much apart do so because a tracer starts and stops one CPU after the other, ns.
-const ONE_AFTER_THE_OTHER: Time = 50_000_000;
+/// Streams that begin or end this much apart do so because a tracer starts and stops one CPU after the other,
+/// ns.
+const SEQUENTIAL_START_NS: i64 = 50_000_000;
 
 /// Something that a host lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
-    /// The tracer had no room for so many events, and so many packets are not there.
+    /// The tracer had no room for this many events, and this many packets are not there.
     Lost {
         /// Events.
         events: u64,
         /// Packets.
         packets: u64,
     },
-    /// The clock offsets that its traces declare differ by so many ns.
+    /// The clock offsets that its traces declare differ by this many ns.
     WallClockSet(i64),
     /// The times of packets of one stream overlap.
     Disorder {
         /// How often.
         count: usize,
         /// The longest such time, ns.
-        longest: Time,
+        longest: i64,
     },
     /// Nothing is there between two raw times, ns.
     MissingChunk {
         /// The first instant of which nothing is known.
-        from: Time,
+        from: RawNs,
         /// The first instant after it.
-        to: Time,
+        to: RawNs,
     },
     /// The file of a stream is not there in a chunk, or in several.
     MissingStream {
         /// Its name.
         file: String,
         /// The first instant of which nothing is known, raw ns.
-        from: Time,
+        from: RawNs,
         /// The first instant after it.
-        to: Time,
+        to: RawNs,
     },
     /// CPUs of which nothing is there.
     MissingCpus(Vec<u32>),
@@ -62,7 +64,7 @@ pub enum Note {
     },
     /// Streams that begin later than others that they are compared with, or end earlier.
     Unrecorded {
-        /// Whether it is the begin that is not there, or the end.
+        /// Whether it is the start that is not there, or the end.
         is_begin: bool,
         /// The streams, at least one, those that lack most first.
         streams: Vec<Unrecorded>,
@@ -77,10 +79,11 @@ pub struct Unrecorded {
     /// The CPU, where packets record it.
     pub cpu: Option<u32>,
     /// How much it lacks, ns.
-    pub ns: Time,
+    pub ns: i64,
 }
 
-/// Two traces of the kernel that have one CPU at one time: what both record counts twice, and they may be of two machines.
+/// Two traces of the kernel that have one CPU at one time: what both record counts twice, and they may be of
+/// two machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
     /// The CPU.
@@ -188,7 +191,7 @@ impl Host<'_> {
     /// What is known before reading of what the host lacks.
     pub fn notes(&self) -> Vec<Note> {
         let mut notes: Vec<Note> = self.wall_clock_set().into_iter().collect();
-        notes.extend(self.gaps().iter().map(|gap| Note::MissingChunk { from: gap.from, to: gap.to }));
+        notes.extend(self.gaps().iter().map(|gap| Note::MissingChunk { from: gap.start, to: gap.end }));
         notes.extend(self.losses().iter().filter_map(|loss| self.missing_stream(loss)));
         let (mut events, mut packets) = (0_u64, 0_u64);
         for loss in self.losses() {
@@ -205,7 +208,7 @@ impl Host<'_> {
         if events > 0 || packets > 0 {
             notes.push(Note::Lost { events, packets });
         }
-        let mut absent: BTreeMap<Option<ChannelPlace>, Vec<u32>> = BTreeMap::new();
+        let mut absent: BTreeMap<Option<ChannelRef>, Vec<u32>> = BTreeMap::new();
         for stream in self.absent_streams() {
             absent.entry(stream.channel).or_default().push(stream.cpu);
         }
@@ -231,8 +234,9 @@ impl Host<'_> {
         (!clocks::same_offset(least, greatest)).then(|| Note::WallClockSet(greatest.saturating_sub(least)))
     }
 
-    /// A channel by the names of its files, without the numbers that LTTng appends; where it has none, by an event.
-    fn channel_name(&self, channel: ChannelPlace) -> String {
+    /// A channel by the names of its files, without the numbers that LTTng appends; where it has none, by an
+    /// event.
+    fn channel_name(&self, channel: ChannelRef) -> String {
         let plan = channel.plan(self.traces());
         let is_its = |source: &&EventSource<'_>| {
             let class = source.trace().stream_class(source.stream).id;
@@ -246,11 +250,11 @@ impl Host<'_> {
         format!("of {}", event.unwrap_or("which nothing is there"))
     }
 
-    /// Says that a stream of a chunk is missing altogether, if that is what a loss means. What goes on after a gap has been
-    /// reported with the gap.
+    /// Says that a stream of a chunk is missing altogether, if that is what a loss means. What continues
+    /// after a gap has been reported with the gap.
     pub(crate) fn missing_stream(&self, loss: &StreamLoss) -> Option<Note> {
         let StreamLoss { from, to, .. } = *loss;
-        if loss.what != LossKind::All || self.gaps().iter().any(|gap| gap.to == from) {
+        if loss.what != LossKind::All || self.gaps().iter().any(|gap| gap.end == from) {
             return None;
         }
         Some(Note::MissingStream { file: self.file_of(loss)?, from, to })
@@ -260,11 +264,11 @@ impl Host<'_> {
         let source = self.sources().get(loss.source)?;
         let ns = if is_begin { loss.to - loss.from } else { self.end_beside(source)? - loss.from };
         let (file, cpu) = (self.file_of(loss)?, source.cpu);
-        (ns > ONE_AFTER_THE_OTHER).then_some(Unrecorded { file, cpu, ns })
+        (ns > SEQUENTIAL_START_NS).then_some(Unrecorded { file, cpu, ns })
     }
 
     /// When the last of the streams ends that one is compared with.
-    fn end_beside(&self, stream: &EventSource<'_>) -> Option<Time> {
+    fn end_beside(&self, stream: &EventSource<'_>) -> Option<RawNs> {
         let class = |source: &EventSource<'_>| source.trace().stream_class(source.stream).id;
         let is_beside = |other: &&EventSource<'_>| {
             other.is_kernel == stream.is_kernel && (stream.is_kernel || class(other) == class(stream))
@@ -280,7 +284,7 @@ impl Host<'_> {
     /// Traces of the kernel that cannot both be of this host, or record the same twice.
     pub fn contradictions(&self) -> Vec<Contradiction> {
         // By CPU: the traces that have it and their times.
-        let mut by_cpu: BTreeMap<u32, Vec<(Time, Time, usize)>> = BTreeMap::new();
+        let mut by_cpu: BTreeMap<u32, Vec<(RawNs, RawNs, usize)>> = BTreeMap::new();
         for source in self.sources().iter().filter(|source| source.is_kernel) {
             if let (Some(cpu), Some(begin)) = (source.cpu, source.begin()) {
                 let end = source.end().unwrap_or(begin);
@@ -291,7 +295,7 @@ impl Host<'_> {
         let mut found = Vec::new();
         for (cpu, mut there) in by_cpu {
             there.sort_unstable();
-            let mut last: Option<(Time, usize)> = None;
+            let mut last: Option<(RawNs, usize)> = None;
             for (begin, end, trace) in there {
                 if let Some((reach, other)) = last
                     && other != trace

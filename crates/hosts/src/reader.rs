@@ -1,25 +1,25 @@
-//! The events of a window in the order of time, with the losses in their places.
+//! The events of a window in the order of time, with the losses in their `trace_indices`.
 //!
-//! The order is total and the same for any cuts: by the time that an event counts as (see `cursor`), then by the
-//! order of the host's sources, then by their place in the stream. A loss comes before all events of its end or later, and that
-//! it begins comes after all events before it.
-//! `isochrone_ctf::merge` has the same order; it is not used because losses are to be given among the events.
+//! The order is total and the same for any cuts: by the time that an event counts as (see `cursor`), then by
+//! the order of the host's sources, then by their place in the stream. A loss comes before all events of its
+//! end or later, and that it begins comes after all events before it. `isochrone_ctf::merge` has the same
+//! order; it is not used because losses are to be given among the events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use isochrone_ctf::Event;
-use isochrone_ctf::loser_tree::LoserTree;
+use isochrone_ctf::{Diagnostic, Event};
+use isochrone_loser_tree::LoserTree;
+use isochrone_time::{RawNs, Window};
+use serde::{Deserialize, Serialize};
 
 use crate::cursor::{Broken, FoundLoss, StreamCursor};
 use crate::host::Host;
-use crate::losses::{StreamLoss, StreamLossBegin};
-use crate::report::ReadReport;
+use crate::losses::{LossKind, StreamLoss, StreamLossBegin};
 use crate::source::EventSource;
-use crate::window::{Time, Window};
 
-/// Progress is reported once in so many bytes.
-const TELL_EVERY: u64 = 1 << 20;
+/// Progress is reported once in this many bytes.
+const PROGRESS_INTERVAL_BYTES: u64 = 1 << 20;
 
 /// An event or a loss of a window.
 #[derive(Debug, Clone, Copy)]
@@ -27,14 +27,14 @@ pub enum Item<'t> {
     /// An event.
     Event {
         /// The time that it counts as, raw ns: never before that of the item before it.
-        time: Time,
+        time: RawNs,
         /// Number of its source in [`Host::sources`].
         source: usize,
         /// The event.
         event: Event<'t>,
     },
-    /// From here on something is missing. It comes in the window that has this instant, and once more at the begin of each later
-    /// one into which the loss reaches.
+    /// From here on something is missing. It comes in the window that has this instant, and once more at the
+    /// start of each later one into which the loss reaches.
     LossBegin(StreamLossBegin),
     /// Something was missing until here, of [`Host::losses`]. It comes once, in the window that has its end.
     Loss(StreamLoss),
@@ -46,7 +46,7 @@ pub enum ItemRef<'e, 't> {
     /// An event of a source.
     Event {
         /// The time that it counts as.
-        time: Time,
+        time: RawNs,
         /// Number of its source.
         number: usize,
         /// Its source.
@@ -60,17 +60,18 @@ pub enum ItemRef<'e, 't> {
     Loss(StreamLoss),
 }
 
-/// Called with the number of bytes of events that were read since the last call. Heads and padding of packets are not counted.
+/// Called with the number of bytes of events that were read since the last call. Heads and padding of packets
+/// are not counted.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
 /// The events and losses of a window. Memory is a few words for each source.
 pub struct HostEvents<'p, 't> {
     host: &'p Host<'t>,
     /// Events from its end on are in other windows; no event is at the end of time.
-    window: Window,
+    window: Window<RawNs>,
     cursors: Vec<StreamCursor<'p, 't>>,
     /// The times of the next events of the cursors.
-    order: LoserTree<Time>,
+    order: LoserTree<RawNs>,
     /// Losses that the host knows of, by their ends.
     known: std::iter::Peekable<std::slice::Iter<'p, StreamLoss>>,
     /// Where losses begin that the host knows of.
@@ -80,13 +81,13 @@ pub struct HostEvents<'p, 't> {
     /// Packets that broke on the way.
     broken: BinaryHeap<Reverse<LateLoss>>,
     /// When the next begin or end of a loss is to be given.
-    next_loss: Option<Time>,
-    /// Whether the cursor of the first head has to go on.
+    next_loss: Option<RawNs>,
+    /// Whether the cursor of the first head has to continue.
     is_taken: bool,
     report: ReadReport,
     progress: Option<Progress<'p>>,
     /// Bytes of events that were not reported yet.
-    untold: u64,
+    unreported_bytes: u64,
 }
 
 /// The loss of a packet that broke, by the order in which losses are given.
@@ -105,13 +106,53 @@ impl Ord for LateLoss {
     }
 }
 
+/// This many diagnostics are kept; the others are counted.
+const MAX_DIAGNOSTICS: usize = 1000;
+
+/// What was read of some windows. The same for any windows that make up the same time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadReport {
+    /// Events.
+    pub events: u64,
+    /// Times in which something is missing.
+    pub losses: u64,
+    /// Packets that could not be decoded to their ends.
+    pub broken_packets: u64,
+    /// Why they could not: of the first ones, in the order of time.
+    pub diagnostics: Vec<String>,
+}
+
+impl ReadReport {
+    /// Counts a loss.
+    pub(crate) fn count_loss(&mut self, what: LossKind) {
+        self.losses += 1;
+        self.broken_packets += u64::from(what == LossKind::UndecodableTail);
+    }
+
+    /// Notes why a packet could not be decoded.
+    pub(crate) fn note(&mut self, diagnostic: &Diagnostic) {
+        if self.diagnostics.len() < MAX_DIAGNOSTICS {
+            self.diagnostics.push(diagnostic.to_string());
+        }
+    }
+
+    /// Adds what was read of the next window.
+    pub fn absorb(&mut self, right: Self) {
+        self.events += right.events;
+        self.losses += right.losses;
+        self.broken_packets += right.broken_packets;
+        self.diagnostics.extend(right.diagnostics);
+        self.diagnostics.truncate(MAX_DIAGNOSTICS);
+    }
+}
+
 impl<'t> Host<'t> {
     /// The events and losses of a window.
-    pub fn read<'p>(&'p self, window: Window) -> HostEvents<'p, 't> {
-        let from = window.from;
+    pub fn read<'p>(&'p self, window: Window<RawNs>) -> HostEvents<'p, 't> {
+        let from = window.start;
         let first = self.losses().partition_point(|loss| loss.to < from);
         let (before, begins) =
-            self.begins().split_at(self.begins().partition_point(|begin| begin.at <= from));
+            self.loss_starts().split_at(self.loss_starts().partition_point(|begin| begin.at <= from));
         let mut events = HostEvents {
             host: self,
             window,
@@ -125,14 +166,14 @@ impl<'t> Host<'t> {
             is_taken: false,
             report: ReadReport::default(),
             progress: None,
-            untold: 0,
+            unreported_bytes: 0,
         };
         if window.is_empty() {
             events.known = [].iter().peekable();
             events.begins = [].iter().peekable();
             return events;
         }
-        // Losses that began before and go on.
+        // Losses that began before and continue.
         let go_on = before.iter().filter(|begin| begin.reaches_into(window));
         events.found.extend(go_on.map(|&begin| Reverse(begin)));
         let mut times = Vec::new();
@@ -141,14 +182,14 @@ impl<'t> Host<'t> {
                 continue;
             }
             let (mut cursor, time) = StreamCursor::new(source, number, window);
-            events.take_found(&mut cursor.found);
-            if let Some(time) = time.filter(|&time| time < window.until) {
+            events.take_found_losses(&mut cursor.found);
+            if let Some(time) = time.filter(|&time| time < window.end) {
                 times.push(Some(time));
                 events.cursors.push(cursor);
             }
         }
         events.order = LoserTree::new(times);
-        events.look_for_loss();
+        events.update_next_loss();
         events
     }
 }
@@ -163,14 +204,14 @@ impl<'p, 't> HostEvents<'p, 't> {
     /// What has been read, at the end.
     pub fn into_report(self) -> ReadReport {
         if let Some(progress) = self.progress {
-            progress(self.untold);
+            progress(self.unreported_bytes);
         }
         self.report
     }
 
     /// Takes over what a cursor found, as far as this window reports it.
     #[cold]
-    fn take_found(&mut self, found: &mut Vec<FoundLoss>) {
+    fn take_found_losses(&mut self, found: &mut Vec<FoundLoss>) {
         for FoundLoss { loss, at, broken } in found.drain(..) {
             let begin = StreamLossBegin { at, loss };
             if at <= loss.to && (begin.reaches_into(self.window) || begin.is_in(self.window)) {
@@ -180,11 +221,11 @@ impl<'p, 't> HostEvents<'p, 't> {
                 self.broken.push(Reverse(LateLoss(loss, broken)));
             }
         }
-        self.look_for_loss();
+        self.update_next_loss();
     }
 
     /// When the next loss ends that this window reports.
-    fn next_end(&mut self) -> Option<Time> {
+    fn next_end(&mut self) -> Option<RawNs> {
         let known = self.known.peek().map(|loss| loss.to).filter(|&to| self.window.contains(to));
         let broken = self.broken.peek().map(|Reverse(late)| late.0.to);
         known.into_iter().chain(broken).min()
@@ -198,12 +239,13 @@ impl<'p, 't> HostEvents<'p, 't> {
     }
 
     /// Finds out when the next begin or end of a loss is to be given.
-    fn look_for_loss(&mut self) {
+    fn update_next_loss(&mut self) {
         let begin = self.next_begin().map(|begin| begin.at);
         self.next_loss = self.next_end().into_iter().chain(begin).min();
     }
 
-    /// The next begin or end of a loss, which is there. Of both at one time the begin comes first: the instant before is its.
+    /// The next begin or end of a loss, which is there. Of both at one time the start comes first: the
+    /// instant before is its.
     #[cold]
     fn loss(&mut self) -> Option<ItemRef<'_, 't>> {
         let begin = self.next_begin();
@@ -218,7 +260,7 @@ impl<'p, 't> HostEvents<'p, 't> {
             }
             _ => ItemRef::Loss(self.loss_end()?),
         };
-        self.look_for_loss();
+        self.update_next_loss();
         Some(place)
     }
 
@@ -238,11 +280,11 @@ impl<'p, 't> HostEvents<'p, 't> {
             self.known.next();
             known?
         };
-        self.report.lose(loss.what);
+        self.report.count_loss(loss.what);
         Some(loss)
     }
 
-    /// Lets the cursor of the last event go on.
+    /// Lets the cursor of the last event continue.
     #[inline]
     fn go_on(&mut self) {
         self.is_taken = false;
@@ -251,9 +293,9 @@ impl<'p, 't> HostEvents<'p, 't> {
         let time = cursor.advance();
         if !cursor.found.is_empty() {
             let mut found = std::mem::take(&mut cursor.found);
-            self.take_found(&mut found);
+            self.take_found_losses(&mut found);
         }
-        match time.filter(|&time| time < self.window.until) {
+        match time.filter(|&time| time < self.window.end) {
             Some(time) => self.order.replace_first(time),
             None => self.order.remove_first(),
         }
@@ -278,9 +320,9 @@ impl<'p, 't> HostEvents<'p, 't> {
         let event = cursor.head()?;
         self.report.events += 1;
         if let Some(progress) = self.progress {
-            self.untold += event.size();
-            if self.untold >= TELL_EVERY {
-                progress(std::mem::take(&mut self.untold));
+            self.unreported_bytes += event.size();
+            if self.unreported_bytes >= PROGRESS_INTERVAL_BYTES {
+                progress(std::mem::take(&mut self.unreported_bytes));
             }
         }
         Some(ItemRef::Event { time, number: cursor.number(), source: cursor.source(), event })

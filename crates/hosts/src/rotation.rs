@@ -1,14 +1,16 @@
-//! The archives of rotated sessions, and the instants between which all streams of a host write to the same one.
+//! The archives of rotated sessions, and the instants between which all streams of a host write to the same
+//! one.
 //!
-//! A rotation is not atomic: CPUs and domains turn to the new chunk one after the other, within milliseconds. An *effective
-//! archive* begins when the last of them has done so, and is made of two chunks that follow each other.
+//! A rotation is not atomic: CPUs and domains turn to the new chunk one after the other, within milliseconds.
+//! An *effective archive* begins when the last of them has done so, and is made of two chunks that follow
+//! each other.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::window::Time;
 use isochrone_ctf::Trace;
+use isochrone_time::RawNs;
 
 use crate::source::EventSource;
 
@@ -21,9 +23,9 @@ pub struct Archive {
     /// Numbers of its traces in [`Host::traces`](crate::Host::traces).
     pub traces: Vec<usize>,
     /// When its first stream begins, raw ns.
-    pub begin: Time,
-    /// When all of its streams have begun, raw ns: the begin of the effective archive.
-    pub switched: Time,
+    pub begin: RawNs,
+    /// When all of its streams have begun, raw ns: the start of the effective archive.
+    pub switched: RawNs,
 }
 
 /// How a trace is known as part of a chunk: by the directory of the chunk, else by its rank in the session.
@@ -42,7 +44,7 @@ pub(crate) fn archives(traces: &[&Trace], ranks: &[usize], sources: &[EventSourc
     }
     let archive = |traces: Vec<usize>| {
         let inside = sources.iter().filter(|source| traces.contains(&source.trace_number));
-        let begins: Vec<Time> = inside.filter_map(EventSource::begin).collect();
+        let begins: Vec<RawNs> = inside.filter_map(EventSource::begin).collect();
         let (begin, switched) = begins.iter().min().copied().zip(begins.iter().max().copied())?;
         Some(Archive { traces, begin, switched })
     };

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use isochrone_time::RawNs;
+
 use crate::host::Host;
 use crate::losses::{LossKind, StreamLoss};
 use crate::source::EventSource;
-use crate::window::Time;
 
 /// A stream over all chunks of its session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct StreamTimeline {
     pub cpu: Option<u32>,
     /// Whether the kernel's tracer wrote it.
     pub is_kernel: bool,
-    /// The time of the host, from its begin to its end, in order and without holes.
+    /// The time of the host, from its start to its end, in order and without holes.
     pub covered: Vec<CoverageSpan>,
 }
 
@@ -26,9 +27,9 @@ pub struct StreamTimeline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoverageSpan {
     /// First instant, raw ns.
-    pub begin: Time,
+    pub begin: RawNs,
     /// Last instant, raw ns.
-    pub end: Time,
+    pub end: RawNs,
     /// What is known of it.
     pub state: State,
 }
@@ -43,8 +44,8 @@ pub enum State {
 }
 
 impl Host<'_> {
-    /// The streams with what is known of their time before reading; packets that cannot be decoded show only then. In the
-    /// order of the sources. `O(n log n)` in sources and losses.
+    /// The streams with what is known of their time before reading; packets that cannot be decoded show only
+    /// then. In the order of the sources. `O(n log n)` in sources and losses.
     pub fn timelines(&self) -> Vec<StreamTimeline> {
         let Some((begin, end)) = self.extent() else { return Vec::new() };
         let mut missing: BTreeMap<usize, Vec<StreamLoss>> = BTreeMap::new();
@@ -57,7 +58,7 @@ impl Host<'_> {
             if before.replace(source.series) == Some(source.series) {
                 continue;
             }
-            let edge = |from: Time, to: Time, what| StreamLoss { from, to, source: number, what };
+            let edge = |from: RawNs, to: RawNs, what| StreamLoss { from, to, source: number, what };
             let of_series = || self.sources()[number..].iter().take_while(|it| it.series == source.series);
             let first = of_series().filter_map(EventSource::begin).min();
             let last = of_series().map(EventSource::end).max().flatten();
@@ -65,8 +66,8 @@ impl Host<'_> {
             let edges = edges.chain(last.map(|last| edge(last, end, LossKind::Over)));
             let gaps = self.gaps().iter();
             let gaps = gaps.map(|gap| StreamLoss {
-                from: gap.from,
-                to: gap.to,
+                from: gap.start,
+                to: gap.end,
                 source: number,
                 what: LossKind::All,
             });
@@ -83,8 +84,9 @@ impl Host<'_> {
     }
 }
 
-/// The time between two instants, with what is missing of it. Where losses overlap, the one that begins first is named.
-fn covered(mut missing: Vec<StreamLoss>, begin: Time, end: Time) -> Vec<CoverageSpan> {
+/// The time between two instants, with what is missing of it. Where losses overlap, the one that begins first
+/// is named.
+fn covered(mut missing: Vec<StreamLoss>, begin: RawNs, end: RawNs) -> Vec<CoverageSpan> {
     missing.sort_by_key(|loss| (loss.from, loss.to));
     let mut covered = Vec::new();
     let mut now = begin;
@@ -118,18 +120,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_is_told_once() {
-        let check = |losses: &[(Time, Time, LossKind)], expect: &[(Time, Time, State)]| {
-            let losses =
-                losses.iter().map(|&(from, to, what)| StreamLoss { from, to, source: 0, what }).collect();
-            let found: Vec<_> =
-                covered(losses, 0, 100).iter().map(|part| (part.begin, part.end, part.state)).collect();
+    fn each_instant_is_covered_once() {
+        let check = |losses: &[(i64, i64, LossKind)], expect: &[(i64, i64, State)]| {
+            let loss = |&(from, to, what): &(i64, i64, LossKind)| StreamLoss {
+                from: RawNs(from),
+                to: RawNs(to),
+                source: 0,
+                what,
+            };
+            let covered = covered(losses.iter().map(loss).collect(), RawNs(0), RawNs(100));
+            let found: Vec<_> = covered.iter().map(|part| (part.begin.0, part.end.0, part.state)).collect();
             assert_eq!(found, expect);
         };
         let (late, packets, over) = (LossKind::NotBegun, LossKind::Packets(2), LossKind::Over);
         check(&[], &[(0, 100, State::Recorded)]);
         check(
-            &[(0, 10, late), (50, 60, packets), (90, Time::MAX, over)],
+            &[(0, 10, late), (50, 60, packets), (90, i64::MAX, over)],
             &[
                 (0, 10, State::Missing(late)),
                 (10, 50, State::Recorded),

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::Artefact;
+use isochrone_corrections::artefact::Artefact;
+use isochrone_corrections::{Clock, Clocks};
+use isochrone_time::RawNs;
 use measuring::{rewrite, watch_any};
 use serde_json::Value;
 
@@ -96,7 +97,7 @@ fn judged(method: &str, directory: &Path, input: &[String], truth: &Truth) -> Fo
             found.untied += 1;
             continue;
         }
-        found.bound = found.bound.max(clock.error_range().1);
+        found.bound = found.bound.max(clock.interval.error_range(&clock.correction).1);
         found.likely = found.likely.max(clock.interval.rows().iter().map(|row| row.e95).max().unwrap_or(0));
         let error = largest_error(clock, reference, truth);
         found.error = Some(found.error.map_or(error, |known| known.max(error)));
@@ -109,7 +110,7 @@ fn largest_error(clock: &Clock, reference: &Clock, truth: &Truth) -> f64 {
     let of = |clock: &Clock| &truth.iter().find(|(host, _)| *host == clock.entry.host).unwrap().1;
     let (own, other) = (of(clock), of(reference));
     let mut largest = 0.0_f64;
-    for &(raw, at) in own.iter().filter(|known| clock.covers(known.0 as i64)) {
+    for &(raw, at) in own.iter().filter(|known| clock.covers(RawNs(known.0 as i64))) {
         let right = other.partition_point(|known| known.1 < at);
         let Some((before, after)) = right.checked_sub(1).map(|left| other[left]).zip(other.get(right)) else {
             continue;

@@ -1,15 +1,15 @@
-//! On which CPU events were recorded: as their packets say, else as they say themselves. Filters of events and their CSV ask.
+//! The CPU of events: that of their packets, else that of their contexts. For filters of events and their CSV.
 
 use isochrone_ctf::{Event, FieldRef, Packet};
 use isochrone_kernel::cpu_of;
 use rustc_hash::FxHashMap;
 
-/// What packets and events say of CPUs, looked up once for each packet and class.
+/// The CPUs of packets and events, looked up once for each packet and class.
 #[derive(Default)]
 pub(crate) struct EventCpus {
-    /// By trace and stream: the last packet, and the CPU that it is of.
+    /// By trace and stream: the last packet, and its CPU.
     packets: FxHashMap<(usize, usize), (*const Packet, Option<u32>)>,
-    /// By trace, stream class and event class: the context that tells the CPU.
+    /// By trace, stream class and event class: the context with the CPU.
     contexts: FxHashMap<(usize, usize, usize), Option<FieldRef>>,
 }
 

@@ -1,16 +1,16 @@
 //! The command line of Isochrone: parses arguments, calls one library function, renders. The only crate that prints.
 //!
-//! `arguments` defines what can be typed, `commands` holds one file a command, `render` what several of them show,
-//! `output` writes it. [`shared`] is what the second program, `isochrone-sql`, has in common with this one.
+//! `arguments` defines the command line, `commands` has a file for each command, `render` what several of them show, `output` writes it.
+//! [`shared`] is what the second program, `isochrone-sql`, has in common with this one.
 
 mod arguments;
 mod commands;
 mod event_cpu;
-mod near;
 mod output;
 mod progress;
 mod render;
 pub mod shared;
+mod suggest;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -18,48 +18,42 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{ColorChoice, FromArgMatches};
 
-use crate::arguments::{Arguments, Command, spelled_short};
-use crate::output::{are_colours_welcome, tell};
+use crate::arguments::{Arguments, Command, with_command_first};
+use crate::output::{Console, are_colours_wanted, warning};
 use crate::render::plain::PlainLines;
 use crate::render::time;
 
-/// How a command ended; the worse end of two parts is the greater.
+/// How a command ended without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExitStatus {
-    /// All was done.
+    /// Its result is complete.
     Done,
-    /// Done in part: something was refused.
-    Partly,
-}
-
-impl ExitStatus {
-    fn partly_if(lost: bool) -> Self {
-        if lost { Self::Partly } else { Self::Done }
-    }
+    /// Its result is partial: something was refused or could not be read.
+    Partial,
 }
 
 /// Runs the program `isochrone` with the arguments of this process.
 pub fn main() -> ExitCode {
     shared::watch_files("isochrone: ");
-    let ending = match parse() {
+    let ended = match parse() {
         Ok(arguments) => run(arguments).or_else(try_again),
         Err(wrong) if wrong.use_stderr() => wrong.exit(),
         Err(help) => show_help(&help),
     };
-    shared::exit("isochrone", ending)
+    shared::exit("isochrone", ended)
 }
 
 /// Reads the command line. Help and errors are coloured as results are: clap alone would colour dumb terminals where `CI` is set.
 fn parse() -> Result<Arguments, clap::Error> {
-    let colours = if are_colours_welcome() { ColorChoice::Auto } else { ColorChoice::Never };
+    let colours = if are_colours_wanted() { ColorChoice::Auto } else { ColorChoice::Never };
     let mut command = Arguments::command_line().color(colours);
-    let arguments = spelled_short(std::env::args_os(), &command);
+    let arguments = with_command_first(std::env::args_os(), &command);
     let matches = command.try_get_matches_from_mut(arguments)?;
     let arguments = Arguments::from_arg_matches(&matches).map_err(|wrong| wrong.format(&mut command))?;
     Ok(arguments.with_given(&matches))
 }
 
-/// Help and version are results that somebody asked for.
+/// Prints the help or the version, which are results.
 fn show_help(help: &clap::Error) -> anyhow::Result<ExitStatus> {
     match help.print().and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -69,18 +63,18 @@ fn show_help(help: &clap::Error) -> anyhow::Result<ExitStatus> {
     }
 }
 
-/// A damaged store in the cache costs the time to make it anew, and the result only if some of that is written already.
+/// Runs the command again where a damaged store in the cache was the error, unless a part of the result has been written.
 fn try_again(error: anyhow::Error) -> anyhow::Result<ExitStatus> {
     if !commands::index::discard_damaged(&error) || output::has_printed() {
         return Err(error);
     }
-    tell!("warning: {}; the store in the cache is made anew", PlainLines(format_args!("{error:#}")));
+    warning!("{}; the store in the cache is built again", PlainLines(format_args!("{error:#}")));
     run(parse()?)
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
-    let quiet = arguments.quiet;
-    // These end what they have begun by themselves.
+    let console = &Console::new(arguments.quiet);
+    // Some commands end properly by themselves.
     let ends_itself = matches!(
         arguments.command,
         Command::Live(_) | Command::Watch(_) | Command::View(_) | Command::Serve(_)
@@ -92,29 +86,27 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         time::choose(zone.get());
     }
     match arguments.command {
-        Command::Info(command) => commands::info::run(&command, quiet),
-        Command::Events(command) => commands::events::run(&command, quiet),
-        Command::Analyze(command) => commands::analyze::run(&command, quiet),
-        Command::CrossHost(command) => commands::crosshost::run(&command, quiet),
-        Command::Short(command) => {
-            let command = command.spelled_out().map_err(anyhow::Error::msg)?;
-            commands::analyze::run(&command, quiet)
-        }
-        Command::Dump(command) => commands::dump::run(&command, quiet),
-        Command::Sync(command) => commands::sync::run(&command, quiet),
-        Command::Index(command) => commands::index::run(&command, quiet),
-        Command::Export(command) => commands::export::run(&command, quiet),
-        Command::Summary(command) => commands::summary::run(&command, quiet),
-        Command::Live(command) => commands::live::run(&command, quiet),
-        Command::Map(command) => commands::pieces::map(&command, quiet),
-        Command::Merge(command) => commands::pieces::merge(&command, quiet),
-        Command::Watch(command) => commands::watch::run(&command, quiet),
-        Command::View(command) => commands::view::view(&command, quiet),
-        Command::Serve(command) => commands::view::serve(&command, quiet),
-        Command::Sql(command) => commands::sql::run(&command, quiet),
-        Command::Convert(command) => commands::convert::run(&command, quiet),
-        Command::Order(command) => commands::order::run(&command, quiet),
+        Command::Info(command) => commands::info::run(&command, console),
+        Command::Events(command) => commands::events::run(&command, console),
+        Command::Analyze(command) => commands::analyze::run(&command, console),
+        Command::CrossHost(command) => commands::crosshost::run(&command, console),
+        Command::Short(command) => commands::analyze::run(&command.into_analyze(), console),
+        Command::Dump(command) => commands::dump::run(&command, console),
+        Command::Sync(command) => commands::sync::run(&command, console),
+        Command::Index(command) => commands::index::run(&command, console),
+        Command::Export(command) => commands::export::run(&command, console),
+        Command::Summary(command) => commands::summary::run(&command, console),
+        Command::Live(command) => commands::live::run(&command, console),
+        Command::Map(command) => commands::pieces::map(&command, console),
+        Command::Merge(command) => commands::pieces::merge(&command, console),
+        Command::Watch(command) => commands::watch::run(&command, console),
+        Command::View(command) => commands::view::view(&command, console),
+        Command::Serve(command) => commands::view::serve(&command, console),
+        Command::Sql(command) => commands::sql::run(&command, console),
+        Command::Convert(command) => commands::convert::run(&command, console),
+        Command::Order(command) => commands::order::run(&command, console),
         Command::Completions(command) => commands::shell::completions(&command),
         Command::Man(command) => commands::shell::man(&command),
-    }
+    }?;
+    Ok(console.status())
 }

@@ -1,4 +1,4 @@
-//! The program `isochrone`: all of it is in the library of the same name, of which `isochrone-sql` uses a part.
+//! The program `isochrone`, which is in the library of the same name; `isochrone-sql` uses a part of that.
 
 use std::process::ExitCode;
 

@@ -1,30 +1,100 @@
-//! What is written to stdout and stderr: results, and what is said beside them.
+//! Output to stdout and stderr: results, and notes and warnings about them.
 //!
-//! No result is lost because something else cannot be said: stderr may be closed or full. Whoever reads stdout may stop when
-//! there is enough (`isochrone events … | head`); any other failure of stdout is an error.
+//! No result is lost because stderr is closed or full. A reader of stdout may stop early (`isochrone events … | head`); any other failure of
+//! stdout is an error.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
+use serde::Serialize;
 
-/// Says a line on stderr, as `eprintln!` does, which panics where stderr cannot be written.
-macro_rules! tell {
+use crate::ExitStatus;
+
+/// Prints a line on stderr, as `eprintln!` does, which panics where stderr cannot be written.
+macro_rules! eprint_line {
     ($($text:tt)*) => { $crate::output::line(format_args!($($text)*)) };
 }
-pub(crate) use tell;
+pub(crate) use eprint_line;
 
-/// What [`tell!`] calls. The line is written at once, so that no other process writes into it.
+/// Prints a note on stderr, unless the console is quiet.
+macro_rules! note {
+    ($console:expr, $($text:tt)*) => { $console.note(format_args!($($text)*)) };
+}
+pub(crate) use note;
+
+/// Prints a warning on stderr.
+macro_rules! warning {
+    ($($text:tt)*) => { $crate::output::line(format_args!("warning: {}", format_args!($($text)*))) };
+}
+pub(crate) use warning;
+
+/// Prints a warning on stderr, after which the result of the command is partial.
+macro_rules! warn_partial {
+    ($console:expr, $($text:tt)*) => {{
+        $crate::output::warning!($($text)*);
+        $console.partial_if(true);
+    }};
+}
+pub(crate) use warn_partial;
+
+/// What [`eprint_line!`] calls. The line is written at once, so that no other process writes into it.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
-    let _ = io::stderr().write_all(without_numbers(&format!("{text}\n")).as_bytes());
+    let _ = io::stderr().write_all(without_error_numbers(&format!("{text}\n")).as_bytes());
 }
 
-/// Text without the numbers behind what the system says of failures: `No such file or directory (os error 2)`. Anything else that looks like
-/// such a number, in a path, stays.
-fn without_numbers(text: &str) -> Cow<'_, str> {
+/// How a command reports what is not its result: notes and progress, unless they are unwanted, and whether the result is partial.
+#[derive(Debug, Clone, Default)]
+pub struct Console {
+    is_quiet: bool,
+    is_partial: Arc<AtomicBool>,
+}
+
+impl Console {
+    /// A console for a command whose result is complete so far.
+    pub fn new(is_quiet: bool) -> Self {
+        Self { is_quiet, is_partial: Arc::default() }
+    }
+
+    /// The same console, quiet in any case.
+    pub(crate) fn silenced(&self) -> Self {
+        Self { is_quiet: true, ..self.clone() }
+    }
+
+    /// A console for problems that do not make the result of this one partial.
+    pub(crate) fn apart(&self) -> Self {
+        Self::new(self.is_quiet)
+    }
+
+    /// Whether notes and progress are unwanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
+    /// Prints a note, unless the console is quiet.
+    pub(crate) fn note(&self, text: fmt::Arguments<'_>) {
+        if !self.is_quiet {
+            eprint_line!("note: {text}");
+        }
+    }
+
+    /// Marks the result as partial where that is so.
+    pub(crate) fn partial_if(&self, is_partial: bool) {
+        self.is_partial.fetch_or(is_partial, Ordering::Relaxed);
+    }
+
+    /// The exit status of the command, if it ends without an error.
+    pub fn status(&self) -> ExitStatus {
+        if self.is_partial.load(Ordering::Relaxed) { ExitStatus::Partial } else { ExitStatus::Done }
+    }
+}
+
+/// Removes the numbers after the system's texts of errors: `No such file or directory (os error 2)`. Anything else that looks like such a
+/// number, in a path, stays.
+fn without_error_numbers(text: &str) -> Cow<'_, str> {
     const BEFORE: &str = " (os error ";
     let mut kept = String::new();
     let mut rest = text;
@@ -42,35 +112,34 @@ fn without_numbers(text: &str) -> Cow<'_, str> {
     if kept.is_empty() { text.into() } else { (kept + rest).into() }
 }
 
-/// Whether a text ends in what the system says of an error of this number.
+/// Whether a text ends in the system's text of the error of a number.
 fn ends_in_error(text: &str, number: i32) -> bool {
-    let said = io::Error::from_raw_os_error(number).to_string();
-    said.split_once(" (os error ").is_some_and(|(said, _)| text.ends_with(said))
+    let error = io::Error::from_raw_os_error(number).to_string();
+    error.split_once(" (os error ").is_some_and(|(error, _)| text.ends_with(error))
 }
 
-/// How wide the lines of tables may be: as wide as the terminal, or as `COLUMNS` says; `None`: nobody knows, and they are as wide as
-/// they are.
+/// Maximum width of the lines of tables: that of the terminal, or `COLUMNS`; `None`: unknown, lines are not limited.
 pub(crate) fn width() -> Option<usize> {
-    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let of_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let of_terminal = || Some(usize::from(terminal_size::terminal_size_of(io::stdout())?.0.0));
-    said.or_else(of_terminal).filter(|&columns| columns > 0)
+    of_environment.or_else(of_terminal).filter(|&columns| columns > 0)
 }
 
-/// Whether colours are of use: on a terminal, unless its user does not want them.
-pub(crate) fn is_coloured() -> bool {
+/// Whether results are coloured: on a terminal, unless its user does not want colours.
+pub(crate) fn has_colours() -> bool {
     static COLOURED: OnceLock<bool> = OnceLock::new();
-    *COLOURED.get_or_init(|| io::stdout().is_terminal() && are_colours_welcome())
+    *COLOURED.get_or_init(|| io::stdout().is_terminal() && are_colours_wanted())
 }
 
-/// Whether nobody refuses colours: `NO_COLOR` is not set, and the terminal is not a dumb one.
-pub(crate) fn are_colours_welcome() -> bool {
+/// Whether colours are wanted: `NO_COLOR` is not set, and the terminal is not a dumb one.
+pub(crate) fn are_colours_wanted() -> bool {
     let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !is_refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// A heading of a table: bold on terminals.
 pub(crate) fn heading(text: &str) -> Cow<'_, str> {
-    match is_coloured() {
+    match has_colours() {
         true => format!("\x1b[1m{text}\x1b[0m").into(),
         false => text.into(),
     }
@@ -79,44 +148,50 @@ pub(crate) fn heading(text: &str) -> Cow<'_, str> {
 /// Colours of hosts on terminals: those that can be read on light and on dark ones.
 const COLOURS: [u8; 6] = [36, 33, 35, 32, 34, 31];
 
-/// The name of the host of a number, ready to be shown: in a colour of its own on terminals.
+/// The name of the host of a number, in a colour of its own on terminals.
 pub(crate) fn host(number: usize, name: &str) -> Cow<'_, str> {
-    match is_coloured() {
+    match has_colours() {
         true => format!("\x1b[{}m{name}\x1b[0m", COLOURS[number % COLOURS.len()]).into(),
         false => name.into(),
     }
 }
 
-/// Stdout as [`print()`] hands it out.
-pub type Stdout = BufWriter<Watched<io::StdoutLock<'static>>>;
+/// Stdout as [`print()`] passes it on.
+pub type Stdout = BufWriter<FailureRecorder<io::StdoutLock<'static>>>;
 
-/// Writes a result to stdout. `None`: nobody reads it to its end, so the rest need not be made.
+/// Writes a result to stdout. `None`: its reader has stopped, so that the rest is not needed.
 ///
 /// # Errors
-/// Stdout cannot be written, or what `write` says.
+/// Stdout cannot be written, or `write` fails.
 pub fn print<T>(write: impl FnOnce(&mut Stdout) -> anyhow::Result<T>) -> anyhow::Result<Option<T>> {
-    let mut out = BufWriter::new(Watched { inner: io::stdout().lock(), failed: None });
+    let mut out = BufWriter::new(FailureRecorder { inner: io::stdout().lock(), failed: None });
     let written = write(&mut out).and_then(|result| {
         out.flush()?;
         Ok(result)
     });
-    // Without another attempt to write what is left.
-    let (watched, _) = out.into_parts();
-    match watched.failed {
+    // Without another attempt to write the rest.
+    let (recorder, _) = out.into_parts();
+    match recorder.failed {
         None => written.map(Some),
         Some(io::ErrorKind::BrokenPipe) => Ok(None),
         Some(_) => written.map(Some).context("cannot write to stdout"),
     }
 }
 
-/// Remembers why it could not write: of the errors that come of it, not all tell.
-pub struct Watched<W> {
+/// Writes a document of JSON for people and programs.
+pub(crate) fn json(document: &impl Serialize, out: &mut Stdout) -> anyhow::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    Ok(writeln!(out)?)
+}
+
+/// Records why it could not write: later errors hide the cause.
+pub struct FailureRecorder<W> {
     inner: W,
     failed: Option<io::ErrorKind>,
 }
 
-impl<W> Watched<W> {
-    fn seen<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+impl<W> FailureRecorder<W> {
+    fn record<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result
             && error.kind() != io::ErrorKind::Interrupted
         {
@@ -126,34 +201,34 @@ impl<W> Watched<W> {
     }
 }
 
-/// Whether some of a result is written.
+/// Whether a part of a result has been written.
 static PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether some of a result is written already.
+/// Whether a part of a result has been written.
 pub(crate) fn has_printed() -> bool {
     PRINTED.load(Ordering::Relaxed)
 }
 
-impl<W: Write> Write for Watched<W> {
+impl<W: Write> Write for FailureRecorder<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         PRINTED.store(true, Ordering::Relaxed);
         let written = self.inner.write(bytes);
-        self.seen(written)
+        self.record(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.inner.flush();
-        self.seen(flushed)
+        self.record(flushed)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::without_numbers;
+    use super::without_error_numbers;
 
     #[test]
     fn numbers_of_errors_are_left_out() {
-        let check = |text: &str, expect: &str| assert_eq!(without_numbers(text), expect);
+        let check = |text: &str, expect: &str| assert_eq!(without_error_numbers(text), expect);
         let (absent, refused) = ("No such file or directory", "Permission denied");
         check(&format!("a: {absent} (os error 2)\n"), &format!("a: {absent}\n"));
         check(

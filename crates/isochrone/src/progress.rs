@@ -1,4 +1,4 @@
-//! Progress bars on stderr: for work that takes long, where stderr is a terminal and nobody asked for quiet.
+//! Progress bars on stderr: for long work, where stderr is a terminal and the console is not quiet.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,55 +7,64 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use isochrone_experiment::{Inputs, total_bytes};
 
-/// Work that is done by then needs no bar.
+use crate::output::Console;
+
+/// Shorter work has no bar.
 const SHOW_AFTER: Duration = Duration::from_millis(500);
 
-/// What a bar over bytes shows.
+/// Template of a bar over bytes.
 const OF_BYTES: &str = "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left";
 
-/// What a bar over traced time shows.
+/// Template of a bar over traced time.
 const OF_TIME: &str = "{msg} {wide_bar} {percent} %, {eta} left";
 
-/// How much of some work is done. Told from several threads.
+/// Progress of some work, updated by several threads.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    begun: Instant,
+    started: Instant,
     show_after: Duration,
     /// Whether the bar has still to be shown.
-    waits: AtomicBool,
+    is_pending: AtomicBool,
     /// Where to draw it.
     target: fn() -> ProgressDrawTarget,
 }
 
 impl Progress {
     /// Over the bytes of all packets of the traces and of all captures.
-    pub(crate) fn over_bytes(inputs: &Inputs, what: &'static str, quiet: bool) -> Self {
-        Self::over(total_bytes(inputs), what, quiet)
+    pub(crate) fn over_bytes(inputs: &Inputs, what: &'static str, console: &Console) -> Self {
+        Self::over(total_bytes(inputs), what, console)
     }
 
-    /// Over so many bytes.
-    pub(crate) fn over(bytes: u64, what: &'static str, quiet: bool) -> Self {
-        let seen = is_seen(quiet, std::io::stderr().is_terminal());
-        Self::new(bytes, what, OF_BYTES, seen, SHOW_AFTER, ProgressDrawTarget::stderr)
+    /// Over a number of bytes.
+    pub(crate) fn over(bytes: u64, what: &'static str, console: &Console) -> Self {
+        let is_visible = is_visible(console.is_quiet(), std::io::stderr().is_terminal());
+        Self::new(bytes, what, OF_BYTES, is_visible, SHOW_AFTER, ProgressDrawTarget::stderr)
     }
 
-    /// Over so many ns of traced time, of a result that goes to stdout: lines on a terminal are progress enough.
-    pub(crate) fn over_time(ns: u64, what: &'static str, quiet: bool) -> Self {
+    /// Over ns of traced time, of a result that goes to stdout: on a terminal, its lines show progress.
+    pub(crate) fn over_time(ns: u64, what: &'static str, console: &Console) -> Self {
         let is_open = std::io::stderr().is_terminal() && !std::io::stdout().is_terminal();
-        Self::new(ns, what, OF_TIME, is_seen(quiet, is_open), SHOW_AFTER, ProgressDrawTarget::stderr)
+        Self::new(
+            ns,
+            what,
+            OF_TIME,
+            is_visible(console.is_quiet(), is_open),
+            SHOW_AFTER,
+            ProgressDrawTarget::stderr,
+        )
     }
 
-    /// Over so many ns of traced time, of a result that goes to a file, or to stdout where that is no terminal.
-    pub(crate) fn over_file(ns: u64, what: &'static str, quiet: bool) -> Self {
-        let seen = is_seen(quiet, std::io::stderr().is_terminal());
-        Self::new(ns, what, OF_TIME, seen, SHOW_AFTER, ProgressDrawTarget::stderr)
+    /// Over ns of traced time, of a result that goes to a file, or to stdout where that is not a terminal.
+    pub(crate) fn over_file(ns: u64, what: &'static str, console: &Console) -> Self {
+        let is_visible = is_visible(console.is_quiet(), std::io::stderr().is_terminal());
+        Self::new(ns, what, OF_TIME, is_visible, SHOW_AFTER, ProgressDrawTarget::stderr)
     }
 
     fn new(
         bytes: u64,
         what: &'static str,
         template: &str,
-        seen: bool,
+        is_visible: bool,
         show_after: Duration,
         target: fn() -> ProgressDrawTarget,
     ) -> Self {
@@ -63,40 +72,40 @@ impl Progress {
         let style = ProgressStyle::with_template(template);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_message(what);
-        Self { bar, begun: Instant::now(), show_after, waits: AtomicBool::new(seen), target }
+        Self { bar, started: Instant::now(), show_after, is_pending: AtomicBool::new(is_visible), target }
     }
 
-    /// So many more bytes are done.
+    /// Adds bytes that are done.
     pub(crate) fn add(&self, bytes: u64) {
         self.bar.inc(bytes);
         self.show();
     }
 
-    /// So much is done in all.
-    pub(crate) fn reach(&self, place: u64) {
-        self.bar.set_position(place);
+    /// Sets the total that is done.
+    pub(crate) fn reach(&self, done: u64) {
+        self.bar.set_position(done);
         self.show();
     }
 
     /// Shows the bar if it is time.
     fn show(&self) {
-        if self.waits.load(Ordering::Relaxed)
-            && self.begun.elapsed() >= self.show_after
-            && self.waits.swap(false, Ordering::Relaxed)
+        if self.is_pending.load(Ordering::Relaxed)
+            && self.started.elapsed() >= self.show_after
+            && self.is_pending.swap(false, Ordering::Relaxed)
         {
             self.bar.set_draw_target((self.target)());
             self.bar.enable_steady_tick(Duration::from_millis(200));
         }
     }
 
-    /// All is done: nothing of the bar stays on the terminal.
+    /// Removes the bar from the terminal.
     pub(crate) fn finish(self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Whether anybody would see a bar, and wants to.
-fn is_seen(quiet: bool, terminal: bool) -> bool {
+/// Whether a bar is possible and wanted.
+fn is_visible(quiet: bool, terminal: bool) -> bool {
     terminal && !quiet
 }
 
@@ -152,9 +161,9 @@ mod tests {
             WRITTEN.lock().unwrap().clear();
             let target = || ProgressDrawTarget::term_like(Box::new(Terminal));
             let progress =
-                Progress::new(1000, "reading", OF_BYTES, is_seen(quiet, terminal), show_after, target);
+                Progress::new(1000, "reading", OF_BYTES, is_visible(quiet, terminal), show_after, target);
             progress.add(1);
-            // Behind the first addition, which may have shown the bar, nothing is drawn too often.
+            // After the first addition, which may have shown the bar, nothing is drawn too often.
             std::thread::sleep(Duration::from_millis(100));
             progress.add(500);
             let written = WRITTEN.lock().unwrap().clone();

@@ -1,17 +1,17 @@
-//! What the second program, `isochrone-sql`, has in common with this one: traces are opened, stores made, complaints worded, tables laid
-//! out and errors ended with in the same way.
+//! What the second program, `isochrone-sql`, has in common with this one: opening traces, building stores, wording complaints, laying out
+//! tables, and ending with an error.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use isochrone_corrections::artefact::Artefact;
 use isochrone_experiment::{Opened, Spread, read_corrections};
 use isochrone_store::Store;
-use isochrone_sync::artefact::Artefact;
 
 use crate::commands::{host_selection, index, named, open_named};
-use crate::output::tell;
+use crate::output::eprint_line;
 use crate::render::complaints;
 use crate::render::plain::PlainLines;
 use crate::render::table::Layout;
@@ -20,24 +20,24 @@ pub use crate::ExitStatus;
 pub use crate::arguments::{Clock, Keys};
 pub use crate::commands::check_output;
 pub use crate::commands::signals::{EndsAtOnce, leave_nothing_on_signals};
-pub use crate::near::did_you_mean;
-pub use crate::output::{Stdout, print};
+pub use crate::output::{Console, Stdout, print};
 pub use crate::render::figures::duration;
 pub use crate::render::plain::plain;
+pub use crate::suggest::did_you_mean;
 pub use isochrone_server::Token;
 
-/// Where the system truncates a mapped file, the process ends with a message that begins so, not with a signal.
-pub fn watch_files(begin: &'static str) {
+/// Makes the process end with a message that starts with `prefix`, not with a signal, where the system truncates a mapped file.
+pub fn watch_files(prefix: &'static str) {
     // Where the system refuses this, such a file is a SIGBUS, as without it.
     #[cfg(unix)]
-    let _ = isochrone_ctf::exit_on_truncation(begin, 2);
+    let _ = isochrone_ctf::exit_on_truncation(prefix, 2);
 }
 
-/// How a program of this name ends: an error is said on stderr.
-pub fn exit(program: &str, ending: anyhow::Result<ExitStatus>) -> ExitCode {
-    match ending {
+/// The exit code of a program. An error is printed on stderr.
+pub fn exit(program: &str, ended: anyhow::Result<ExitStatus>) -> ExitCode {
+    match ended {
         Ok(ExitStatus::Done) => ExitCode::SUCCESS,
-        Ok(ExitStatus::Partly) => ExitCode::from(1),
+        Ok(ExitStatus::Partial) => ExitCode::from(1),
         Err(error) => {
             complain(program, &error);
             ExitCode::from(2)
@@ -45,41 +45,43 @@ pub fn exit(program: &str, ending: anyhow::Result<ExitStatus>) -> ExitCode {
     }
 }
 
-/// Says an error on stderr.
+/// Prints an error on stderr.
 pub fn complain(program: &str, error: &anyhow::Error) {
-    tell!("{program}: {}", PlainLines(format_args!("{error:#}")));
+    eprint_line!("{program}: {}", PlainLines(format_args!("{error:#}")));
 }
 
-/// Says a note on stderr.
+/// Prints a note on stderr.
 pub fn note(text: &str) {
-    tell!("note: {}", PlainLines(text));
+    eprint_line!("note: {}", PlainLines(text));
 }
 
-/// Says what could not be read.
+/// Prints what could not be read.
 pub fn show_lost(lost: &[isochrone_ctf::Diagnostic], quiet: bool) -> ExitStatus {
-    complaints::show(lost, quiet)
+    let console = Console::new(quiet);
+    complaints::show(lost, &console);
+    console.status()
 }
 
 /// Traces with their store.
 #[derive(Debug)]
 pub struct Ready {
-    /// The traces, on the clock that was asked for.
+    /// The traces, on the clock that was requested.
     pub opened: Opened,
-    /// What was named, or what the store was made of that was named: absolute paths.
+    /// The traces that were named, or those of which the store was made that was named: absolute paths.
     pub paths: Vec<PathBuf>,
-    /// Their store, of all hosts.
+    /// The store of all hosts.
     pub store: Store,
-    /// Where it is, absolute.
+    /// Absolute path of the store.
     pub store_path: PathBuf,
-    /// How it went.
-    pub ending: ExitStatus,
+    /// Whether all could be read.
+    pub status: ExitStatus,
 }
 
-/// Opens traces, or those that a store was made of, as all commands do that read a store: says what is odd about them and what their
-/// clocks are worth, and makes the store in the cache where there is none. `kept`: a store that was named beside.
+/// Opens traces, or those of which a store was made, as all commands do that read a store: reports what is odd about them and the bounds of
+/// their clocks, and builds the store in the cache where there is none. `kept`: a store that was named in addition.
 ///
 /// # Errors
-/// One of them is not there, nothing can be read, or the store cannot be made.
+/// One of them does not exist, nothing can be read, or the store cannot be built.
 pub fn open(
     traces: &[PathBuf],
     clock: &Clock,
@@ -87,22 +89,22 @@ pub fn open(
     threads: Option<NonZeroUsize>,
     quiet: bool,
 ) -> anyhow::Result<Ready> {
+    let console = Console::new(quiet);
     let named = named(traces)?;
-    let (opened, ending) = open_named(&named, kept, clock.time_base()?, quiet)?;
+    let opened = open_named(&named, kept, clock.time_base()?, &console)?;
     let experiment = opened.experiment();
-    let consequence = ": their times cannot be compared";
-    let (_, ending) = host_selection::chosen(&opened, &experiment, &[], consequence, ending, quiet)?;
+    host_selection::choose(&opened, &experiment, &[], host_selection::NOT_COMPARABLE, &console)?;
     let spread = Spread { threads, pieces: None };
-    let (store, ending) = index::store(&named, kept, &opened, spread, ending, quiet)?;
+    let store = index::store(&named, kept, &opened, spread, &console)?;
     drop(experiment);
     let absolute = |path: &PathBuf| std::path::absolute(path);
     let paths = named.traces().iter().map(absolute).collect::<Result<_, _>>()?;
-    let store_path = std::path::absolute(index::place(&named, kept)?)?;
-    Ok(Ready { opened, paths, store, store_path, ending })
+    let store_path = std::path::absolute(index::path_of(&named, kept)?)?;
+    Ok(Ready { opened, paths, store, store_path, status: console.status() })
 }
 
-/// The corrections that open traces are on, as a `sync.json` would say them; `None`: each host is on its own clock, or nobody has written
-/// down how they came about. `clock`: what was asked for; `stored`: the text in the store of the traces.
+/// The corrections of open traces, as a `sync.json` has them; `None`: each host is on its own clock, or there is no record of them.
+/// `stored`: the text in the store of the traces.
 ///
 /// # Errors
 /// A `sync.json`, or the store, cannot be read.
@@ -120,7 +122,7 @@ pub fn corrections(
     Ok(text.as_deref().map(Artefact::from_json).transpose()?)
 }
 
-/// Prints rows as a table that fits the terminal. `is_right`: which columns are put to the right.
+/// Prints rows as a table that fits the terminal. `is_right`: whether a column is aligned right.
 ///
 /// # Errors
 /// It cannot be written.

@@ -1,7 +1,7 @@
 //! Matches begins and ends by a key alone: requests to disks, phases of programs.
 //!
-//! Part of a `PartialState`. An end closes the latest open begin, as brackets do; unmatched begins and ends are all that a
-//! piece keeps.
+//! Part of a `PartialState`. An end closes the latest open begin, as brackets do; unmatched begins and ends
+//! are all that a piece keeps.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ use crate::canonical_map::CanonicalMap;
     deserialize = "K: DeserializeOwned, B: DeserializeOwned, E: DeserializeOwned"
 ))]
 pub(crate) struct BeginEndMatcher<K: Eq + std::hash::Hash, B, E> {
-    /// Everything was lost at some time: begins before it are dropped, and an end without a begin does not wait for one.
+    /// Everything was lost at some time: begins before it are dropped, and an end without a begin does not
+    /// wait for one.
     cut: bool,
     left: CanonicalMap<K, Unmatched<B, E>>,
 }
@@ -51,7 +52,8 @@ impl<K: Eq + std::hash::Hash + Ord + Clone, B, E> BeginEndMatcher<K, B, E> {
         self.left.or_default(key).begins.push(begin);
     }
 
-    /// Returns the begin that matches an end, and the end; `None` where the begin is in an earlier piece or missing.
+    /// Returns the begin that matches an end, and the end; `None` where the begin is in an earlier piece or
+    /// missing.
     pub(crate) fn end(&mut self, key: &K, end: E) -> Option<(B, E)> {
         if let Some(track) = self.left.get_mut(key)
             && let Some(begin) = track.begins.pop()
@@ -99,8 +101,8 @@ impl<K: Eq + std::hash::Hash + Ord + Clone, B, E> BeginEndMatcher<K, B, E> {
         }
     }
 
-    /// Changes keys: two that become one are joined, and `is_first` returns whether the entries of an old key are before
-    /// those of the other. Calls `emit` for each pair that this closes.
+    /// Changes keys: two that become one are joined, and `is_first` returns whether the entries of an old key
+    /// are before those of the other. Calls `emit` for each pair that this closes.
     pub(crate) fn rekey(
         &mut self,
         rename: impl Fn(&K) -> K,

@@ -26,7 +26,53 @@ impl Border {
     }
 }
 
-/// A loss that has ended: events of a CPU that the tracer recorded and could not write, or that are missing from the trace.
+/// The events of a piece: between which borders, when, and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Extent {
+    pub(crate) begin: Border,
+    pub(crate) end: Border,
+    /// Times of the first and the last event of the kernel, raw ns.
+    pub(crate) kernel: Option<(Time, Time)>,
+    /// Times of the first and the last event of programs, raw ns.
+    pub(crate) programs: Option<(Time, Time)>,
+    /// Number of events, those of programs included.
+    pub(crate) events: u64,
+}
+
+impl Extent {
+    /// A piece without events so far.
+    pub(crate) fn new(begin: Border, end: Border) -> Self {
+        Self { begin, end, kernel: None, programs: None, events: 0 }
+    }
+
+    /// Adds an event.
+    #[inline]
+    pub(crate) fn event(&mut self, at: Time, is_user: bool) {
+        self.events += 1;
+        let range = if is_user { &mut self.programs } else { &mut self.kernel };
+        *range = range_union(*range, Some((at, at)));
+    }
+
+    /// Appends the next piece.
+    pub(crate) fn append(&mut self, right: Self) {
+        self.end = right.end;
+        self.kernel = range_union(self.kernel, right.kernel);
+        self.programs = range_union(self.programs, right.programs);
+        self.events += right.events;
+    }
+}
+
+/// The smallest range that contains two.
+#[inline]
+fn range_union(a: Option<(Time, Time)>, b: Option<(Time, Time)>) -> Option<(Time, Time)> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+        (a, b) => a.or(b),
+    }
+}
+
+/// A loss that has ended: events of a CPU that the tracer recorded and could not write, or that are missing
+/// from the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuLoss {
     /// The CPU.
@@ -46,9 +92,11 @@ pub struct CpuLoss {
 pub struct CpuLossBegin {
     /// The CPU.
     pub cpu: u32,
-    /// The first instant at which events may be missing, raw ns. The loss begins in the piece that has the instant before.
+    /// The first instant at which events may be missing, raw ns. The loss begins in the piece that has the
+    /// instant before.
     pub at: Time,
-    /// The first instant from which nothing is missing, raw ns; [`Time::MAX`] where the CPU's stream has ended.
+    /// The first instant from which nothing is missing, raw ns; [`Time::MAX`] where the CPU's stream has
+    /// ended.
     pub to: Time,
     /// Whether switches may be among what is missing.
     pub has_switches: bool,

@@ -1,6 +1,7 @@
 //! A hash table that is serialized in the order of its keys, so that equal contents are equal bytes.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
 use rustc_hash::FxBuildHasher;
@@ -81,9 +82,7 @@ impl<K: Eq + Hash + Ord + Clone, V> CanonicalMap<K, V> {
 
     /// All values in the order of their keys. `O(n log n)`.
     pub fn sorted(&self) -> Vec<(&K, &V)> {
-        let mut all: Vec<_> = self.0.iter().collect();
-        all.sort_unstable_by(|a, b| a.0.cmp(b.0));
-        all
+        sorted(&self.0)
     }
 
     /// Takes all values, in arbitrary order.
@@ -98,8 +97,8 @@ impl<K: Eq + Hash + Ord + Clone, V> CanonicalMap<K, V> {
         all
     }
 
-    /// Moves values to other keys; `join` merges a value into the one that the new key has already. Only keys that change are
-    /// touched, so the cost is that of looking at them.
+    /// Moves values to other keys; `join` merges a value into the one that the new key has already. Only keys
+    /// that change are touched, so the cost is that of looking at them.
     pub fn rekey(&mut self, change: impl Fn(&K) -> K, mut join: impl FnMut(&mut V, V)) {
         let moved: Vec<(K, K)> = self
             .0
@@ -113,12 +112,8 @@ impl<K: Eq + Hash + Ord + Clone, V> CanonicalMap<K, V> {
         let moved: Vec<(K, Option<V>)> =
             moved.into_iter().map(|(old, new)| (new, self.0.remove(&old))).collect();
         for (key, value) in moved {
-            let Some(value) = value else { continue };
-            match self.0.get_mut(&key) {
-                Some(there) => join(there, value),
-                None => {
-                    self.0.insert(key, value);
-                }
+            if let Some(value) = value {
+                self.join(key, value, &mut join);
             }
         }
     }
@@ -126,21 +121,30 @@ impl<K: Eq + Hash + Ord + Clone, V> CanonicalMap<K, V> {
     /// Adds the values of another table to this one.
     pub fn absorb(&mut self, other: Self, mut join: impl FnMut(&mut V, V)) {
         for (key, value) in other.0 {
-            match self.0.get_mut(&key) {
-                Some(there) => join(there, value),
-                None => {
-                    self.0.insert(key, value);
-                }
+            self.join(key, value, &mut join);
+        }
+    }
+
+    /// Adds a value: `join` merges it into the one that its key has already.
+    pub(crate) fn join(&mut self, key: K, value: V, join: impl FnOnce(&mut V, V)) {
+        match self.0.entry(key) {
+            Entry::Occupied(mut known) => join(known.get_mut(), value),
+            Entry::Vacant(free) => {
+                free.insert(value);
             }
         }
     }
 }
 
+fn sorted<K: Ord, V>(map: &HashMap<K, V, FxBuildHasher>) -> Vec<(&K, &V)> {
+    let mut all: Vec<_> = map.iter().collect();
+    all.sort_unstable_by(|a, b| a.0.cmp(b.0));
+    all
+}
+
 impl<K: Eq + Hash + Ord + Serialize, V: Serialize> Serialize for CanonicalMap<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut all: Vec<(&K, &V)> = self.0.iter().collect();
-        all.sort_unstable_by(|a, b| a.0.cmp(b.0));
-        serializer.collect_seq(all)
+        serializer.collect_seq(sorted(&self.0))
     }
 }
 

@@ -1,21 +1,23 @@
-//! Contexts that interrupt a CPU's thread: softirqs, interrupts, timers; and the thread's current system call.
+//! Contexts that interrupt a CPU's thread: softirqs, interrupts, timers; and the thread's current system
+//! call.
 //!
-//! Part of a `PartialState`: determines the cause of a wake-up and whether the running thread sends a packet. There is one
-//! [`Place`] for each family of contexts, and Linux never nests two contexts of one family; so the state of a place is its
-//! last event, and two pieces join place by place. A switch and both ends of a system call happen in thread context: then all
-//! places are empty. Until one of them comes, a piece may not know which contexts have been active since before it; wake-ups
-//! and packets of that time wait for the piece before.
+//! Part of a `PartialState`: determines the cause of a wake-up and whether the running thread sends a packet.
+//! There is one [`Level`] for each family of contexts, and Linux never nests two contexts of one family; so
+//! the state of a level is its last event, and two pieces join level by level. A switch and both ends of a
+//! system call happen in thread context: then all levels are empty. Until one of them comes, a piece may not
+//! know which contexts have been active since before it; wake-ups and packets of that time wait for the piece
+//! before.
 
 use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
 
+use crate::call_owner::CallOwner;
 use crate::id::{ThreadAliases, Time};
-use crate::in_flight::CallOwner;
 use crate::span::{Cause, Spans, Wakeup};
 
 /// The level of a context, the outermost first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Level {
     Softirq,
     /// A timer of the timer wheel, which runs in a softirq.
     Timer,
@@ -25,10 +27,10 @@ enum Place {
     HrTimer,
 }
 
-/// Number of [`Place`]s.
-const PLACES: usize = 5;
-/// A bit for each place.
-const ALL: u8 = (1 << PLACES) - 1;
+/// Number of [`Level`]s.
+const LEVELS: usize = 5;
+/// A bit for each level.
+const ALL: u8 = (1 << LEVELS) - 1;
 
 /// A context that may be active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,13 +52,13 @@ pub enum Context {
 }
 
 impl Context {
-    fn place(self) -> Place {
+    fn level(self) -> Level {
         match self {
-            Self::Softirq(_) => Place::Softirq,
-            Self::Timer => Place::Timer,
-            Self::Irq(_) => Place::Irq,
-            Self::LocalTimer | Self::Ipi(_) | Self::Vector(_) => Place::Vector,
-            Self::HrTimer => Place::HrTimer,
+            Self::Softirq(_) => Level::Softirq,
+            Self::Timer => Level::Timer,
+            Self::Irq(_) => Level::Irq,
+            Self::LocalTimer | Self::Ipi(_) | Self::Vector(_) => Level::Vector,
+            Self::HrTimer => Level::HrTimer,
         }
     }
 
@@ -74,14 +76,14 @@ impl Context {
 /// The contexts of one CPU in one piece.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Contexts {
-    /// Places whose state this piece knows; the piece before knows the others. Bits.
+    /// Levels whose state this piece knows; the piece before knows the others. Bits.
     known: u8,
-    /// Known places whose state is unknown because events are missing.
+    /// Known levels whose state is unknown because events are missing.
     lost: u8,
-    /// Places where a context is known to be active: `here` has it. Most calls and switches find none.
+    /// Levels where a context is known to be active: `active` has it. Most calls and switches find none.
     busy: u8,
-    /// Begin and cause of the context that is known to be active at a place; `None` at all other places.
-    here: [Option<(Time, Cause)>; PLACES],
+    /// Begin and cause of the context that is known to be active at a level; `None` at all other levels.
+    active: [Option<(Time, Cause)>; LEVELS],
     call: Call,
     /// What waits for the piece before.
     head: Option<Box<Head>>,
@@ -101,16 +103,16 @@ enum Call {
     },
 }
 
-/// What happened while a context of the piece before may have been active, with the places of such contexts.
+/// What happened while a context of the piece before may have been active, with the levels of such contexts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     /// With the cause that holds if no context was active.
     wakes: Vec<(u8, Wakeup)>,
-    /// The first packet for each such set of places.
+    /// The first packet for each such set of levels.
     sent: Vec<(u8, Flow)>,
 }
 
-/// The state of some places.
+/// The state of some levels.
 enum Innermost {
     Context(Cause),
     Nothing,
@@ -123,24 +125,24 @@ impl Contexts {
     /// The contexts of a CPU in a piece that is missing.
     pub(crate) fn missing() -> Self {
         let mut missing = Self::default();
-        missing.lose();
+        missing.on_loss();
         missing
     }
 
     pub(crate) fn enter(&mut self, context: Context, at: Time) {
-        self.set(context.place(), Some((at, context.cause())));
+        self.set(context.level(), Some((at, context.cause())));
     }
 
     pub(crate) fn leave(&mut self, context: Context) {
-        self.set(context.place(), None);
+        self.set(context.level(), None);
     }
 
-    fn set(&mut self, place: Place, what: Option<(Time, Cause)>) {
-        let bit = 1 << place as usize;
+    fn set(&mut self, level: Level, what: Option<(Time, Cause)>) {
+        let bit = 1 << level as usize;
         self.known |= bit;
         self.lost &= !bit;
         self.busy = self.busy & !bit | if what.is_some() { bit } else { 0 };
-        self.here[place as usize] = what;
+        self.active[level as usize] = what;
     }
 
     /// Another thread runs: no context is active.
@@ -168,43 +170,43 @@ impl Contexts {
         (self.known, self.lost) = (ALL, 0);
         if self.busy != 0 {
             self.busy = 0;
-            self.here = Default::default();
+            self.active = Default::default();
         }
     }
 
     /// Events are missing.
-    pub(crate) fn lose(&mut self) {
+    pub(crate) fn on_loss(&mut self) {
         self.switch();
         self.lost = ALL;
     }
 
-    /// Returns the state of some places.
-    fn innermost(&self, places: u8) -> Innermost {
-        let in_places = |bits: u8| bits & places != 0;
-        let here = (0..PLACES).filter(|&place| in_places(self.busy & 1 << place));
-        let inner = here
-            .filter_map(|place| Some((self.here[place]?, place)))
-            .max_by_key(|&((at, _), place)| (at, place));
+    /// Returns the state of some levels.
+    fn innermost(&self, levels: u8) -> Innermost {
+        let in_levels = |bits: u8| bits & levels != 0;
+        let busy = (0..LEVELS).filter(|&level| in_levels(self.busy & 1 << level));
+        let inner = busy
+            .filter_map(|level| Some((self.active[level]?, level)))
+            .max_by_key(|&((at, _), level)| (at, level));
         match inner {
             Some(((_, cause), _)) => Innermost::Context(cause),
-            None if in_places(self.lost) => Innermost::Lost,
-            None if in_places(!self.known) => Innermost::Before,
+            None if in_levels(self.lost) => Innermost::Lost,
+            None if in_levels(!self.known) => Innermost::Before,
             None => Innermost::Nothing,
         }
     }
 
-    /// Handles a wake-up whose cause in thread context is in `wake`. Returns it with its cause, or `None` if it waits for the
-    /// piece before. `is_first`: no piece comes before.
+    /// Handles a wake-up whose cause in thread context is in `wake`. Returns it with its cause, or `None` if
+    /// it waits for the piece before. `is_first`: no piece comes before.
     pub(crate) fn wake(&mut self, wake: Wakeup, is_first: bool) -> Option<Wakeup> {
         self.wake_in(ALL, wake, is_first)
     }
 
-    fn wake_in(&mut self, places: u8, wake: Wakeup, is_first: bool) -> Option<Wakeup> {
-        let cause = match self.innermost(places) {
+    fn wake_in(&mut self, levels: u8, wake: Wakeup, is_first: bool) -> Option<Wakeup> {
+        let cause = match self.innermost(levels) {
             Innermost::Context(cause) => cause,
             Innermost::Nothing => wake.cause,
             Innermost::Before if !is_first => {
-                self.head.get_or_insert_default().wakes.push((places & !self.known, wake));
+                self.head.get_or_insert_default().wakes.push((levels & !self.known, wake));
                 return None;
             }
             Innermost::Lost | Innermost::Before => Cause::Unknown,
@@ -212,23 +214,23 @@ impl Contexts {
         Some(Wakeup { cause, ..wake })
     }
 
-    /// Handles a sent packet. Returns the owner of the call that sends it, if it is sent in a call and is the first one of
-    /// that call.
+    /// Handles a sent packet. Returns the owner of the call that sends it, if it is sent in a call and is the
+    /// first one of that call.
     pub(crate) fn sent(&mut self, flow: Flow, is_first: bool) -> Option<CallOwner> {
         self.sent_in(ALL, flow, is_first)
     }
 
-    fn sent_in(&mut self, places: u8, flow: Flow, is_first: bool) -> Option<CallOwner> {
-        match (self.innermost(places), &mut self.call) {
+    fn sent_in(&mut self, levels: u8, flow: Flow, is_first: bool) -> Option<CallOwner> {
+        match (self.innermost(levels), &mut self.call) {
             (Innermost::Nothing, Call::Open { owner, has_sent: has_sent @ false }) => {
                 *has_sent = true;
                 return Some(*owner);
             }
             (Innermost::Before, _) if !is_first => {
-                let places = places & !self.known;
+                let levels = levels & !self.known;
                 let sent = &mut self.head.get_or_insert_default().sent;
-                if sent.iter().all(|&(other, _)| other != places) {
-                    sent.push((places, flow));
+                if sent.iter().all(|&(other, _)| other != levels) {
+                    sent.push((levels, flow));
                 }
             }
             _ => {}
@@ -236,33 +238,33 @@ impl Contexts {
         None
     }
 
-    /// Appends the contexts of the next piece. Returns the first packet that the call in flight at the border sends in
-    /// the next piece, with the call's owner.
+    /// Appends the contexts of the next piece. Returns the first packet that the call in flight at the border
+    /// sends in the next piece, with the call's owner.
     pub(crate) fn append(
         &mut self,
         right: Self,
         is_first: bool,
         spans: &mut impl Spans,
     ) -> Option<(CallOwner, Flow)> {
-        let Self { known, lost, busy, here, call, head } = right;
+        let Self { known, lost, busy, active, call, head } = right;
         let head = head.map(|head| *head).unwrap_or_default();
-        for (places, wake) in head.wakes {
-            if let Some(wake) = self.wake_in(places, wake, is_first) {
+        for (levels, wake) in head.wakes {
+            if let Some(wake) = self.wake_in(levels, wake, is_first) {
                 spans.wakeup(&wake);
             }
         }
         let mut first = None;
-        for (places, flow) in head.sent {
-            if let Some(owner) = self.sent_in(places, flow, is_first) {
+        for (levels, flow) in head.sent {
+            if let Some(owner) = self.sent_in(levels, flow, is_first) {
                 first = Some((owner, flow));
             }
         }
         self.known |= known;
         self.lost = self.lost & !known | lost;
         self.busy = self.busy & !known | busy;
-        for (place, there) in here.into_iter().enumerate() {
-            if known & 1 << place != 0 {
-                self.here[place] = there;
+        for (level, context) in active.into_iter().enumerate() {
+            if known & 1 << level != 0 {
+                self.active[level] = context;
             }
         }
         if call != Call::Before {
@@ -294,7 +296,8 @@ mod tests {
     use super::*;
     use crate::id::{PIECE_BEGIN, ThreadId};
 
-    /// Checks the cause of each `wake` of a script, for all cuts; `is_first`: the script begins with the trace.
+    /// Checks the cause of each `wake` of a script, for all cuts; `is_first`: the script begins with the
+    /// trace.
     fn check(script: &str, is_first: bool, expect: &[Cause]) {
         let steps: Vec<&str> = script.split(' ').collect();
         for first in 0..=steps.len() {
@@ -345,7 +348,7 @@ mod tests {
         match step {
             "switch" => contexts.switch(),
             "call" => contexts.call(CallOwner::Cpu(0)),
-            "lose" => contexts.lose(),
+            "lose" => contexts.on_loss(),
             "wake" => {
                 let thread = ThreadId::Thread { tid: 7, born: PIECE_BEGIN };
                 let wake =

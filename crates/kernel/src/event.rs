@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::calls::{Entry, Exit};
 use crate::contexts::Context;
-use crate::id::{Name, Time};
+use crate::id::{Name, Namespace, Time};
 use crate::requests::BlockTransfer;
 use crate::span::{Cause, OffCpuReason};
 
@@ -24,8 +24,8 @@ pub struct EventContext<'e> {
     pub pid: Option<i32>,
     /// Its name, if the trace has that context.
     pub comm: Option<&'e [u8]>,
-    /// Whether a program's own tracepoint recorded it, not the kernel. The contexts are then the numbers that the thread has in its
-    /// own pid namespace.
+    /// Whether a program's own tracepoint recorded it, not the kernel. The contexts are then the numbers that
+    /// the thread has in its own pid namespace.
     pub is_user: bool,
     /// What the session is known by that recorded it.
     pub session: u64,
@@ -51,17 +51,22 @@ pub enum PrevState {
     Dead,
 }
 
-/// A pid namespace, and the tid and pid of a thread there. Each container has its own, below that of the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Namespace {
-    /// Tid of the thread there.
-    pub vtid: i32,
-    /// Pid of its process there, if recorded.
-    pub vpid: Option<i32>,
-    /// Nesting depth of the namespace: 0 is that of the host.
-    pub level: u32,
-    /// Inode number of the namespace, if recorded.
-    pub inode: Option<u64>,
+/// `sched_process_fork`: a new thread.
+#[derive(Debug, Clone, Copy)]
+pub struct ForkEvent<'e> {
+    /// Tid of the thread that forked.
+    pub parent: i32,
+    /// Pid of its process, if recorded.
+    pub parent_pid: Option<i32>,
+    /// Tid of the new thread.
+    pub child: i32,
+    /// Pid of the new thread: its own tid, or the parent's pid for a further thread of its process; if
+    /// recorded.
+    pub child_pid: Option<i32>,
+    /// The initial name of the new thread.
+    pub child_comm: &'e [u8],
+    /// The ids of the new thread in its innermost namespace, if recorded.
+    pub inner: Option<Namespace>,
 }
 
 /// A step of a request to a disk.
@@ -113,20 +118,7 @@ pub enum KernelEvent<'e> {
         who: TaskRef<'e>,
     },
     /// `sched_process_fork`.
-    Fork {
-        /// The thread that forked.
-        parent: i32,
-        /// Its process, if recorded.
-        parent_pid: Option<i32>,
-        /// The new thread.
-        child: i32,
-        /// The pid of the new thread: its own tid, or the parent's pid for a further thread of its process; if recorded.
-        child_pid: Option<i32>,
-        /// The initial name of the new thread.
-        child_comm: &'e [u8],
-        /// The ids of the new thread in its innermost namespace, if recorded.
-        inner: Option<Namespace>,
-    },
+    Fork(ForkEvent<'e>),
     /// `sched_process_exec`: the current thread executes another program.
     Exec {
         /// Path of the program.
@@ -138,8 +130,8 @@ pub enum KernelEvent<'e> {
     },
     /// `sched_process_exit`: a thread exits.
     Exit(TaskRef<'e>),
-    /// A timer or an interrupt of the CPU's own controller begins: `hrtimer_expire_entry`, `timer_expire_entry`,
-    /// `irq_vectors_*_entry`, under the names of all tracers.
+    /// A timer or an interrupt of the CPU's own controller begins: `hrtimer_expire_entry`,
+    /// `timer_expire_entry`, `irq_vectors_*_entry`, under the names of all tracers.
     Enter(Context),
     /// It ends.
     Leave(Context),
@@ -174,13 +166,14 @@ pub enum KernelEvent<'e> {
         /// First sector.
         sector: u64,
         /// What it requests; of `complete`, what is done.
-        asked: BlockTransfer,
+        transfer: BlockTransfer,
         /// The thread that ran, if the event has it.
         tid: Option<i32>,
         /// The step.
         step: BlockStep,
     },
-    /// `net_dev_queue` (`net_dev_xmit` where a trace does not have it), `netif_receive_skb`, `net_if_receive_skb`.
+    /// `net_dev_queue` (`net_dev_xmit` where a trace does not have it), `netif_receive_skb`,
+    /// `net_if_receive_skb`.
     Packet {
         /// Name of the network device.
         device: &'e [u8],

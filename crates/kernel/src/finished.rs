@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::Namespace;
-use crate::id::{Name, PIECE_BEGIN, ThreadId, Time};
+use crate::id::{Name, Namespace, PIECE_BEGIN, ThreadId, Time};
 use crate::missed::Missed;
 use crate::partial_state::PartialState;
 use crate::periods::PeriodTally;
-use crate::retire::sort_heirs;
-use crate::span::{Spans, Unknown};
-use crate::thread::Facts;
+use crate::span::Spans;
+use crate::thread::{Facts, Thread, sort_exec_renames};
 
 /// All of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,17 +19,18 @@ pub struct Finished<S> {
     pub threads: Threads,
     /// Names of disks and partitions by device, as far as the dump at the begin of the trace has them.
     pub disks: BTreeMap<u32, Name>,
-    /// Times of the first and the last event of the kernel, or of programs where the kernel was not traced, raw ns.
+    /// Times of the first and the last event of the kernel, or of programs where the kernel was not traced,
+    /// raw ns.
     pub range: Option<(Time, Time)>,
     /// Number of events.
     pub events: u64,
-    /// Number of losses, missing pieces included.
+    /// Number of losses of the kernel's events, missing pieces included.
     pub losses: u64,
     /// Number of lost events, as far as known.
     pub events_lost: u64,
     /// Pieces that are missing, raw ns.
     pub gaps: Vec<(Time, Time)>,
-    /// When events of the kernel may be missing, raw ns.
+    /// Times in which events of the kernel may be missing, raw ns.
     pub missed: Missed,
     /// CPUs that events of others refer to and that have no events: what they did is unknown.
     pub missing_cpus: Vec<u32>,
@@ -40,7 +39,7 @@ pub struct Finished<S> {
 }
 
 impl<S> Finished<S> {
-    /// The same with another consumer, which was made of this one; or why that could not be made.
+    /// The same model with another consumer, which `change` makes of this one.
     ///
     /// # Errors
     /// Those of `change`.
@@ -95,19 +94,28 @@ impl Threads {
         self.0.extend(others);
     }
 
-    /// Gives threads that an exec renumbered the facts of the threads that they were before.
-    fn inherit(&mut self, heirs: &mut [(ThreadId, ThreadId)]) {
-        sort_heirs(heirs);
-        for &(heir, was) in heirs.iter() {
-            let before = self.0.get(&was).cloned();
-            if let (Some(before), Some(facts)) = (before, self.0.get_mut(&heir)) {
+    /// The facts of threads at the end of the trace; those that an exec renamed have those of the threads
+    /// that they were before.
+    fn new(threads: Vec<(ThreadId, Thread)>) -> Self {
+        let mut renames: Vec<_> =
+            threads.iter().filter_map(|(id, thread)| Some((*id, thread.was?))).collect();
+        sort_exec_renames(&mut renames);
+        let mut all: BTreeMap<ThreadId, Facts> =
+            threads.into_iter().map(|(id, thread)| (id, thread.facts)).collect();
+        for (id, was) in renames {
+            let before = all.get(&was).cloned();
+            if let (Some(before), Some(facts)) = (before, all.get_mut(&id)) {
                 facts.inherit(before);
             }
         }
+        for (&id, facts) in &mut all {
+            *facts = std::mem::take(facts).settled(id);
+        }
+        Self(all)
     }
 
-    /// The leader of a thread's process: tids are reused, so it is the last thread with the tid of the process that is not
-    /// younger than the thread. It need not have been seen itself.
+    /// The leader of a thread's process: tids are reused, so it is the last thread with the tid of the
+    /// process that is not younger than the thread. It need not have been seen itself.
     pub fn leader(&self, thread: ThreadId) -> Option<ThreadId> {
         let ThreadId::Thread { tid, born } = thread else { return None };
         let pid = self.get(thread)?.pid?;
@@ -119,7 +127,8 @@ impl Threads {
         Some(known.last().map_or(first, |(&leader, _)| leader))
     }
 
-    /// The ids of a thread in its innermost pid namespace, as [`Facts::inner`] has them, with the pid that its leader has there.
+    /// The ids of a thread in its innermost pid namespace, as [`Facts::inner`] has them, with the pid that
+    /// its leader has there.
     pub fn inner(&self, thread: ThreadId) -> Option<Namespace> {
         let inner = self.get(thread)?.inner?;
         let leader = || self.get(self.leader(thread)?)?.inner.filter(|it| it.inode == inner.inode);
@@ -130,69 +139,32 @@ impl Threads {
 impl<S: Spans> PartialState<S> {
     /// Ends the trace: emits all that is open at either end of it. `O(n log n)` in what is kept.
     pub fn finish(mut self) -> Finished<S> {
-        self.settle_begin();
-        let Self {
-            range,
-            programs_range,
-            events,
-            complete,
-            events_lost,
-            gaps,
-            missed,
-            cpus,
-            referenced_cpus,
-            threads,
-            deferred_effects,
-            files,
-            requests,
-            disks,
-            periods,
-            mut spans,
-            ..
-        } = self;
-        let span = range.unwrap_or_default();
-        let losses = complete.losses();
-        let end = complete.loss_count(span.1);
-        if range.is_some() {
-            for (cpu, there) in cpus.sorted() {
-                there.timeline.finish(cpu, span, there.over, &mut spans);
-                there.interrupts.finish(cpu, &mut spans);
-                there.contexts.finish(&mut spans);
-                there.call.finish(&mut spans);
-            }
+        self.resolve_begin();
+        let Self { extent, losses, cpus, threads, deferred, files, disks, periods, mut spans, .. } = self;
+        let range = extent.kernel.unwrap_or_default();
+        let end = losses.kernel.loss_count(range.1);
+        cpus.finish(extent.kernel, &mut spans);
+        deferred.sorted().into_iter().for_each(|(_, deferred)| deferred.finish(&mut spans));
+        let missing_cpus = cpus.finish_missing(range, &mut spans);
+        let threads = threads.into_sorted();
+        for (id, thread) in &threads {
+            thread.call.finish(&mut spans);
+            thread.call_off.finish(&mut spans);
+            thread.waits.finish(*id, end, range.1, &mut spans);
         }
-        deferred_effects.sorted().into_iter().for_each(|(_, deferred)| deferred.finish(&mut spans));
-        let mut missing_cpus = referenced_cpus;
-        missing_cpus.retain(|cpu| cpus.get(*cpu).is_none());
-        for &cpu in &missing_cpus {
-            spans.unknown(&Unknown { cpu, thread: None, begin: span.0, end: span.1 });
-        }
-        for (&thread, there) in threads.sorted() {
-            there.call.finish(&mut spans);
-            there.call_off.finish(&mut spans);
-            there.waits.finish(thread, end, span.1, &mut spans);
-        }
-        files.finish(span.1, &mut spans);
-        requests.finish(&mut spans);
+        files.finish(range.1, &mut spans);
+        let disks = disks.finish(&mut spans);
         let period_tallies = periods.finish(&mut spans);
-        let mut heirs: Vec<(ThreadId, ThreadId)> =
-            threads.sorted().into_iter().filter_map(|(&thread, there)| Some((thread, there.was?))).collect();
-        let mut threads =
-            Threads(threads.into_sorted().into_iter().map(|(thread, there)| (thread, there.facts)).collect());
-        threads.inherit(&mut heirs);
-        for (&thread, facts) in &mut threads.0 {
-            *facts = std::mem::take(facts).settled(thread);
-        }
         Finished {
             spans,
-            threads,
+            threads: Threads::new(threads),
             disks,
-            range: range.or(programs_range),
-            events,
-            losses,
-            events_lost,
-            gaps,
-            missed,
+            range: extent.kernel.or(extent.programs),
+            events: extent.events,
+            losses: losses.kernel.losses(),
+            events_lost: losses.events,
+            gaps: losses.gaps,
+            missed: losses.missed,
             missing_cpus,
             period_tallies,
         }

@@ -1,7 +1,7 @@
 //! Identity of threads: by tid and begin of life, or as the unidentified thread that ran on a CPU.
 //!
-//! Everything else in this crate is keyed by [`ThreadId`]. When pieces of a trace are merged, ids that were relative to a
-//! piece's begin are resolved by the piece before: [`ThreadAliases`] carries the result.
+//! Everything else in this crate is keyed by [`ThreadId`]. When pieces of a trace are merged, ids that were
+//! relative to a piece's begin are resolved by the piece before: [`ThreadAliases`] carries the result.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -23,8 +23,8 @@ pub const PIECE_BEGIN: Time = Time::MIN;
 pub enum ThreadId {
     /// The idle task of a CPU: all of them have the number 0.
     Idle(u32),
-    /// A thread by its tid and the begin of its life, because tids are reused. [`PIECE_BEGIN`]: the thread that had the tid
-    /// at the begin of the piece.
+    /// A thread by its tid and the begin of its life, because tids are reused. [`PIECE_BEGIN`]: the thread
+    /// that had the tid at the begin of the piece.
     Thread {
         /// Its tid in the host's initial pid namespace.
         tid: i32,
@@ -61,6 +61,13 @@ impl ThreadId {
             Self::Thread { tid, .. } => Some(tid),
             Self::Unidentified { .. } => None,
         }
+    }
+
+    /// Whether the facts of a thread under this id are older than those under the id that it turns out to
+    /// have: an unidentified thread was seen on its CPU before the events that identify it, but after those
+    /// before a loss.
+    pub(crate) fn was_before_alias(self) -> bool {
+        !matches!(self, Self::Unidentified { since, .. } if since != PIECE_BEGIN)
     }
 
     /// Whether it is an idle task.
@@ -105,4 +112,18 @@ impl ThreadAliases {
     pub fn iter(&self) -> impl Iterator<Item = (ThreadId, ThreadId)> + '_ {
         self.0.iter().map(|(&from, &to)| (from, to))
     }
+}
+
+/// A pid namespace, and the tid and pid of a thread there. Each container has its own, below that of the
+/// host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Namespace {
+    /// Tid of the thread there.
+    pub vtid: i32,
+    /// Pid of its process there, if recorded.
+    pub vpid: Option<i32>,
+    /// Nesting depth of the namespace: 0 is that of the host.
+    pub level: u32,
+    /// Inode number of the namespace, if recorded.
+    pub inode: Option<u64>,
 }

@@ -1,6 +1,7 @@
 //! Hardware interrupts and softirqs of one CPU.
 //!
-//! Part of a `PartialState`. Handlers nest, but not one within itself: each number and each vector has a track of its own.
+//! Part of a `PartialState`. Handlers nest, but not one within itself: each number and each vector has a
+//! track of its own.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +57,7 @@ impl Interrupts {
     }
 
     /// Events are missing.
-    pub(crate) fn lose(&mut self) {
+    pub(crate) fn on_loss(&mut self) {
         self.cut = true;
         self.hard.values_mut().for_each(|track| track.append_state(Hard::new(true)));
         self.soft.values_mut().for_each(|track| track.append_state(Soft::new(true)));

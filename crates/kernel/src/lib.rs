@@ -1,19 +1,23 @@
 //! Linux as LTTng shows it: kernel events become spans, and the models of pieces of a trace merge exactly.
 //!
-//! [`Decoder`] turns CTF events of all generations of the tracer into [`KernelEvent`]s. A [`PartialState`] is made from the
-//! events of one piece of a host's trace; spans that are complete in the piece go to a consumer of [`Spans`], and what
-//! depends on earlier or later pieces is kept. [`PartialState::merge`] joins a piece to the next.
+//! [`Decoder`] turns CTF events of all generations of the tracer into [`KernelEvent`]s. A [`PartialState`] is
+//! made from the events of one piece of a host's trace; spans that are complete in the piece go to a consumer
+//! of [`Spans`], and what depends on earlier or later pieces is kept. [`PartialState::merge`] joins a piece
+//! to the next.
 //!
-//! The merge invariant: the model of a whole trace equals the merged models of any partition of it, byte for byte. Nothing
-//! here reads files or prints.
+//! The merge invariant: the model of a whole trace equals the merged models of any partition of it, byte for
+//! byte. Nothing here reads files or prints.
 
 mod begin_end;
 mod border;
+mod call_owner;
+mod call_owners;
 pub mod calls;
 mod canonical_map;
-mod completeness;
 mod contexts;
+mod cpu;
 mod decode;
+mod dense_map;
 mod disk;
 mod event;
 pub mod files;
@@ -21,11 +25,12 @@ mod finished;
 mod id;
 mod in_flight;
 mod interrupts;
+mod loss_tracker;
 mod merge;
 mod missed;
-mod numbered;
 mod partial_state;
 mod periods;
+mod program_events;
 mod programs;
 mod requests;
 mod retire;
@@ -34,6 +39,7 @@ mod span;
 mod thread;
 mod tid_table;
 mod timeline;
+mod with_threads;
 
 #[cfg(test)]
 mod testing;
@@ -43,19 +49,19 @@ pub use canonical_map::CanonicalMap;
 pub use contexts::Context;
 pub use decode::{Decoder, EventDecoder, cpu_of};
 pub use disk::device_numbers;
-pub use event::{BlockStep, EventContext, KernelEvent, Namespace, PrevState, TaskRef};
+pub use event::{BlockStep, EventContext, ForkEvent, KernelEvent, PrevState, TaskRef};
 pub use finished::{Finished, Threads};
-pub use id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
+pub use id::{Name, Namespace, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 pub use merge::MergeError;
 pub use missed::Missed;
 pub use partial_state::PartialState;
 pub use periods::PeriodTally;
 pub use programs::SwitchCoverage;
 pub use requests::BlockTransfer;
-pub use retire::{Retired, WithThreads};
 pub use span::{
     BlockRequest, Cause, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason,
-    OwnedHalfSyscall, OwnedSyscall, PacketTaken, PageAllocation, Period, Phase, Poll, Recorder, SchedLatency,
-    Slice, Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    OwnedHalfSyscall, OwnedSyscall, PacketTaken, PageAllocation, Period, Phase, Poll, Recorder, Retired,
+    SchedLatency, Slice, Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 pub use thread::{Facts, Names};
+pub use with_threads::WithThreads;

@@ -1,6 +1,8 @@
-//! When something is missing of a host's trace, and what that leaves of calls of which one end was seen.
+//! Times in which events of a host are missing, and what that leaves of calls whose entry or exit was not
+//! seen.
 //!
-//! What one CPU does not show may have happened on another: so a time in which any CPU lacks events is one time for all threads.
+//! What one CPU does not show may have happened on another: so a time in which any CPU lacks events is one
+//! time for all threads.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +29,8 @@ impl Missed {
         Self(vec![(Time::MIN, Time::MAX)])
     }
 
-    /// Adds a time: `to` is the first instant from which nothing is missing. Constant for one that begins last, else linear.
+    /// Adds a time: `to` is the first instant from which nothing is missing. Constant for one that begins
+    /// last, else linear.
     pub fn add(&mut self, from: Time, to: Time) {
         let first = self.0.partition_point(|&(_, end)| end < from);
         let end = self.0.partition_point(|&(begin, _)| begin <= to);
@@ -48,7 +51,7 @@ impl Missed {
         self.0.iter().copied()
     }
 
-    /// The first instant, not before `at`, at which something is missing. `O(log n)`.
+    /// The first instant, not before `at`, at which something is missing, raw ns. `O(log n)`.
     pub fn first_since(&self, at: Time) -> Option<Time> {
         let index = self.0.partition_point(|&(_, end)| end <= at);
         self.0.get(index).map(|&(begin, _)| begin.max(at))
@@ -65,8 +68,8 @@ impl Missed {
         self.first_since(from).is_some_and(|at| at < to)
     }
 
-    /// Until when a thread was in a call for certain that it entered at `begin`, whose exit was not seen; `None`: to the end of the trace.
-    /// `next`: the next event of the thread's calls, if there is one.
+    /// Until when a thread was in a call for certain that it entered at `begin`, whose exit was not seen;
+    /// `None`: to the end of the trace. `next`: the next event of the thread's calls, if there is one.
     pub fn sure_until(&self, begin: Time, next: Option<Time>) -> Option<Time> {
         match self.first_since(begin).filter(|&at| next.is_none_or(|next| at < next)) {
             Some(lost) => Some(lost),
@@ -75,8 +78,9 @@ impl Missed {
         }
     }
 
-    /// Since when a thread was in a call for certain that returned at `end`, whose entry was not seen; `None`: since the begin of the trace.
-    /// `before`: the last event of the thread's calls before it, if there is one.
+    /// Since when a thread was in a call for certain that returned at `end`, whose entry was not seen;
+    /// `None`: since the begin of the trace. `before`: the last event of the thread's calls before it, if
+    /// there is one.
     pub fn sure_since(&self, before: Option<Time>, end: Time) -> Option<Time> {
         match self.last_until(end).filter(|&at| before.is_none_or(|before| at > before)) {
             Some(lost) => Some(lost),

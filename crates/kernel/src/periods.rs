@@ -1,38 +1,37 @@
-//! Periods: from an event that begins one to an event that ends it, as definitions of the period language say.
+//! Periods: from an event that begins one to an event that ends it, as defined in the period language.
 //!
-//! Part of a `PartialState`. Whether an event begins or ends periods depends on those that are open: an end may compare with
-//! the event that its period began with, and a child begins within a parent. So the first piece of a trace executes what the
-//! decoder offers at once, and later pieces keep it as a log until they are joined to it, as `files` does. What is kept of an
-//! event are the fields that definitions name; events that cannot concern any period are not kept at all.
+//! Part of a `PartialState`. Whether an event begins or ends periods depends on those that are open: an end
+//! may compare with the event that its period began with, and a child begins within a parent. So the first
+//! piece of a trace executes what the decoder offers at once, and later pieces keep it as a log until they
+//! are joined to it, as `files` does. What is kept of an event are the fields that definitions name; events
+//! that cannot concern any period are not kept at all.
 //!
-//! Ends come before begins, children before their parents; a parent that ends closes its children. A period between whose
-//! ends events may be missing is dropped and counted.
+//! Ends come before begins, children before their parents; a parent that ends closes its children. A period
+//! between whose ends events may be missing is dropped and counted.
 
 use std::sync::Arc;
 
 use isochrone_periods::{Candidate, Definitions, Scopes};
 use serde::{Deserialize, Serialize};
 
-use crate::completeness::LossCount;
-use crate::event::EventContext;
 use crate::id::{Name, ThreadAliases, ThreadId, Time};
-use crate::partial_state::PartialState;
+use crate::loss_tracker::{LossCount, Losses, LossesBefore};
 use crate::span::{Period, Spans};
 
-/// So many periods of a definition may be open at once: each event that may end one is compared with all of them. A definition
-/// whose end never comes stops here.
+/// Maximum number of open periods of a definition: each event that may end one is compared with all of them.
+/// A definition whose end never comes stops here.
 const MAX_OPEN: usize = 4096;
 
-/// What became of the periods of a definition, beside those that were emitted.
+/// The periods of a definition that were not emitted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeriodTally {
     /// The name of the definition, or its number.
     pub name: Name,
-    /// How many have no end.
+    /// Number of periods without an end.
     pub open: u64,
-    /// How many were dropped because events may be missing between their ends.
+    /// Number of periods that were dropped because events may be missing between their ends.
     pub lost: u64,
-    /// How many were not begun because too many were open.
+    /// Number of periods that were not begun because too many were open.
     pub refused: u64,
 }
 
@@ -71,13 +70,28 @@ struct Open {
     begin: Offered,
 }
 
+/// The end of a period.
+#[derive(Clone, Copy)]
+struct Closing<'o> {
+    /// The event that ends it.
+    by: &'o Offered,
+    /// Whether that ends its parent.
+    is_cut: bool,
+}
+
 impl Offered {
+    /// An event of a thread; `losses`: those of its piece so far.
+    pub(crate) fn new(event: Candidate, at: Time, thread: ThreadId, is_user: bool, losses: &Losses) -> Self {
+        let (kernel, programs) = (losses.kernel.loss_count(at), losses.programs.loss_count(at));
+        Self { at, thread, is_user, kernel, programs, event }
+    }
+
     /// Whether nothing that could concern a period is missing between two events.
     fn is_joined_to(&self, later: &Self) -> bool {
         let has_user = self.is_user || later.is_user;
         let has_kernel = !self.is_user || !later.is_user;
-        (!has_kernel || self.kernel.agrees(later.kernel))
-            && (!has_user || self.programs.agrees(later.programs))
+        (!has_kernel || self.kernel.no_loss_between(later.kernel))
+            && (!has_user || self.programs.no_loss_between(later.programs))
     }
 }
 
@@ -89,19 +103,12 @@ impl Periods {
         Self { open: vec![Vec::new(); tallies.len()], begun: 0, tallies, log: Vec::new(), definitions }
     }
 
-    fn offer(&mut self, offered: Offered, is_first: bool, spans: &mut impl Spans) {
+    /// Executes an event, or keeps it in a piece that is not the first.
+    pub(crate) fn offer(&mut self, offered: Offered, is_first: bool, spans: &mut impl Spans) {
         if is_first {
             self.execute(&offered, spans);
         } else {
             self.log.push(offered);
-        }
-    }
-
-    /// Adds the losses before the piece.
-    pub(crate) fn shift(&mut self, losses: u64, program_losses: u64) {
-        for offered in &mut self.log {
-            offered.kernel.shift(losses);
-            offered.programs.shift(program_losses);
         }
     }
 
@@ -110,9 +117,19 @@ impl Periods {
         open.chain(&mut self.log).for_each(|offered| aliases.change(&mut offered.thread));
     }
 
-    /// Appends those of the next piece.
-    pub(crate) fn append(&mut self, right: Self, is_first: bool, spans: &mut impl Spans) {
-        right.log.into_iter().for_each(|offered| self.offer(offered, is_first, spans));
+    /// Appends those of the next piece; `before`: the losses of this one.
+    pub(crate) fn append(
+        &mut self,
+        right: Self,
+        before: LossesBefore,
+        is_first: bool,
+        spans: &mut impl Spans,
+    ) {
+        for mut offered in right.log {
+            offered.kernel.shift(before.kernel);
+            offered.programs.shift(before.programs);
+            self.offer(offered, is_first, spans);
+        }
     }
 
     /// What became of those that were not emitted, at the end of the trace.
@@ -128,17 +145,17 @@ impl Periods {
 
     fn execute(&mut self, offered: &Offered, spans: &mut impl Spans) {
         let Some(definitions) = self.definitions.clone() else { return };
-        for place in (0..definitions.iter().len()).rev().filter(|&place| offered.event.may_end(place)) {
-            self.end(&definitions, place, offered, spans);
+        for index in (0..definitions.iter().len()).rev().filter(|&index| offered.event.may_end(index)) {
+            self.end(&definitions, index, offered, spans);
         }
-        for place in (0..definitions.iter().len()).filter(|&place| offered.event.may_begin(place)) {
-            self.begin(&definitions, place, offered);
+        for index in (0..definitions.iter().len()).filter(|&index| offered.event.may_begin(index)) {
+            self.begin(&definitions, index, offered);
         }
     }
 
     /// Ends the periods of a definition that an event ends.
-    fn end(&mut self, definitions: &Definitions, place: usize, offered: &Offered, spans: &mut impl Spans) {
-        let Some(definition) = definitions.get(place) else { return };
+    fn end(&mut self, definitions: &Definitions, index: usize, offered: &Offered, spans: &mut impl Spans) {
+        let Some(definition) = definitions.get(index) else { return };
         let parent_of = |open: &Open| self.parent(definition.parent(), open.parent);
         let is_ended = |open: &&Open| {
             definition.ends(Scopes {
@@ -147,41 +164,42 @@ impl Periods {
                 parent: parent_of(open).map(|parent| &parent.begin.event),
             })
         };
-        let ended: Vec<u64> = self.open[place].iter().filter(is_ended).map(|open| open.number).collect();
+        let ended: Vec<u64> = self.open[index].iter().filter(is_ended).map(|open| open.number).collect();
         for number in ended {
-            self.close(definitions, place, number, (offered, false), spans);
+            self.close(definitions, index, number, Closing { by: offered, is_cut: false }, spans);
         }
     }
 
     /// The open parent of a period.
     fn parent(&self, definition: Option<usize>, number: Option<u64>) -> Option<&Open> {
         let all = &self.open[definition?];
-        let place = all.binary_search_by_key(&number?, |open| open.number).ok()?;
-        Some(&all[place])
+        let index = all.binary_search_by_key(&number?, |open| open.number).ok()?;
+        Some(&all[index])
     }
 
-    /// Closes a period, after all that lie within it. `(by, is_cut)`: with which event, and whether that ends its parent.
+    /// Closes a period, after all periods within it.
     fn close(
         &mut self,
         definitions: &Definitions,
-        place: usize,
+        index: usize,
         number: u64,
-        (by, is_cut): (&Offered, bool),
+        closing: Closing<'_>,
         spans: &mut impl Spans,
     ) {
-        let children = definitions.iter().enumerate().filter(|(_, child)| child.parent() == Some(place));
+        let Closing { by, is_cut } = closing;
+        let children = definitions.iter().enumerate().filter(|(_, child)| child.parent() == Some(index));
         for (child, _) in children {
             let within = self.open[child].iter().filter(|open| open.parent == Some(number));
             let within: Vec<u64> = within.map(|open| open.number).collect();
             for number in within {
-                self.close(definitions, child, number, (by, true), spans);
+                self.close(definitions, child, number, Closing { by, is_cut: true }, spans);
             }
         }
-        let found = self.open[place].binary_search_by_key(&number, |open| open.number);
-        let (Ok(found), Some(definition)) = (found, definitions.get(place)) else { return };
-        let open = self.open[place].remove(found);
+        let found = self.open[index].binary_search_by_key(&number, |open| open.number);
+        let (Ok(found), Some(definition)) = (found, definitions.get(index)) else { return };
+        let open = self.open[index].remove(found);
         if !open.begin.is_joined_to(by) {
-            self.tallies[place].lost += 1;
+            self.tallies[index].lost += 1;
             return;
         }
         let parent = self.parent(definition.parent(), open.parent).map(|parent| &parent.begin.event);
@@ -203,8 +221,8 @@ impl Periods {
     }
 
     /// Begins the periods of a definition that an event begins: one, or one in each parent.
-    fn begin(&mut self, definitions: &Definitions, place: usize, offered: &Offered) {
-        let Some(definition) = definitions.get(place) else { return };
+    fn begin(&mut self, definitions: &Definitions, index: usize, offered: &Offered) {
+        let Some(definition) = definitions.get(index) else { return };
         let begins =
             |parent| definition.begins(Scopes { event: &offered.event, begin: Some(&offered.event), parent });
         let parents: Vec<Option<u64>> = match definition.parent() {
@@ -218,41 +236,13 @@ impl Periods {
             }
         };
         for parent in parents {
-            if self.open[place].len() >= MAX_OPEN {
-                self.tallies[place].refused += 1;
+            if self.open[index].len() >= MAX_OPEN {
+                self.tallies[index].refused += 1;
                 continue;
             }
-            self.open[place].push(Open { number: self.begun, parent, begin: offered.clone() });
+            self.open[index].push(Open { number: self.begun, parent, begin: offered.clone() });
             self.begun += 1;
         }
-    }
-}
-
-impl<S: Spans> PartialState<S> {
-    /// The piece with definitions of periods: to be called before its first event, for all pieces of a trace alike.
-    #[must_use]
-    pub fn with_periods(mut self, definitions: Option<&Arc<Definitions>>) -> Self {
-        self.periods = Periods::new(definitions.cloned());
-        self
-    }
-
-    /// Consumes what the definitions of periods keep of the next event; to be called before [`Self::event`]. Linear in the
-    /// periods that are open of the definitions that it concerns.
-    pub fn period_event(&mut self, context: &EventContext<'_>, event: Candidate) {
-        let at = context.time;
-        let of_program = if context.is_user { self.program_thread(context) } else { None };
-        let tid = context.tid.filter(|_| !context.is_user);
-        let thread = of_program.unwrap_or_else(|| self.current(&EventContext { tid, ..*context }));
-        let offered = Offered {
-            at,
-            thread,
-            is_user: context.is_user,
-            kernel: self.complete.loss_count(at),
-            programs: self.programs_complete.loss_count(at),
-            event,
-        };
-        let is_first = self.is_first();
-        self.periods.offer(offered, is_first, &mut self.spans);
     }
 }
 

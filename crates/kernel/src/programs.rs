@@ -1,27 +1,38 @@
-//! Events of programs: the begins and ends of phases, and which thread they are of.
+//! Phases of programs: begins and ends, and what they have in common.
 //!
-//! Part of a `PartialState`. A program's tracer records the numbers that its thread has in its own pid namespace, and a thread of the
-//! host may have the same number. So where switches were recorded, an event is of the thread that ran on its CPU, whatever
-//! number it gives itself. While switches are missing, what it says counts where its partner agrees. Where they were never recorded, phases
-//! are paired by what programs say, and are of no thread of the host; where the kernel was not traced at all, of the thread that they say.
+//! Part of a `PartialState`. A program's tracer records the numbers that its thread has in its own pid
+//! namespace, and a thread of the host may have the same number. So where switches were recorded, an event is
+//! of the thread that ran on its CPU, whatever number it carries. While switches are missing, the number
+//! counts where the other end agrees. Where they were never recorded, phases are paired by what programs
+//! record, and are of no thread of the host; where the kernel was not traced at all, of the thread that they
+//! name.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::completeness::LossCount;
-use crate::event::{EventContext, KernelEvent};
+use crate::begin_end::BeginEndMatcher;
+use crate::event::EventContext;
 use crate::id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
-use crate::partial_state::PartialState;
+use crate::loss_tracker::{LossCount, LossesBefore};
 use crate::span::{Phase, Spans};
+
+/// The phases of a piece.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Programs {
+    phases: BeginEndMatcher<PhaseKey, Edge, Edge>,
+    /// When it is recorded which thread runs. Empty in a piece that is closed.
+    #[serde(skip)]
+    pub(crate) switch_coverage: SwitchCoverage,
+}
 
 /// What a begin and an end of a phase have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct PhaseKey {
-    pub(crate) thread: ThreadId,
+    thread: ThreadId,
     /// The session that recorded it: programs of one number may be of several.
     session: u64,
-    /// What it says of itself.
+    /// The numbers and the name in the event.
     tid: Option<i32>,
     pid: Option<i32>,
     comm: Option<Name>,
@@ -31,10 +42,10 @@ pub(crate) struct PhaseKey {
 /// An end of a phase: its time, and the losses before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Edge {
-    at: Time,
+    pub(crate) at: Time,
     pub(crate) loss_count: LossCount,
-    /// Whether switches are missing at that time: the thread is the one that the event says.
-    is_doubtful: bool,
+    /// Whether switches are missing at that time: the thread is the one that the event names.
+    pub(crate) is_doubtful: bool,
 }
 
 /// What is known of a host beyond a piece of it: when it is recorded which thread runs.
@@ -50,63 +61,56 @@ pub enum SwitchCoverage {
 }
 
 /// No thread of the host that is known: no CPU has this number, so that no switch identifies it.
-const UNKNOWN: ThreadId = ThreadId::Unidentified { cpu: u32::MAX, since: PIECE_BEGIN };
+pub(crate) const UNKNOWN: ThreadId = ThreadId::Unidentified { cpu: u32::MAX, since: PIECE_BEGIN };
 
 impl PhaseKey {
-    pub(crate) fn renamed(&self, aliases: &ThreadAliases) -> Self {
-        Self { thread: aliases.of(self.thread), ..self.clone() }
+    /// The key of an event of a thread.
+    pub(crate) fn new(thread: ThreadId, name: &Name, context: &EventContext<'_>) -> Self {
+        let EventContext { session, tid, pid, comm, .. } = *context;
+        Self { thread, session, tid, pid, comm: comm.map(Name::from_utf8_lossy), name: name.clone() }
     }
 
-    /// Emits a phase, unless events are missing in between, or nothing shows that its thread is the one that it says.
-    pub(crate) fn emit(&self, begin: Edge, end: Edge, spans: &mut impl Spans) {
+    /// Emits a phase, unless events are missing in between, or no event shows that its thread is the one that
+    /// it names.
+    fn emit(&self, begin: Edge, end: Edge, spans: &mut impl Spans) {
         let is_sure = !(begin.is_doubtful && end.is_doubtful);
-        if is_sure && begin.loss_count.agrees(end.loss_count) {
+        if is_sure && begin.loss_count.no_loss_between(end.loss_count) {
             let (name, thread) = (self.name.clone(), self.thread);
             spans.phase(&Phase { name, thread, begin: begin.at, end: end.at });
         }
     }
 }
 
-impl<S: Spans> PartialState<S> {
-    /// The piece with what is known of the host. To be called before the first event, for all pieces of a trace alike; forgotten
-    /// when the piece is closed.
-    #[must_use]
-    pub fn with_switches(self, switch_coverage: SwitchCoverage) -> Self {
-        Self { switch_coverage, ..self }
+impl Programs {
+    /// The phases of a piece that is missing.
+    pub(crate) fn missing() -> Self {
+        Self { phases: BeginEndMatcher::missing(), ..Self::default() }
     }
 
-    pub(crate) fn program_event(&mut self, context: &EventContext<'_>, what: &KernelEvent<'_>) {
-        let (KernelEvent::PhaseBegin(name) | KernelEvent::PhaseEnd(name)) = what else { return };
-        let EventContext { time: at, session, tid, pid, comm, .. } = *context;
-        // Without anything that it says of itself, all programs would be one.
-        let said = |this: &mut Self| match (&this.switch_coverage, tid?) {
-            (SwitchCoverage::ByCpu(_), tid) => Some(this.numbered(tid, at)),
-            (SwitchCoverage::Never, _) => Some(UNKNOWN),
-            (SwitchCoverage::NoKernel, _) => None,
-        };
-        let known = self.program_thread(context);
-        let Some(thread) = known.or_else(|| said(self)) else { return };
-        let is_doubtful = known.is_none() && thread != UNKNOWN;
-        let comm = comm.map(Name::from_utf8_lossy);
-        let key = PhaseKey { thread, session, tid, pid, comm, name: name.clone() };
-        let edge = Edge { at, loss_count: self.programs_complete.loss_count(at), is_doubtful };
-        if let KernelEvent::PhaseBegin(_) = what {
-            self.phases.begin(key, edge);
-        } else if let Some((begin, end)) = self.phases.end(&key, edge) {
-            key.emit(begin, end, &mut self.spans);
+    /// A phase begins.
+    pub(crate) fn begin(&mut self, key: PhaseKey, edge: Edge) {
+        self.phases.begin(key, edge);
+    }
+
+    /// A phase ends.
+    pub(crate) fn end(&mut self, key: &PhaseKey, edge: Edge, spans: &mut impl Spans) {
+        if let Some((begin, end)) = self.phases.end(key, edge) {
+            key.emit(begin, end, spans);
         }
     }
 
-    /// The thread of a program's event; `None` where nothing shows it.
-    pub(crate) fn program_thread(&mut self, context: &EventContext<'_>) -> Option<ThreadId> {
-        let (cpu, at) = (context.cpu, context.time);
-        let is_covered = match &self.switch_coverage {
-            SwitchCoverage::NoKernel => return context.tid.is_some().then(|| self.present(context)),
-            SwitchCoverage::Never => false,
-            SwitchCoverage::ByCpu(all) => all.get(&cpu).is_some_and(|&(begin, end)| begin <= at && at <= end),
-        };
-        let there = self.cpus.or_default(cpu);
-        let is_known = is_covered && there.switches_complete.missing_since(at).is_none();
-        is_known.then(|| there.current(cpu, at, self.begin))
+    pub(crate) fn rename(&mut self, aliases: &ThreadAliases, spans: &mut impl Spans) {
+        self.phases.rekey(
+            |key| PhaseKey { thread: aliases.of(key.thread), ..key.clone() },
+            |key| key.thread.was_before_alias(),
+            |key, begin, end| key.emit(begin, end, spans),
+        );
+    }
+
+    /// Appends the next piece; `before`: the losses of this one.
+    pub(crate) fn append(&mut self, mut right: Self, before: LossesBefore, spans: &mut impl Spans) {
+        let shift = |edge: &mut Edge| edge.loss_count.shift(before.programs);
+        right.phases.change(shift, shift);
+        self.phases.append(right.phases, |key, begin, end| key.emit(begin, end, spans));
     }
 }

@@ -1,22 +1,23 @@
 //! Requests to disks: inserted into a queue, issued to the driver, complete.
 //!
-//! Part of a `PartialState`. A request is identified by device and first sector. Of several inserts at one place, the last
-//! counts; of several issues, the last open one is completed first, as brackets are closed. What a piece cannot resolve waits
-//! for the piece before: the insert of the first issue at a place, and what was issued before the piece. When events are
-//! lost, all open requests are emitted as they are and dropped.
+//! Part of a `PartialState`. A request is identified by device and first sector. Of several inserts of one
+//! key, the last counts; of several issues, the last open one is completed first, as brackets are closed.
+//! What a piece cannot resolve waits for the piece before: the insert of the first issue of a key, and what
+//! was issued before the piece. When events are lost, all open requests are emitted as they are and dropped.
 //!
-//! The kernel merges queued requests, and only `block_rq_merge` reports it, which young tracers have. With other tracers, a
-//! request that was merged into another one is emitted when another request is inserted at its place, or at the end.
+//! The kernel merges queued requests, and only `block_rq_merge` reports it, which young tracers have. With
+//! other tracers, a request that was merged into another one is emitted when another request is inserted with
+//! its key, or at the end.
 
 use serde::{Deserialize, Serialize};
 
 use crate::canonical_map::CanonicalMap;
-use crate::completeness::LossCount;
 use crate::id::{ThreadAliases, ThreadId, Time};
+use crate::loss_tracker::LossCount;
 use crate::span::{BlockRequest, Spans};
 
 /// Device and first sector.
-pub(crate) type Place = (u32, u64);
+pub(crate) type RequestKey = (u32, u64);
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,14 +36,14 @@ pub(crate) struct Start {
     pub(crate) at: Time,
     pub(crate) loss_count: LossCount,
     pub(crate) thread: ThreadId,
-    pub(crate) asked: BlockTransfer,
+    pub(crate) transfer: BlockTransfer,
 }
 
 /// The end of an issued request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum End {
     /// It is complete, or a part of it.
-    Complete { at: Time, loss_count: LossCount, asked: BlockTransfer, error: i32 },
+    Complete { at: Time, loss_count: LossCount, transfer: BlockTransfer, error: i32 },
     /// The driver returns it: it will be issued once more.
     Requeued,
     /// Events are missing.
@@ -54,12 +55,12 @@ pub(crate) enum End {
 pub(crate) struct Requests {
     /// Nothing waits for earlier pieces: they have no requests, or events are missing since.
     is_cut: bool,
-    tracks: CanonicalMap<Place, AtPlace>,
+    tracks: CanonicalMap<RequestKey, RequestsAt>,
 }
 
-/// The requests at one place.
+/// The requests of one key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct AtPlace {
+struct RequestsAt {
     head: Head,
     queue: Queue,
     /// Open issued requests, in order.
@@ -80,7 +81,7 @@ enum Head {
     Issued(Start, Option<End>),
 }
 
-/// The queue of one place.
+/// The queue of one key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Queue {
     /// The request that was queued before the piece; nothing if earlier pieces are cut off.
@@ -114,20 +115,20 @@ impl Requests {
         Self::new(true)
     }
 
-    pub(crate) fn insert(&mut self, place: Place, insert: Start, spans: &mut impl Spans) {
-        let track = self.tracks.or_default(place);
-        track.drop_queued(place, self.is_cut, spans);
+    pub(crate) fn insert(&mut self, key: RequestKey, insert: Start, spans: &mut impl Spans) {
+        let track = self.tracks.or_default(key);
+        track.drop_queued(key, self.is_cut, spans);
         track.queue = Queue::Request(insert);
     }
 
     /// The queued request is merged into another one.
-    pub(crate) fn merge(&mut self, place: Place, spans: &mut impl Spans) {
-        self.tracks.or_default(place).drop_queued(place, self.is_cut, spans);
-        self.tidy(place);
+    pub(crate) fn merge(&mut self, key: RequestKey, spans: &mut impl Spans) {
+        self.tracks.or_default(key).drop_queued(key, self.is_cut, spans);
+        self.tidy(key);
     }
 
-    pub(crate) fn issue(&mut self, place: Place, issue: Start) {
-        let track = self.tracks.or_default(place);
+    pub(crate) fn issue(&mut self, key: RequestKey, issue: Start) {
+        let track = self.tracks.or_default(key);
         let insert = track.take_queued(self.is_cut);
         if insert == Insert::Before {
             track.head = Head::Issued(issue, None);
@@ -135,51 +136,51 @@ impl Requests {
         track.issued.push(Issued { insert, issue });
     }
 
-    pub(crate) fn end(&mut self, place: Place, end: End, spans: &mut impl Spans) {
-        self.tracks.or_default(place).end(place, end, self.is_cut, spans);
-        self.tidy(place);
+    pub(crate) fn end(&mut self, key: RequestKey, end: End, spans: &mut impl Spans) {
+        self.tracks.or_default(key).end(key, end, self.is_cut, spans);
+        self.tidy(key);
     }
 
-    /// Removes the entry of a place that has no requests left.
-    fn tidy(&mut self, place: Place) {
-        if self.tracks.get(&place).is_some_and(|track| *track == AtPlace::default()) {
-            self.tracks.remove(&place);
+    /// Removes the entry of a key that has no requests left.
+    fn tidy(&mut self, key: RequestKey) {
+        if self.tracks.get(&key).is_some_and(|track| *track == RequestsAt::default()) {
+            self.tracks.remove(&key);
         }
     }
 
     /// Events are missing: whatever is open may have ended. Linear in what is open.
-    pub(crate) fn lose(&mut self, spans: &mut impl Spans) {
+    pub(crate) fn on_loss(&mut self, spans: &mut impl Spans) {
         self.is_cut = true;
-        self.tracks.retain(|&place, track| {
+        self.tracks.retain(|&key, track| {
             if let Queue::Request(insert) = track.queue {
-                emit(place, Some(insert), None, None, spans);
+                emit(key, Some(insert), None, None, spans);
             }
             track.queue = Queue::Before;
             while !track.issued.is_empty() {
-                track.end(place, End::Lost, true, spans);
+                track.end(key, End::Lost, true, spans);
             }
-            *track != AtPlace::default()
+            *track != RequestsAt::default()
         });
     }
 
     /// Appends the next piece, which has been shifted by the losses of this one.
     pub(crate) fn append(&mut self, right: Self, spans: &mut impl Spans) {
         let mut there = right.tracks.into_sorted();
-        for (place, track) in &mut there {
-            self.tracks.or_default(*place).settle(*place, track, self.is_cut, spans);
+        for (key, track) in &mut there {
+            self.tracks.or_default(*key).settle(*key, track, self.is_cut, spans);
         }
         if right.is_cut {
-            self.lose(spans);
+            self.on_loss(spans);
         }
-        for (place, track) in there {
-            let here = self.tracks.or_default(place);
+        for (key, track) in there {
+            let here = self.tracks.or_default(key);
             match track.queue {
                 Queue::Before => {}
                 Queue::Empty if self.is_cut => here.queue = Queue::Before,
                 queue => here.queue = queue,
             }
             here.issued.extend(track.issued);
-            self.tidy(place);
+            self.tidy(key);
         }
     }
 
@@ -198,7 +199,7 @@ impl Requests {
     }
 
     fn change(&mut self, mut start: impl FnMut(&mut Start), mut end: impl FnMut(&mut End)) {
-        for (_, AtPlace { head, queue, issued, ends }) in self.tracks.unordered_mut() {
+        for (_, RequestsAt { head, queue, issued, ends }) in self.tracks.unordered_mut() {
             if let Head::Issued(issue, ending) = head {
                 start(issue);
                 ending.iter_mut().for_each(&mut end);
@@ -218,13 +219,13 @@ impl Requests {
 
     /// Emits all that is open at either end of the trace.
     pub(crate) fn finish(mut self, spans: &mut impl Spans) {
-        self.lose(spans);
+        self.on_loss(spans);
         let mut first = Self::new(true);
         first.append(self, spans);
     }
 }
 
-impl AtPlace {
+impl RequestsAt {
     /// Issues the queued request. `is_cut`: nothing waits for earlier pieces.
     fn take_queued(&mut self, is_cut: bool) -> Insert {
         let empty = if is_cut { Queue::Before } else { Queue::Empty };
@@ -236,36 +237,36 @@ impl AtPlace {
     }
 
     /// The queued request will never be issued.
-    fn drop_queued(&mut self, place: Place, is_cut: bool, spans: &mut impl Spans) {
+    fn drop_queued(&mut self, key: RequestKey, is_cut: bool, spans: &mut impl Spans) {
         match self.take_queued(is_cut) {
             Insert::Known(None) => {}
-            Insert::Known(insert) => emit(place, insert, None, None, spans),
+            Insert::Known(insert) => emit(key, insert, None, None, spans),
             Insert::Before => self.head = Head::Dropped,
         }
     }
 
-    fn end(&mut self, place: Place, end: End, is_cut: bool, spans: &mut impl Spans) {
+    fn end(&mut self, key: RequestKey, end: End, is_cut: bool, spans: &mut impl Spans) {
         match self.issued.pop() {
             Some(Issued { insert: Insert::Known(insert), issue }) => {
-                emit(place, insert, Some(issue), Some(end), spans);
+                emit(key, insert, Some(issue), Some(end), spans);
             }
             Some(Issued { insert: Insert::Before, issue }) => self.head = Head::Issued(issue, Some(end)),
-            None if is_cut => emit(place, None, None, Some(end), spans),
+            None if is_cut => emit(key, None, None, Some(end), spans),
             None => self.ends.push(end),
         }
     }
 
     /// Applies what the next piece, `right`, does to requests of earlier pieces.
-    fn settle(&mut self, place: Place, right: &mut Self, is_cut: bool, spans: &mut impl Spans) {
+    fn settle(&mut self, key: RequestKey, right: &mut Self, is_cut: bool, spans: &mut impl Spans) {
         for end in right.ends.drain(..) {
-            self.end(place, end, is_cut, spans);
+            self.end(key, end, is_cut, spans);
         }
         match right.head {
             Head::Untouched => {}
-            Head::Dropped => self.drop_queued(place, is_cut, spans),
+            Head::Dropped => self.drop_queued(key, is_cut, spans),
             Head::Issued(issue, end) => match (self.take_queued(is_cut), end) {
                 (Insert::Before, _) => self.head = right.head,
-                (Insert::Known(insert), Some(end)) => emit(place, insert, Some(issue), Some(end), spans),
+                (Insert::Known(insert), Some(end)) => emit(key, insert, Some(issue), Some(end), spans),
                 (insert, None) => {
                     let mut open = right.issued.iter_mut();
                     if let Some(issued) = open.find(|issued| issued.insert == Insert::Before) {
@@ -278,38 +279,46 @@ impl AtPlace {
 }
 
 /// Emits what is known of a request, in parts if events may be missing in between.
-fn emit(place: Place, insert: Option<Start>, issue: Option<Start>, end: Option<End>, spans: &mut impl Spans) {
+fn emit(
+    key: RequestKey,
+    insert: Option<Start>,
+    issue: Option<Start>,
+    end: Option<End>,
+    spans: &mut impl Spans,
+) {
     if let (Some(inserted), Some(issued)) = (insert, issue)
-        && !inserted.loss_count.agrees(issued.loss_count)
+        && !inserted.loss_count.no_loss_between(issued.loss_count)
     {
-        emit(place, insert, None, None, spans);
-        return emit(place, None, issue, end, spans);
+        emit(key, insert, None, None, spans);
+        return emit(key, None, issue, end, spans);
     }
     if let (Some(issued), Some(End::Complete { loss_count, .. })) = (issue, end)
-        && !issued.loss_count.agrees(loss_count)
+        && !issued.loss_count.no_loss_between(loss_count)
     {
-        emit(place, insert, issue, None, spans);
-        return emit(place, None, None, end, spans);
+        emit(key, insert, issue, None, spans);
+        return emit(key, None, None, end, spans);
     }
     let complete = match end {
-        Some(End::Complete { at, asked, error, .. }) => Some((at, asked, error)),
+        Some(End::Complete { at, transfer, error, .. }) => Some((at, transfer, error)),
         Some(End::Requeued | End::Lost) | None => None,
     };
     let first = insert.or(issue);
-    let Some(asked) = issue.or(insert).map(|start| start.asked).or(complete.map(|end| end.1)) else { return };
-    let (device, sector) = place;
+    let Some(transfer) = issue.or(insert).map(|start| start.transfer).or(complete.map(|end| end.1)) else {
+        return;
+    };
+    let (device, sector) = key;
     spans.block_request(&BlockRequest {
         device,
         sector,
-        sectors: asked.sectors,
-        bytes: asked.bytes,
-        is_write: asked.is_write,
+        sectors: transfer.sectors,
+        bytes: transfer.bytes,
+        is_write: transfer.is_write,
         thread: first.map(|start| start.thread),
         inserted: insert.map(|insert| insert.at),
         issued: issue.map(|issue| issue.at),
         completed: complete.map(|end| end.0),
         error: complete.map_or(0, |end| end.2),
-        is_partial: complete.is_some_and(|end| end.1.sectors < asked.sectors),
+        is_partial: complete.is_some_and(|end| end.1.sectors < transfer.sectors),
     });
 }
 
@@ -333,33 +342,33 @@ mod tests {
         fn absorb(&mut self, _: Self) {}
     }
 
-    /// `i5` inserts at sector 5, `s5` issues there, `c5` completes, `p5` completes a part, `m5` merges, `r5` requeues, `x`
-    /// loses events. Each is at the time of its place and by the thread of the same number.
+    /// `i5` inserts at sector 5, `s5` issues there, `c5` completes, `p5` completes a part, `m5` merges, `r5`
+    /// requeues, `x` loses events. Each is at the time of its key and by the thread of the same number.
     fn play(requests: &mut Requests, step: &str, at: Time, losses: &mut u64, emitted: &mut Told) {
         let loss_count = {
             let mut loss_count = LossCount::ZERO;
             loss_count.shift(*losses);
             loss_count
         };
-        let asked = |sectors| BlockTransfer { sectors, bytes: None, is_write: false };
+        let transfer = |sectors| BlockTransfer { sectors, bytes: None, is_write: false };
         let start = Start {
             at,
             loss_count,
             thread: ThreadId::Thread { tid: at as i32, born: PIECE_BEGIN },
-            asked: asked(8),
+            transfer: transfer(8),
         };
-        let place = || (1, step[1..].parse().unwrap());
-        let complete = |sectors| End::Complete { at, loss_count, asked: asked(sectors), error: 0 };
+        let key = || (1, step[1..].parse().unwrap());
+        let complete = |sectors| End::Complete { at, loss_count, transfer: transfer(sectors), error: 0 };
         match step.as_bytes()[0] {
-            b'i' => requests.insert(place(), start, emitted),
-            b's' => requests.issue(place(), start),
-            b'm' => requests.merge(place(), emitted),
-            b'r' => requests.end(place(), End::Requeued, emitted),
-            b'c' => requests.end(place(), complete(8), emitted),
-            b'p' => requests.end(place(), complete(3), emitted),
+            b'i' => requests.insert(key(), start, emitted),
+            b's' => requests.issue(key(), start),
+            b'm' => requests.merge(key(), emitted),
+            b'r' => requests.end(key(), End::Requeued, emitted),
+            b'c' => requests.end(key(), complete(8), emitted),
+            b'p' => requests.end(key(), complete(3), emitted),
             _ => {
                 *losses += 1;
-                requests.lose(emitted);
+                requests.on_loss(emitted);
             }
         }
     }
@@ -405,7 +414,7 @@ mod tests {
         check("s5 c5", &["5@0 - 0 1"]);
         check("i5 i7 s7 s5 c7 c5", &["5@0 0 3 5", "7@1 1 2 4"]);
         check("i5 s5 c5 i5 s5 c5", &["5@0 0 1 2", "5@3 3 4 5"]);
-        // Two at one place: the last is completed first.
+        // Two of one key: the last is completed first.
         check("s5 s5 c5 c5", &["5@0 - 0 3", "5@1 - 1 2"]);
     }
 

@@ -1,71 +1,34 @@
 //! Retires threads that have ended: their facts are emitted once, and the model keeps only live threads.
 //!
-//! Only the first piece of a trace knows all facts of a thread; so a later piece keeps its threads until it is merged with
-//! that. A thread has ended when it left its CPU for good, when an exec gave it another tid, or when another thread got its
-//! tid although its end was not seen.
+//! Only the first piece of a trace knows all facts of a thread; so a later piece keeps its threads until it
+//! is merged with that. A thread has ended when it left its CPU for good, when an exec gave it another tid,
+//! or when another thread got its tid although its end was not seen.
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
-
-use serde::{Deserialize, Serialize};
-
-use crate::canonical_map::CanonicalMap;
-use crate::finished::Finished;
-use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId};
+use crate::id::ThreadId;
 use crate::partial_state::PartialState;
-use crate::span::Spans;
-use crate::span_kinds;
-use crate::thread::{Facts, Thread};
-
-/// A thread that has ended, with all facts. It is emitted once, and the model drops the thread: consumers that need names of
-/// threads later keep them ([`WithThreads`]).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retired {
-    /// The thread.
-    pub thread: ThreadId,
-    /// Its facts.
-    pub facts: Facts,
-}
+use crate::span::{Retired, Spans};
+use crate::thread::{MayEnd, Thread};
 
 impl<S: Spans> PartialState<S> {
     /// Retires a thread that has ended: no later event can add facts.
     pub(crate) fn retire(&mut self, thread: ThreadId) {
-        if !self.is_first() {
-            return;
-        }
-        if let Some(there) = self.threads.remove(&thread) {
-            there.finish_calls(thread, &mut self.spans);
-            self.spans.retired(&Retired { thread, facts: there.facts.settled(thread) });
+        if self.is_first()
+            && let Some(facts) = self.forget(thread).map(|known| known.facts.settled(thread))
+        {
+            self.spans.retired(&Retired { thread, facts });
         }
     }
 
-    /// Gives renumbered threads the facts of the threads that they were before an exec. `heirs`: new id, old id.
-    pub(crate) fn inherit(&mut self, mut heirs: Vec<(ThreadId, ThreadId)>) {
-        if !self.is_first() {
-            return;
-        }
-        sort_heirs(&mut heirs);
-        for (heir, was) in heirs {
-            let before = self.threads.get(&was).map(|there| there.facts.clone());
-            if let Some(there) = self.threads.get_mut(&heir) {
-                there.was = None;
-                if let Some(before) = before {
-                    there.facts.inherit(before);
-                }
-            }
-        }
-    }
-
-    /// Retires those of some threads that have ended; `strays`: those of them that had been retired before.
-    pub(crate) fn retire_ended(&mut self, threads: Vec<ThreadId>, strays: &[ThreadId]) {
-        if !self.is_first() {
-            return;
-        }
+    /// Retires threads that ended with the piece that was appended, after those that an exec renamed have
+    /// their facts.
+    pub(crate) fn retire_ended(&mut self, ended: MayEnd) {
+        let MayEnd { threads, orphans, exec_renames } = ended;
+        self.threads.inherit(exec_renames);
         for thread in threads {
-            if !self.tids.is_over(thread) {
+            if !self.threads.tids.is_over(thread) {
                 continue;
             }
-            if strays.contains(&thread) {
+            if orphans.contains(&thread) {
                 self.forget(thread);
             } else {
                 self.retire(thread);
@@ -74,117 +37,33 @@ impl<S: Spans> PartialState<S> {
     }
 
     /// Drops facts of threads that had ended before the events that name them, where a switch is missing.
-    pub(crate) fn forget_strays(&mut self) {
+    pub(crate) fn forget_orphans(&mut self) {
         if self.is_first() {
-            let over = self
-                .threads
-                .unordered()
-                .map(|(&thread, _)| thread)
-                .filter(|&thread| self.tids.is_over(thread));
-            let mut over: Vec<ThreadId> = over.collect();
-            over.sort_unstable();
-            for thread in over {
+            for thread in self.threads.ended() {
                 self.forget(thread);
             }
         }
     }
 
-    fn forget(&mut self, thread: ThreadId) {
-        if let Some(there) = self.threads.remove(&thread) {
-            there.finish_calls(thread, &mut self.spans);
-        }
+    /// Drops a thread, and emits what is open of it.
+    fn forget(&mut self, thread: ThreadId) -> Option<Thread> {
+        let known = self.threads.remove(thread)?;
+        known.call.finish(&mut self.spans);
+        known.call_off.finish(&mut self.spans);
+        known.waits.finish_begin(thread, &mut self.spans);
+        Some(known)
     }
 }
-
-impl Thread {
-    /// Emits what is open of a thread that has ended.
-    fn finish_calls(&self, thread: ThreadId, spans: &mut impl Spans) {
-        self.call.finish(spans);
-        self.call_off.finish(spans);
-        self.waits.finish_begin(thread, spans);
-    }
-}
-
-/// Sorts heirs by begin of life: a later heir may have been an earlier one before its own exec.
-pub(crate) fn sort_heirs(heirs: &mut [(ThreadId, ThreadId)]) {
-    heirs.sort_by_key(|&(heir, _)| match heir {
-        ThreadId::Thread { born, .. } => born,
-        ThreadId::Idle(_) | ThreadId::Unidentified { .. } => PIECE_BEGIN,
-    });
-}
-
-/// A consumer that keeps retired threads, beside another consumer: one record for each of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WithThreads<S> {
-    /// The other consumer.
-    pub inner: S,
-    ended: CanonicalMap<ThreadId, Facts>,
-}
-
-impl<S> WithThreads<S> {
-    /// Wraps a consumer.
-    pub fn new(inner: S) -> Self {
-        Self { inner, ended: CanonicalMap::default() }
-    }
-}
-
-impl<S> Finished<WithThreads<S>> {
-    /// The model with all threads, including those that have ended. `O(n log n)`.
-    pub fn with_threads(self) -> Finished<S> {
-        let mut ended = BTreeMap::new();
-        let Ok(mut model) = self.try_with_spans(|spans| {
-            ended = spans.ended.into_sorted().into_iter().collect();
-            Ok::<_, Infallible>(spans.inner)
-        });
-        model.threads.add(ended);
-        model
-    }
-}
-
-macro_rules! forward {
-    (@one retired $Type:ty) => {
-        fn retired(&mut self, it: &$Type) {
-            self.inner.retired(it);
-            self.ended.insert(it.thread, it.facts.clone());
-        }
-    };
-    (@one $method:ident $Type:ty) => {
-        #[inline]
-        fn $method(&mut self, it: &$Type) {
-            self.inner.$method(it);
-        }
-    };
-    ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Owned:ty;)*) => {
-        impl<S: Spans> Spans for WithThreads<S> {
-            $(forward!(@one $method $Type);)*
-
-            #[inline]
-            fn wants_files(&self) -> bool {
-                self.inner.wants_files()
-            }
-
-            fn rename(&mut self, aliases: &ThreadAliases) {
-                self.inner.rename(aliases);
-            }
-
-            fn absorb(&mut self, right: Self) {
-                self.inner.absorb(right.inner);
-                self.ended.absorb(right.ended, |left, right| *left = right);
-            }
-        }
-    };
-}
-
-span_kinds!(forward);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::WithThreads;
     use crate::border::Border;
-    use crate::event::{EventContext, KernelEvent, PrevState, TaskRef};
+    use crate::event::{EventContext, ForkEvent, KernelEvent, PrevState, TaskRef};
     use crate::id::Time;
 
-    fn party(tid: i32) -> TaskRef<'static> {
+    fn task(tid: i32) -> TaskRef<'static> {
         TaskRef { tid, comm: b"sh", priority: 20 }
     }
 
@@ -201,22 +80,22 @@ mod tests {
         event(
             chunk,
             at,
-            KernelEvent::Fork {
+            KernelEvent::Fork(ForkEvent {
                 parent: 1,
                 parent_pid,
                 child: tid,
                 child_pid,
                 child_comm: b"sh",
                 inner: None,
-            },
+            }),
         );
         let waits = PrevState::OffCpu(crate::OffCpuReason::Blocked);
-        event(chunk, at + 1, KernelEvent::Switch { prev: party(1), prev_state: waits, next: party(tid) });
-        event(chunk, at + 2, KernelEvent::Exit(party(tid)));
+        event(chunk, at + 1, KernelEvent::Switch { prev: task(1), prev_state: waits, next: task(tid) });
+        event(chunk, at + 2, KernelEvent::Exit(task(tid)));
         event(
             chunk,
             at + 3,
-            KernelEvent::Switch { prev: party(tid), prev_state: PrevState::Dead, next: party(1) },
+            KernelEvent::Switch { prev: task(tid), prev_state: PrevState::Dead, next: task(1) },
         );
     }
 
@@ -257,9 +136,9 @@ mod tests {
         // The shell, and three lives of each of two tids.
         assert_eq!(expect.iter().count(), 7);
         for cut in 0..=6 {
-            let seam = Border::At(Time::from(cut) * 10);
-            let left = piece(Border::Begin, seam, 0..cut);
-            let both = left.merge(piece(seam, Border::End, cut..6)).unwrap();
+            let cut_at = Border::At(Time::from(cut) * 10);
+            let left = piece(Border::Begin, cut_at, 0..cut);
+            let both = left.merge(piece(cut_at, Border::End, cut..6)).unwrap();
             assert_eq!(both.threads, whole.threads, "cut at {cut}");
             assert_eq!(both.finish().with_threads().threads, expect, "cut at {cut}");
         }
@@ -273,14 +152,14 @@ mod tests {
             event(
                 &mut chunk,
                 at,
-                KernelEvent::Fork {
+                KernelEvent::Fork(ForkEvent {
                     parent: 1,
                     parent_pid,
                     child: 7,
                     child_pid,
                     child_comm: b"x",
                     inner: None,
-                },
+                }),
             );
         }
         assert_eq!(chunk.threads.unordered().count(), 2);

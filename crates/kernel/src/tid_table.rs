@@ -18,8 +18,8 @@ struct TidOwner {
 }
 
 impl TidTable {
-    /// Returns the thread that has the tid at `at`. If the last one is dead, this is another one whose begin was not seen; if
-    /// the piece has seen none, it may be from before the piece.
+    /// Returns the thread that has the tid at `at`. If the last one is dead, this is another one whose begin
+    /// was not seen; if the piece has seen none, it may be from before the piece.
     #[inline]
     pub(crate) fn get(&mut self, tid: i32, at: Time) -> ThreadId {
         match self.0.get_mut(&tid) {
@@ -77,8 +77,8 @@ impl TidTable {
         }
     }
 
-    /// The id of a thread of the next piece that existed at its begin, if this piece has seen its tid; `first`: when it was
-    /// first seen there.
+    /// The id of a thread of the next piece that existed at its begin, if this piece has seen its tid;
+    /// `first`: when it was first seen there.
     pub(crate) fn name_of(&self, tid: i32, first: Time) -> Option<ThreadId> {
         let life = self.0.get(&tid)?;
         Some(if life.is_dead { ThreadId::Thread { tid, born: first } } else { life.thread })

@@ -1,15 +1,15 @@
 //! The timeline of a CPU: which thread ran from when to when, and when that is unknown.
 //!
-//! Only `sched_switch` counts as evidence. Part of a `PartialState`, which resolves thread ids before two timelines are
-//! joined.
+//! Only `sched_switch` counts as evidence. Part of a `PartialState`, which resolves thread ids before two
+//! timelines are joined.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::span::{Slice, Spans, Unknown};
 
-/// The slices of one CPU in one piece: closed ones are emitted at once, the first and the last wait for the neighbouring
-/// pieces.
+/// The slices of one CPU in one piece: closed ones are emitted at once, the first and the last wait for the
+/// neighbouring pieces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Timeline {
     head: Option<Head>,
@@ -21,8 +21,8 @@ pub(crate) struct Timeline {
 enum Head {
     /// A thread left the CPU.
     Switch { at: Time, prev: ThreadId },
-    /// Events are missing, until a thread left the CPU. The piece before knows how much of that interval was covered all the
-    /// same: a loss is recorded at its end, and may begin before events that were seen.
+    /// Events are missing, until a thread left the CPU. The piece before knows how much of that interval was
+    /// covered anyway: a loss is recorded at its end, and may begin before events that were seen.
     Lost { lost: Lost, left: Option<(Time, ThreadId)> },
 }
 
@@ -34,9 +34,17 @@ enum Now {
     Nothing,
     /// The thread that runs.
     Known { thread: ThreadId, priority: Option<i32>, since: Time },
-    /// Events were lost; the thread that runs since their end (`to`) is unidentified since that instant. `None`: the head has
-    /// the losses.
+    /// Events were lost; the thread that runs since their end (`to`) is unidentified since that instant.
+    /// `None`: the head has the losses.
     Unknown { lost: Option<Lost>, to: Time },
+}
+
+/// The thread that a CPU switches to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NextThread {
+    pub(crate) thread: ThreadId,
+    /// Its priority at the switch, if that is known.
+    pub(crate) priority: Option<i32>,
 }
 
 /// When the first of several losses began, and the last of them, before a thread left the CPU.
@@ -66,7 +74,8 @@ impl Lost {
 }
 
 impl Timeline {
-    /// The timeline of a CPU without events in a piece of which everything is missing since `from`, until `to`.
+    /// The timeline of a CPU without events in a piece of which everything is missing since `from`, until
+    /// `to`.
     pub(crate) fn missing(from: Time, to: Time) -> Self {
         let head = Head::Lost { lost: Lost::new(from), left: None };
         Self { head: Some(head), now: Now::Unknown { lost: None, to } }
@@ -89,17 +98,17 @@ impl Timeline {
         }
     }
 
-    /// Switches from one thread to another, with the priority of the latter.
+    /// Switches from one thread to another.
     pub(crate) fn switch(
         &mut self,
         cpu: u32,
         at: Time,
         prev: ThreadId,
-        next: (ThreadId, Option<i32>),
+        next: NextThread,
         spans: &mut impl Spans,
     ) {
         self.leave(cpu, at, prev, spans);
-        self.now = Now::Known { thread: next.0, priority: next.1, since: at };
+        self.now = Now::Known { thread: next.thread, priority: next.priority, since: at };
     }
 
     fn leave(&mut self, cpu: u32, at: Time, prev: ThreadId, spans: &mut impl Spans) {
@@ -108,7 +117,8 @@ impl Timeline {
             Now::Known { thread, priority, since } if thread == prev => {
                 spans.slice(&Slice { cpu, thread, priority, begin: since, end: at });
             }
-            // The thread that leaves is not the one that came: a switch is missing that the tracer did not report.
+            // The thread that leaves is not the one that came: a switch is missing that the tracer did not
+            // report.
             Now::Known { since, .. } => {
                 spans.unknown(&Unknown { cpu, thread: Some(prev), begin: since, end: at });
             }
@@ -122,7 +132,7 @@ impl Timeline {
     }
 
     /// Events are missing.
-    pub(crate) fn lose(&mut self, cpu: u32, from: Time, to: Time, spans: &mut impl Spans) {
+    pub(crate) fn on_loss(&mut self, cpu: u32, from: Time, to: Time, spans: &mut impl Spans) {
         let lost = match self.now {
             Now::Nothing => {
                 self.head = Some(Head::Lost { lost: Lost::new(from), left: None });
@@ -150,8 +160,8 @@ impl Timeline {
             None => return,
             Some(Head::Switch { at, prev }) => self.leave(cpu, at, prev, spans),
             Some(Head::Lost { lost, left }) => {
-                self.lose(cpu, lost.since, lost.since, spans);
-                self.lose(cpu, lost.again, lost.again, spans);
+                self.on_loss(cpu, lost.since, lost.since, spans);
+                self.on_loss(cpu, lost.again, lost.again, spans);
                 if let Some((at, prev)) = left {
                     self.leave(cpu, at, prev, spans);
                 }
@@ -172,16 +182,17 @@ impl Timeline {
         }
     }
 
-    /// Emits what is open at either end of the trace. `over`: nothing is known of the CPU from that instant on.
+    /// Emits what is open at either end of the trace. `over`: nothing is known of the CPU from that instant
+    /// on.
     pub(crate) fn finish(&self, cpu: u32, range: (Time, Time), over: Option<Time>, spans: &mut impl Spans) {
         let mut last = *self;
         if let Some(over) = over.filter(|&over| over <= range.1) {
-            last.lose(cpu, over, over, spans);
+            last.on_loss(cpu, over, over, spans);
         }
-        last.tell_ends(cpu, range, spans);
+        last.emit_ends(cpu, range, spans);
     }
 
-    fn tell_ends(&self, cpu: u32, range: (Time, Time), spans: &mut impl Spans) {
+    fn emit_ends(&self, cpu: u32, range: (Time, Time), spans: &mut impl Spans) {
         match self.head {
             Some(Head::Switch { at, prev }) => {
                 spans.unknown(&Unknown { cpu, thread: Some(prev), begin: range.0.min(at), end: at });
@@ -234,13 +245,14 @@ mod tests {
         let (what, rest) = text.split_once(' ').unwrap();
         if what == "lose" {
             let (from, to) = rest.split_once("..").unwrap();
-            timeline.lose(0, from.parse().unwrap(), to.parse().unwrap(), recorded);
+            timeline.on_loss(0, from.parse().unwrap(), to.parse().unwrap(), recorded);
             return;
         }
         let (at, who) = rest.split_once(' ').unwrap();
         let (prev, next) = who.split_once('>').unwrap();
         let thread = |tid: &str| ThreadId::Thread { tid: tid.parse().unwrap(), born: PIECE_BEGIN };
-        timeline.switch(0, at.parse().unwrap(), thread(prev), (thread(next), None), recorded);
+        let next = NextThread { thread: thread(next), priority: None };
+        timeline.switch(0, at.parse().unwrap(), thread(prev), next, recorded);
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! Frames of captures as packets: the only place where the decoder's types of `isochrone-capture` become those of this crate.
+//! Frames of captures as packets: the only place where the decoder's types of `isochrone-capture` become
+//! those of this crate.
 
 use isochrone_capture::{Content, Frame, IpPacket, Transport as Captured};
 
-use crate::packet::{Datagram, Echo, Packet, Segment, Transport, flags};
-use crate::seen::Seen;
+use crate::packet::{Datagram, Echo, Packet, Seen, Segment, Transport, flags};
 
-/// What a frame records; never [`Seen::Half`]. Of a tunnel, that is the packet in it: the same that hosts see before and behind the tunnel. `O(1)`.
+/// What a frame records; never [`Seen::SplitArrival`]. Of a tunnel, that is the packet in it: the same that
+/// hosts see before and behind the tunnel. `O(1)`.
 pub fn seen(frame: &Frame) -> Seen {
     if frame.link.is_loopback { Seen::Loopback } else { held(&frame.content) }
 }
@@ -77,7 +78,7 @@ mod tests {
                     assert_eq!((packet.addresses, packet.ip_id), (Some((source, destination)), Some(7)));
                     "packet"
                 }
-                Seen::Half(_) => "half",
+                Seen::SplitArrival(_) => "half",
                 Seen::OtherProtocol => "other",
                 Seen::NoHeader => "bare",
                 Seen::Loopback => "loopback",

@@ -1,8 +1,9 @@
 //! What a packet is known by on its way: a key of fixed size, and the comparison of two of them.
 //!
-//! Records of different tracers hold different parts of a packet. A key says which parts it knows ([`known`]); parts that only
-//! one of two keys knows are left out of [`PacketKey::agrees`]. Two records of one packet by tracers that record the same parts
-//! have equal keys, so keys can be looked up, sorted and written down.
+//! Records of different tracers hold different parts of a packet. A key says which parts it knows
+//! ([`known`]); parts that only one of two keys knows are left out of [`PacketKey::agrees`]. Two records of
+//! one packet by tracers that record the same parts have equal keys, so keys can be looked up, sorted and
+//! written down.
 
 use std::net::IpAddr;
 
@@ -20,7 +21,7 @@ pub mod known {
     pub const SIZE: u8 = 1 << 2;
     /// The IP identification.
     pub const ID: u8 = 1 << 3;
-    /// The begin of the payload.
+    /// The start of the payload.
     pub const DATA: u8 = 1 << 4;
     /// Not a part: the addresses are those of IPv6.
     pub const V6: u8 = 1 << 7;
@@ -29,13 +30,14 @@ pub mod known {
 /// Set on the first part only of a segment that is cut up on its way: no part of its identity.
 const CWR: u8 = 0x80;
 
-/// The identity of a packet, 32 bytes. The order has no meaning but that equal packets are neighbours. What is not known is 0.
+/// The identity of a packet, 32 bytes. The order has no meaning but that equal packets are neighbours. What
+/// is not known is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PacketKey {
     /// As in [`protocol`]; ICMP of either version of IP is [`protocol::ICMP`].
     pub protocol: u8,
-    /// TCP: sequence number in the upper, acknowledgement number in the lower half. Echo: whether it is a reply (bit 32),
-    /// identifier (from bit 16), sequence number. UDP: the first eight bytes of the payload.
+    /// TCP: sequence number in the upper, acknowledgement number in the lower half. Echo: whether it is a
+    /// reply (bit 32), identifier (from bit 16), sequence number. UDP: the first eight bytes of the payload.
     pub word: u64,
     /// Source and destination.
     pub ports: (u16, u16),
@@ -132,13 +134,14 @@ impl PacketKey {
     pub fn agrees(&self, other: &Self) -> bool {
         let both = self.known & other.known;
         let same = |part: u8, equal: bool| both & part == 0 || equal;
-        self.agrees_but_for_places(other)
+        self.agrees_but_for_endpoints(other)
             && same(known::ADDRESSES, self.addresses == other.addresses)
             && same(known::PORTS, self.ports == other.ports)
     }
 
-    /// Whether both can be the same packet if a translator between them changed its addresses and ports. `O(1)`.
-    pub fn agrees_but_for_places(&self, other: &Self) -> bool {
+    /// Whether both can be the same packet if a translator between them changed its addresses and ports.
+    /// `O(1)`.
+    pub fn agrees_but_for_endpoints(&self, other: &Self) -> bool {
         let both = self.known & other.known;
         let same = |part: u8, equal: bool| both & part == 0 || equal;
         let word = self.protocol != protocol::UDP || both & known::DATA != 0;
@@ -150,10 +153,10 @@ impl PacketKey {
     }
 }
 
-/// 64 bits that stand for source and destination: among the packets of a window no two pairs share them but by an accident of
-/// one in 2⁶⁴ for each two. The same on every machine and in every version of this crate, since keys are written down. The
-/// words of the addresses go one after the other through the finalizer of `SplitMix64` (Steele, Lea, Flood: "Fast splittable
-/// pseudorandom number generators", OOPSLA 2014). `O(1)`.
+/// 64 bits that stand for source and destination: among the packets of a window no two pairs share them but
+/// by an accident of one in 2⁶⁴ for each two. The same on every machine and in every version of this crate,
+/// since keys are written down. The words of the addresses go one after the other through the finalizer of
+/// `SplitMix64` (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014). `O(1)`.
 pub fn digest(source: &IpAddr, destination: &IpAddr) -> u64 {
     let mut state = 0;
     for address in [source, destination] {
@@ -212,7 +215,7 @@ mod tests {
             let (one, other) = (tcp().key(), changed(change).key());
             assert_eq!(one.agrees(&other), agrees, "{other:?}");
             assert_eq!(other.agrees(&one), agrees, "{other:?}");
-            assert_eq!(one.agrees_but_for_places(&other), but_for_places, "{other:?}");
+            assert_eq!(one.agrees_but_for_endpoints(&other), but_for_places, "{other:?}");
             // Equal keys are of equal packets, as far as the identity goes.
             assert!(one != other || agrees);
         };

@@ -1,11 +1,14 @@
-//! A packet as one host (or a switch) saw it, normalized so that records of different tracers can be compared.
+//! A packet as one host (or a switch) saw it, normalized so that records of different tracers can be
+//! compared.
 //!
-//! [`crate::tracer`] and [`crate::captured`] make these; by its [`crate::PacketKey`] one is compared with others. What a tracer
-//! does not record is `None`, and is left out of the comparison.
+//! [`crate::tracer`] and [`crate::captured`] make these; by its [`crate::PacketKey`] one is compared with
+//! others. What a tracer does not record is `None`, and is left out of the comparison.
 
 use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
+
+use crate::tracer::pending::SplitArrival;
 
 /// Protocol numbers of the internet protocol.
 pub mod protocol {
@@ -35,6 +38,22 @@ pub mod flags {
     pub const ALL: u8 = 0xff;
 }
 
+/// What an event of a tracer, or a frame of a capture, records of a packet: the packet, or why there is none to compare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// A packet that has an identity.
+    Packet(Packet),
+    /// One of the two events that record an arrival: [`ArrivalJoiner`](crate::tracer::pending::ArrivalJoiner) makes packets
+    /// of them.
+    SplitArrival(SplitArrival),
+    /// A packet of a protocol that is not matched, a broadcast, or a later fragment of a packet.
+    OtherProtocol,
+    /// A packet without its headers.
+    NoHeader,
+    /// A packet that never leaves the host.
+    Loopback,
+}
+
 /// What identifies a packet on its way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Packet {
@@ -50,7 +69,8 @@ impl Packet {
     /// Whether it may be for more than one host: a multicast, or what may be a broadcast. `O(1)`.
     pub fn is_for_many(&self) -> bool {
         match self.addresses {
-            // Which addresses of a network mean all its hosts is not in the packet: those that may are taken for it.
+            // Which addresses of a network mean all its hosts is not in the packet: those that may are taken
+            // for it.
             Some((_, IpAddr::V4(address))) => address.is_multicast() || address.octets()[3] == 255,
             Some((_, IpAddr::V6(address))) => address.is_multicast(),
             None => false,
@@ -95,8 +115,8 @@ pub struct Datagram {
     pub length: Option<u16>,
     /// The first eight bytes of the payload as a big-endian number, zeros after a shorter one.
     pub data: Option<u64>,
-    /// A digest of more of the payload, of records that hold so much of it: datagrams of different digests are different. No part of a
-    /// [`crate::PacketKey`].
+    /// A digest of more of the payload, of records that hold so much of it: datagrams of different digests
+    /// are different. No part of a [`crate::PacketKey`].
     pub check: Option<u16>,
 }
 

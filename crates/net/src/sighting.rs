@@ -1,5 +1,5 @@
-//! A packet with where and when it was seen: what sources of packets give to the matching, and what leads from a message back
-//! to the events at its ends.
+//! A packet with where and when it was seen: what sources of packets give to the matching, and what leads
+//! from a message back to the events at its ends.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,14 +16,14 @@ pub enum Origin {
 
 /// The stream that holds a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct StreamPlace {
+pub struct StreamRef {
     /// The input.
     pub origin: Origin,
     /// Number of the stream in its trace; of a capture, that of the interface.
     pub stream: u32,
 }
 
-impl StreamPlace {
+impl StreamRef {
     /// A stream of a trace. Numbers that do not fit are those of no input: they count as the greatest.
     pub fn of_trace(trace: usize, stream: usize) -> Self {
         Self { origin: Origin::Trace(small(trace)), stream: small(stream) }
@@ -39,23 +39,25 @@ fn small(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// A packet seen at a host. A switch that records what passes sees every packet twice: as received and as sent.
+/// A packet seen at a host. A switch that records what passes sees every packet twice: as received and as
+/// sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
     /// Index of the host's clock.
     pub clock: usize,
-    /// The raw time that may be used in a proof, ns: for a reception the latest instant that the stamp can mean, for a
-    /// departure the earliest.
+    /// The raw time that may be used in a proof, ns: for a reception the latest instant that the stamp can
+    /// mean, for a departure the earliest.
     pub time: i64,
-    /// Raw time of the event itself, ns, rounded down as that of every event is. It is `time` unless a tick of the clock is
-    /// longer than 1 ns.
+    /// Raw time of the event itself, ns, rounded down as that of every event is. It is `time` unless a tick
+    /// of the clock is longer than 1 ns.
     pub raw: i64,
-    /// The stream that holds the event. Of an arrival that two events record, this and `raw` are those of the first: when it
-    /// came from its device.
-    pub place: StreamPlace,
+    /// The stream that holds the event. Of an arrival that two events record, this and `raw` are those of the
+    /// first: when it came from its device.
+    pub place: StreamRef,
     /// Which way.
     pub direction: Direction,
-    /// The device of the host that saw it, as a number of few bits: devices of different numbers are different. 0 where it is not known.
+    /// The device of the host that saw it, as a number of few bits: devices of different numbers are
+    /// different. 0 where it is not known.
     pub device: u8,
     /// Which packet.
     pub packet: Packet,

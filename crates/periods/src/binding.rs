@@ -30,7 +30,7 @@ enum Bound {
     Packet(String),
 }
 
-/// An event, and what is known of it beside its fields.
+/// An event, and what is known of it besides its fields.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading<'r, 't> {
     /// The event.

@@ -1,7 +1,8 @@
-//! What an event alone decides: which periods it may begin and end, and what of it they will need.
+//! What an event alone decides: which periods it may start and end, and what of it they will need.
 //!
-//! Whether it does depends on the periods that are open, which are known only where all events before it are. So the decoder
-//! asks each event once, an event that concerns no period costs next to nothing, and a [`Candidate`] is what is kept of one that may.
+//! Whether it does depends on the periods that are open, which are known only where all events before it are.
+//! So the decoder asks each event once, an event that concerns no period costs next to nothing, and a
+//! [`Candidate`] is what is kept of one that may.
 
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 use serde::{Deserialize, Serialize};
@@ -32,8 +33,8 @@ impl Candidate {
     }
 
     fn get(&self, field: usize) -> Option<&Value> {
-        let place = self.values.binary_search_by_key(&field, |(number, _)| usize::from(*number)).ok()?;
-        Some(&self.values[place].1)
+        let index = self.values.binary_search_by_key(&field, |(number, _)| usize::from(*number)).ok()?;
+        Some(&self.values[index].1)
     }
 }
 
@@ -82,7 +83,8 @@ impl BoundClass {
 }
 
 impl Definitions {
-    /// Finds what periods need in an event class of a host's trace. `None`: none of its events concerns any of them.
+    /// Finds what periods need in an event class of a host's trace. `None`: none of its events concerns any
+    /// of them.
     pub fn bind(&self, class: &EventPlan, stream: &StreamPlan, host: &str) -> Option<BoundClass> {
         let binding = Binding::new(self.fields(), class, stream, host);
         let (begins, ends) = self.concerned(|field| binding.of_class(field));

@@ -9,7 +9,7 @@ use crate::field::Fields;
 use crate::parse::{Parser, SyntaxError};
 use crate::value::Value;
 
-/// At most so many periods are defined: an event says in 64 bits which of them it concerns.
+/// At most this many periods are defined: an event says in 64 bits which of them it concerns.
 pub const MAX_DEFINITIONS: usize = 64;
 
 /// A definition of periods.
@@ -134,8 +134,8 @@ impl TryFrom<Source> for Definitions {
 }
 
 impl Definitions {
-    /// Reads definitions of periods, `[NAME[(PARENT)]] : BEGIN [: END]`, and of captures, `NAME : LIST [: LIST]`. A period without an
-    /// end is ended by the next event that would begin one.
+    /// Reads definitions of periods, `[NAME[(PARENT)]] : BEGIN [: END]`, and of captures, `NAME : LIST [:
+    /// LIST]`. A period without an end is ended by the next event that would begin one.
     ///
     /// # Errors
     /// The first that is none, or that names a period which is not defined before it.
@@ -169,9 +169,9 @@ impl Definitions {
         &self.fields
     }
 
-    fn place(&self, name: &str) -> Result<usize, SyntaxError> {
-        let place = self.all.iter().position(|it| it.name() == Some(name));
-        place.ok_or_else(|| SyntaxError::UnknownPeriod(name.to_owned()))
+    fn index(&self, name: &str) -> Result<usize, SyntaxError> {
+        let index = self.all.iter().position(|it| it.name() == Some(name));
+        index.ok_or_else(|| SyntaxError::UnknownPeriod(name.to_owned()))
     }
 
     fn define(&mut self, text: &str) -> Result<(), SyntaxError> {
@@ -192,10 +192,10 @@ impl Definitions {
             }
         };
         let name = if name.is_empty() && parent.is_none() { None } else { Some(identifier(name)?) };
-        if name.is_some_and(|name| self.place(name).is_ok()) {
+        if name.is_some_and(|name| self.index(name).is_ok()) {
             return Err(SyntaxError::Redefined(name.unwrap_or_default().to_owned()));
         }
-        let parent = parent.map(|parent| self.place(parent)).transpose()?;
+        let parent = parent.map(|parent| self.index(parent)).transpose()?;
         let label: CompactString = match name {
             Some(name) => name.into(),
             None => format!("#{}", self.all.len() + 1).into(),
@@ -231,7 +231,7 @@ impl Definitions {
             [name, begin, end] => (name.trim(), *begin, *end),
             _ => return Err(SyntaxError::NoCaptures(text.to_owned())),
         };
-        let place = self.place(name)?;
+        let index = self.index(name)?;
         let mut begin = captures(begin, &mut self.fields)?;
         let end = captures(end, &mut self.fields)?;
         if begin.is_empty() && end.is_empty() {
@@ -240,18 +240,19 @@ impl Definitions {
         for capture in begin.iter_mut().filter(|capture| capture.whose == Whose::Begin) {
             capture.whose = Whose::Event;
         }
-        let definition = &mut self.all[place];
+        let definition = &mut self.all[index];
         definition.begin_captures.extend(begin);
         definition.end_captures.extend(end);
         check_parent(definition)
             .map_err(|source| SyntaxError::In { name: name.to_owned(), source: Box::new(source) })
     }
 
-    /// Finds which fields of an event a definition needs: its own, and of a first event those that its end and its children name.
+    /// Finds which fields of an event a definition needs: its own, and of a first event those that its end
+    /// and its children name.
     fn find_needs(&mut self) {
-        for place in 0..self.all.len() {
+        for index in 0..self.all.len() {
             let (mut begin, mut end) = (Vec::new(), Vec::new());
-            let it = &self.all[place];
+            let it = &self.all[index];
             it.visit_begin(&mut |whose, field| {
                 if whose == Whose::Event {
                     begin.push(field);
@@ -262,7 +263,7 @@ impl Definitions {
                 Whose::Begin => begin.push(field),
                 Whose::ParentBegin => {}
             });
-            for child in self.all.iter().filter(|child| child.parent == Some(place)) {
+            for child in self.all.iter().filter(|child| child.parent == Some(index)) {
                 child.visit(&mut |whose, field| {
                     if whose == Whose::ParentBegin {
                         begin.push(field);
@@ -273,7 +274,7 @@ impl Definitions {
                 fields.sort_unstable();
                 fields.dedup();
             }
-            let it = &mut self.all[place];
+            let it = &mut self.all[index];
             (it.begin_fields, it.end_fields) = (begin, end);
         }
     }
@@ -285,7 +286,7 @@ fn check_parent(definition: &Definition) -> Result<(), SyntaxError> {
     if names_parent && definition.parent.is_none() { Err(SyntaxError::NoParent) } else { Ok(()) }
 }
 
-/// Of a begin, `$begin.$evt` is the event at hand.
+/// Of a start, `$begin.$evt` is the event at hand.
 fn of_first_event(expr: &mut Expr) {
     match expr {
         Expr::Any(parts) | Expr::All(parts) => parts.iter_mut().for_each(of_first_event),

@@ -1,4 +1,5 @@
-//! Expressions: comparisons put together with and, or, not; and what they come to where not everything is known.
+//! Expressions: comparisons put together with and, or, not; and what they come to where not everything is
+//! known.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -104,8 +105,8 @@ impl From<bool> for Truth {
 }
 
 impl Expr {
-    /// What it comes to with the values that `of` gives. A comparison with what an event does not have is false, and so is one of a
-    /// number with a text.
+    /// What it comes to with the values that `of` gives. A comparison with what an event does not have is
+    /// false, and so is one of a number with a text.
     pub fn truth<'v>(&self, of: &impl Fn(Whose, usize) -> Found<'v>) -> Truth {
         match self {
             Self::Any(parts) => joined(parts, Truth::True, of),
@@ -131,7 +132,8 @@ impl Expr {
     }
 }
 
-/// What several parts come to of which one alone decides if it is `decided`: the others are not looked at then.
+/// What several parts come to of which one alone decides if it is `decided`: the others are not looked at
+/// then.
 fn joined<'v>(parts: &[Expr], decided: Truth, of: &impl Fn(Whose, usize) -> Found<'v>) -> Truth {
     let mut all = decided.not();
     for part in parts {

@@ -1,12 +1,15 @@
-//! The period language: expressions on events, and definitions of periods that begin with one event and end with another.
+//! The period language: expressions on events, and definitions of periods that begin with one event and end
+//! with another.
 //!
-//! An expression compares fields of events with each other, with numbers and with texts: `$evt.$name == "sched_switch" &&
-//! $evt.next_tid != 0`, or shorter `$event == "sched_switch" && next_tid != 0`. A [`Condition`] is one alone;
-//! [`Definitions`] are the begins, the ends and the captures of periods. `docs/periods.md` describes the language.
+//! An expression compares fields of events with each other, with numbers and with texts: `$evt.$name ==
+//! "sched_switch" && $evt.next_tid != 0`, or shorter `$event == "sched_switch" && next_tid != 0`. A
+//! [`Condition`] is one alone; [`Definitions`] are the begins, the ends and the captures of periods.
+//! `docs/periods.md` describes the language.
 //!
-//! The way through this crate: text becomes an [`Expr`] and a list of [`Fields`]; a [`Binding`] finds these in an event
-//! class once and reads them from each event of it; [`Definitions::candidate`] says what an event alone decides, and
-//! what it leaves to those who know which periods are open. This crate knows CTF, and no hosts, no threads and no Linux.
+//! The way through this crate: text becomes an [`Expr`] and a list of [`Fields`]; a [`Binding`] finds these
+//! in an event class once and reads them from each event of it; [`Definitions::candidate`] says what an event
+//! alone decides, and what it leaves to callers that know which periods are open. This crate knows CTF, and
+//! no hosts, no threads and no Linux.
 //!
 //! ```
 //! use isochrone_periods::Definitions;

@@ -11,8 +11,8 @@ use crate::value::Value;
 /// Expressions in parentheses, and `!`, may be nested so deep.
 const MAX_DEPTH: usize = 100;
 
-/// An expression has so many comparisons: each event may have to be held against all of them.
-const MOST_COMPARISONS: usize = 1000;
+/// An expression has this many comparisons: each event may have to be held against all of them.
+const MAX_COMPARISONS: usize = 1000;
 
 /// What expressions look like.
 const FORMS: &str =
@@ -54,7 +54,7 @@ pub enum SyntaxError {
     TooDeep,
     /// Too many comparisons.
     #[error(
-        "it has more than {MOST_COMPARISONS} comparisons: a pattern (`=* \"a*\"`) or a range stands for many"
+        "it has more than {MAX_COMPARISONS} comparisons: a pattern (`=* \"a*\"`) or a range stands for many"
     )]
     TooLong,
     /// A condition on one event that names another.
@@ -196,7 +196,7 @@ impl<'t, 'f> Parser<'t, 'f> {
 
     fn comparison(&mut self) -> Result<Expr, SyntaxError> {
         self.comparisons += 1;
-        if self.comparisons > MOST_COMPARISONS {
+        if self.comparisons > MAX_COMPARISONS {
             return Err(SyntaxError::TooLong);
         }
         let before = self.skipped();

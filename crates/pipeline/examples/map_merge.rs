@@ -14,7 +14,7 @@ use std::path::Path;
 use isochrone_ctf::{Trace, find_traces};
 use isochrone_hosts::Hosts;
 use isochrone_kernel::{HalfSyscall, PartialState, Slice, Spans, Syscall, ThreadAliases, Unknown};
-use isochrone_pipeline::store::{self, Header};
+use isochrone_pipeline::piece_file::{self, Header};
 use isochrone_pipeline::{Border, Cuts, Piece, Plan, run};
 use serde::{Deserialize, Serialize};
 
@@ -77,9 +77,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         ["merge", left, right, out] => merge(Path::new(left), Path::new(right), Path::new(out)),
         ["digest", file] => {
-            let (header, chunk) = store::read::<Header, PartialState<Tally>>(Path::new(file), FORM)?;
+            let (header, chunk) = piece_file::read::<Header, PartialState<Tally>>(Path::new(file), FORM)?;
             let (events, bytes) = (header.report.events, postcard::to_stdvec(&(header, chunk))?);
-            println!("{:016x} {events} events", store::checksum(&[&bytes]));
+            println!("{:016x} {events} events", piece_file::checksum(&[&bytes]));
             Ok(())
         }
         _ => Err("one of: map DIRECTORY FROM TO FILE, merge FILE FILE FILE, digest FILE".into()),
@@ -96,14 +96,14 @@ fn map(directory: &Path, piece: Piece, out: &Path) -> Result<(), Box<dyn Error>>
     let plan = Plan::new(host, &Cuts::At(cuts.map(Border::time).collect())).within(piece);
     let plan = plan.ok_or("the piece is within a gap")?;
     let part = run(host, &plan, 1, Tally::default, None)?;
-    store::write(&mut File::create(out)?, out, FORM, &Header::new(host, &part), &part.model)?;
+    piece_file::write(&mut File::create(out)?, out, FORM, &Header::new(host, &part), &part.model)?;
     Ok(())
 }
 
 fn merge(left: &Path, right: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
-    let (left, first) = store::read::<Header, PartialState<Tally>>(left, FORM)?;
-    let (right, second) = store::read::<Header, PartialState<Tally>>(right, FORM)?;
+    let (left, first) = piece_file::read::<Header, PartialState<Tally>>(left, FORM)?;
+    let (right, second) = piece_file::read::<Header, PartialState<Tally>>(right, FORM)?;
     let header = left.merged(right).ok_or("the pieces are no neighbours")?;
-    store::write(&mut File::create(out)?, out, FORM, &header, &first.merge(second)?)?;
+    piece_file::write(&mut File::create(out)?, out, FORM, &header, &first.merge(second)?)?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Where pieces begin and end.
 
-use isochrone_hosts::Window;
 pub use isochrone_kernel::Border;
+use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
 
 /// A piece of a host's trace: all events from one border to another.
@@ -18,8 +18,8 @@ impl Piece {
     pub const WHOLE: Self = Self { from: Border::Begin, to: Border::End };
 
     /// Its time.
-    pub fn window(self) -> Window {
-        Window { from: self.from.time(), until: self.to.time() }
+    pub fn window(self) -> Window<RawNs> {
+        Window::new(RawNs(self.from.time()), RawNs(self.to.time()))
     }
 
     /// Whether nothing can be in it.

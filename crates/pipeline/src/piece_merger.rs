@@ -49,7 +49,8 @@ impl<M> PieceMerger<M> {
     /// Adds a part and merges it with its neighbours.
     ///
     /// # Errors
-    /// It overlaps with what is there, which stays as it is; or it cannot be merged, which costs it and the neighbour.
+    /// It overlaps with what is there, which stays as it is; or it cannot be merged, which costs it and the
+    /// neighbour.
     pub fn add<E>(
         &mut self,
         mut part: PieceModel<M>,
@@ -108,8 +109,8 @@ impl<M> PieceMerger<M> {
         missing
     }
 
-    /// Fills what is missing between parts with what `fill` makes of it, or leaves it where that makes nothing. What is missing
-    /// before the first part and after the last is left.
+    /// Fills what is missing between parts with what `fill` makes of it, or leaves it where that makes
+    /// nothing. What is missing before the first part and after the last is left.
     ///
     /// # Errors
     /// Two models cannot be merged.

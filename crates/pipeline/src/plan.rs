@@ -1,20 +1,23 @@
 //! Where to cut the trace of a host.
 //!
-//! Any cuts give the same result; these differ in how even the work is. Gaps are pieces of their own in every plan, so that
-//! they are handled alike.
+//! Any cuts give the same result; these differ in how even the work is. Gaps are pieces of their own in every
+//! plan, so that they are handled alike.
 
 use isochrone_kernel::Time;
 
 use crate::border::{Border, Piece};
 use isochrone_hosts::{EventSource, Host};
+use isochrone_time::RawNs;
 
-/// Pieces that a number asks for are never more than this.
-pub const MOST_PIECES: usize = 1 << 16;
+/// Maximum number of pieces.
+pub const MAX_PIECES: usize = 1 << 16;
 
-/// Pieces for each thread: so that they are done at about the same time, though not all pieces take equally long.
+/// Pieces for each thread: so that they are done at about the same time, though not all pieces take equally
+/// long.
 const PIECES_PER_THREAD: usize = 4;
 
-/// Smaller pieces than this are made only where threads had nothing to do otherwise: to merge them costs what it takes to read them.
+/// Smaller pieces than this are made only where threads had nothing to do otherwise: to merge them costs what
+/// it takes to read them.
 const PIECE_BYTES: u64 = 4 << 20;
 
 /// Ways to cut.
@@ -22,22 +25,23 @@ const PIECE_BYTES: u64 = 4 << 20;
 pub enum Cuts {
     /// One piece.
     Whole,
-    /// So many pieces of equal length in time.
+    /// A number of pieces of equal length in time.
     Times(usize),
-    /// So many pieces of nearly equal size in bytes.
+    /// A number of pieces of nearly equal size in bytes.
     Bytes(usize),
     /// Pieces that begin at these raw times, ns, in any order.
     At(Vec<Time>),
-    /// So many pieces that begin where packets do.
+    /// A number of pieces that begin where packets do.
     Packets(usize),
-    /// The effective archives of a rotated session: each begins when all streams have turned to the next chunk.
+    /// The effective archives of a rotated session: each begins when all streams have turned to the next
+    /// chunk.
     Archives,
 }
 
 /// A piece of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// From where to where.
+    /// Its borders.
     pub piece: Piece,
     /// Whether everything in it is missing.
     pub is_gap: bool,
@@ -54,8 +58,9 @@ impl Plan {
     pub fn new(host: &Host<'_>, cuts: &Cuts) -> Self {
         let mut times = times(host, cuts);
         for gap in host.gaps() {
-            times.retain(|&time| time <= gap.from || time >= gap.to);
-            times.extend([gap.from, gap.to]);
+            let (start, end) = (gap.start.ns(), gap.end.ns());
+            times.retain(|&time| time <= start || time >= end);
+            times.extend([start, end]);
         }
         times.sort_unstable();
         times.dedup();
@@ -63,18 +68,18 @@ impl Plan {
         let borders: Vec<Border> = [Border::Begin].into_iter().chain(inner).chain([Border::End]).collect();
         let step = |pair: &[Border]| {
             let piece = Piece { from: pair[0], to: pair[1] };
-            Step { piece, is_gap: host.gaps().iter().any(|gap| gap.window() == piece.window()) }
+            Step { piece, is_gap: host.gaps().iter().any(|gap| *gap == piece.window()) }
         };
         Self { steps: borders.windows(2).map(step).collect() }
     }
 
-    /// A plan that keeps so many threads busy.
+    /// A plan that keeps `threads` threads busy.
     pub fn for_threads(host: &Host<'_>, threads: usize) -> Self {
         Self::of_bytes(host, if threads > 1 { pieces(host.bytes(), threads) } else { 1 })
     }
 
-    /// Plans of many hosts whose pieces are one queue for so many threads: together they have about as many pieces as one host of
-    /// their size, so that many small hosts are not cut at all.
+    /// Plans of many hosts whose pieces are one queue for `threads` threads: together they have about as many
+    /// pieces as one host of their size, so that many small hosts are not cut at all.
     pub fn for_hosts<'h, 't: 'h>(hosts: impl IntoIterator<Item = &'h Host<'t>>, threads: usize) -> Vec<Self> {
         let hosts: Vec<&Host<'_>> = hosts.into_iter().collect();
         let bytes: Vec<u64> = hosts.iter().map(|host| host.bytes()).collect();
@@ -85,7 +90,7 @@ impl Plan {
         Self::new(host, &if pieces > 1 { Cuts::Bytes(pieces) } else { Cuts::Whole })
     }
 
-    /// A piece alone, cut for so many threads. `None` where the piece is empty.
+    /// A piece alone, cut for `threads` threads. `None` where the piece is empty.
     pub fn of_piece(host: &Host<'_>, piece: Piece, threads: usize) -> Option<Self> {
         let piece = outside_gaps(host, piece);
         if piece.is_empty() {
@@ -107,7 +112,7 @@ impl Plan {
         Self::new(host, &Cuts::At(cuts)).within(piece)
     }
 
-    /// The pieces that lie within a piece; `None` where there are none. What the piece cuts through is left out.
+    /// The pieces within a piece; `None` where there are none. What the piece cuts through is left out.
     pub fn within(&self, piece: Piece) -> Option<Self> {
         let is_inside = |step: &&Step| piece.from <= step.piece.from && step.piece.to <= piece.to;
         let steps: Vec<Step> = self.steps.iter().filter(is_inside).copied().collect();
@@ -120,8 +125,8 @@ impl Plan {
     }
 }
 
-/// The piece of a number, counted from 1, of so many of nearly equal size in bytes that are the whole together. Some are empty where
-/// there are too many; and no cut is in a gap.
+/// The piece of a number, counted from 1, of `of` pieces of nearly equal size in bytes that are the whole
+/// together. Some are empty where there are too many; and no cut is in a gap.
 pub fn nth_piece(host: &Host<'_>, number: usize, of: usize) -> Piece {
     let border = |number: usize| match number {
         0 => Border::Begin,
@@ -137,19 +142,20 @@ pub fn nth_piece(host: &Host<'_>, number: usize, of: usize) -> Piece {
 /// The same piece, but that borders within a gap are at its end.
 fn outside_gaps(host: &Host<'_>, piece: Piece) -> Piece {
     let moved = |border: Border| {
-        let gap = host.gaps().iter().find(|gap| Border::At(gap.from) < border && border < Border::At(gap.to));
-        gap.map_or(border, |gap| Border::At(gap.to))
+        let mut gaps = host.gaps().iter().map(|gap| (Border::At(gap.start.ns()), Border::At(gap.end.ns())));
+        gaps.find(|&(start, end)| start < border && border < end).map_or(border, |(_, end)| end)
     };
     Piece { from: moved(piece.from), to: moved(piece.to) }
 }
 
-/// How many pieces keep so many threads busy.
+/// Number of pieces that keep `threads` threads busy.
 fn pieces(bytes: u64, threads: usize) -> usize {
     let most = threads.saturating_mul(PIECES_PER_THREAD);
     usize::try_from(bytes / PIECE_BYTES).unwrap_or(most).clamp(threads, most)
 }
 
-/// How many pieces each of some hosts has, whose bytes these are, so that so many threads are busy until all is done.
+/// Number of pieces of each of some hosts, whose bytes these are, so that `threads` threads are busy until
+/// all is done.
 fn shares(bytes: &[u64], threads: usize) -> Vec<usize> {
     if threads < 2 {
         return vec![1; bytes.len()];
@@ -168,12 +174,12 @@ fn shares(bytes: &[u64], threads: usize) -> Vec<usize> {
 
 /// Where pieces are to begin, in any order.
 fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
-    let Some((begin, end)) = host.extent() else { return Vec::new() };
-    let inner = |pieces: usize| 1..pieces.clamp(1, MOST_PIECES);
+    let Some((begin, end)) = extent(host) else { return Vec::new() };
+    let inner = |pieces: usize| 1..pieces.clamp(1, MAX_PIECES);
     match cuts {
         Cuts::Whole => Vec::new(),
         Cuts::At(times) => times.clone(),
-        Cuts::Archives => host.archives().iter().skip(1).map(|archive| archive.switched).collect(),
+        Cuts::Archives => host.archives().iter().skip(1).map(|archive| archive.switched.ns()).collect(),
         Cuts::Times(pieces) => {
             let span = i128::from(end) - i128::from(begin);
             let cut = |n| i128::from(begin) + span * n as i128 / *pieces as i128;
@@ -185,7 +191,8 @@ fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
             inner(*pieces).map(cut).collect()
         }
         Cuts::Packets(pieces) => {
-            let mut begins: Vec<Time> = host.sources().iter().flat_map(EventSource::packet_begins).collect();
+            let begins = host.sources().iter().flat_map(EventSource::packet_begins);
+            let mut begins: Vec<Time> = begins.map(RawNs::ns).collect();
             begins.sort_unstable();
             begins.dedup();
             inner((*pieces).min(begins.len()))
@@ -195,13 +202,18 @@ fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
     }
 }
 
-/// The first time before which so many bytes lie; `None` where there are no packets.
+/// First and last raw time of a host, ns.
+fn extent(host: &Host<'_>) -> Option<(Time, Time)> {
+    host.extent().map(|(first, last)| (first.ns(), last.ns()))
+}
+
+/// The first time, raw ns, before which there are `bytes` bytes; `None` where there are no packets.
 fn byte_cut(host: &Host<'_>, bytes: u64) -> Option<Time> {
-    let (begin, end) = host.extent()?;
+    let (begin, end) = extent(host)?;
     Some(time_of_byte(host, bytes, begin, end))
 }
 
-/// The first time before which so many bytes lie, between two.
+/// The first time, raw ns, before which there are `bytes` bytes, between two.
 fn time_of_byte(host: &Host<'_>, bytes: u64, begin: Time, end: Time) -> Time {
     let (mut low, mut high) = (begin, end);
     while low < high {
@@ -212,7 +224,7 @@ fn time_of_byte(host: &Host<'_>, bytes: u64, begin: Time, end: Time) -> Time {
 }
 
 fn bytes_before(host: &Host<'_>, time: Time) -> u64 {
-    host.sources().iter().map(|source| source.bytes_before(time)).sum()
+    host.sources().iter().map(|source| source.bytes_before(RawNs(time))).sum()
 }
 
 #[cfg(test)]

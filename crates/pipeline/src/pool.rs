@@ -1,19 +1,20 @@
-//! Threads that share tasks. [`in_order`]: from one queue, into which [`mod@crate::run`] puts the pieces of all hosts. [`take_in_order`]:
-//! each every n-th one, whose results are taken in order, as the text of tables is.
+//! Threads that share tasks. [`in_order`]: from one queue, into which [`mod@crate::run`] puts the pieces of
+//! all hosts. [`take_in_order`]: each every n-th one, whose results are taken in order, as the text of tables
+//! is.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Does tasks `0..tasks` on so many threads, of which the caller's is one. Tasks are begun in their order, each by the first thread
-/// that is free. Where no more threads are to be had, those that there are do it all.
+/// Does tasks `0..tasks` on some threads, one of them the caller's. Tasks are begun in their order, each by
+/// the first thread that is free. Where threads cannot be started, the others do all tasks.
 ///
 /// A task that panics makes this panic, when all others are done.
 pub fn in_order(tasks: usize, threads: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     let take = || {
-        // Nothing but the number is passed on by it, so no order of memory is needed.
+        // Only the number is passed by it, so no order of memory is needed.
         let take_one = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&task| task < tasks);
         while let Some(task) = take_one() {
             work(task);
@@ -30,10 +31,11 @@ pub fn in_order(tasks: usize, threads: usize, work: impl Fn(usize) + Sync) {
 }
 
 /// Results of one thread that wait to be taken.
-const MOST_WAITING: usize = 1;
+const MAX_WAITING: usize = 1;
 
-/// Makes the results of tasks `0..tasks` on so many threads beside the caller's, which takes them in their order meanwhile. Of each thread
-/// at most two results wait. Where no threads are to be had, the caller's makes them.
+/// Makes the results of tasks `0..tasks` on some threads besides the caller's, which takes them in their
+/// order meanwhile. Of each thread at most two results wait. Where threads cannot be started, the caller's
+/// makes them.
 ///
 /// A task that panics makes this panic.
 ///
@@ -52,10 +54,10 @@ pub fn take_in_order<R: Send, E>(
     let make = &make;
     thread::scope(|scope| {
         let spawn = |first: usize| -> Option<Receiver<R>> {
-            let (sender, receiver) = sync_channel(MOST_WAITING);
+            let (sender, receiver) = sync_channel(MAX_WAITING);
             let work = move || {
                 let mut own = (first..tasks).step_by(threads);
-                // Nobody takes results any more after an error.
+                // After an error, results are not taken.
                 let _ = own.try_for_each(|task| sender.send(make(task)));
             };
             thread::Builder::new().spawn_scoped(scope, work).ok().map(|_| receiver)
@@ -75,7 +77,7 @@ pub fn take_in_order<R: Send, E>(
     })
 }
 
-/// What a mutex holds; where a thread panicked with it, too: nothing is left half done in this crate.
+/// The content of a mutex; also where a thread panicked with it: no content is left incomplete in this crate.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

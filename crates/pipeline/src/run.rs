@@ -16,7 +16,8 @@ use isochrone_hosts::{HostEvents, Progress};
 
 /// A job of map and merge: events of a piece to a model, models of two neighbours to one.
 ///
-/// The merge invariant: the model of a whole is the merged models of any pieces of it, whatever is merged first.
+/// The merge invariant: the model of a whole is the merged models of any pieces of it, whatever is merged
+/// first.
 pub trait MapMerge: Sync {
     /// The model of a piece.
     type Model: Send;
@@ -47,9 +48,8 @@ pub struct Job<'r, 't, M> {
     pub mapper: M,
 }
 
-/// Maps the pieces of a plan on so many threads and merges them. The result depends neither on the threads nor on the
-/// cuts.
-/// At most one piece a thread is being read; models that wait for their neighbours are as few.
+/// Maps the pieces of a plan on some threads and merges them. The result depends neither on the threads nor
+/// on the cuts. At most one piece a thread is being read; models that wait for their neighbours are as few.
 ///
 /// # Errors
 /// The mapper could not merge two models.
@@ -67,13 +67,14 @@ pub fn map_merge<M: MapMerge>(
     task.finish()
 }
 
-/// Maps the pieces of many hosts on so many threads, and merges those of each: what `done` makes of the model that [`map_merge`]
-/// gives for each job, in their order. All pieces are in one queue, host by host, so that no thread waits for the last piece of a host
-/// while another host has pieces left. `done` is called as soon as a host is whole, with the number of its job, while others are read.
+/// Maps the pieces of many hosts on some threads, and merges those of each: what `done` makes of the model
+/// that [`map_merge`] gives for each job, in their order. All pieces are in one queue, host by host, so that
+/// no thread waits for the last piece of a host while another host has pieces left. `done` is called as soon
+/// as a host is whole, with the number of its job, while others are read.
 ///
-/// At most one piece a thread is being read; besides what is made of hosts that are done, at most two models a thread, and one more,
-/// wait for their neighbours. Where two models of a host cannot be merged, its other pieces are left out, and the other hosts are mapped
-/// all the same.
+/// At most one piece a thread is being read; besides what is made of hosts that are done, at most two models
+/// a thread, and one more, wait for their neighbours. Where two models of a host cannot be merged, its other
+/// pieces are left out, and the other hosts are mapped anyway.
 pub fn map_merge_all<M: MapMerge, R: Send>(
     jobs: &[Job<'_, '_, M>],
     threads: usize,
@@ -86,8 +87,8 @@ pub fn map_merge_all<M: MapMerge, R: Send>(
     let queue: Vec<(usize, usize)> = tasks.iter().enumerate().flat_map(all).collect();
     let finish = |job: usize| tasks[job].finish().map(|part| done(job, part));
     let results: Vec<_> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    in_order(queue.len(), threads, |place| {
-        let (job, step) = queue[place];
+    in_order(queue.len(), threads, |index| {
+        let (job, step) = queue[index];
         if tasks[job].map(step) {
             let result = finish(job);
             *lock(&results[job]) = Some(result);
@@ -135,8 +136,8 @@ impl<'r, 't, M: MapMerge> Task<'r, 't, M> {
         Self { host, steps, mapper, progress, left, merger, error }
     }
 
-    /// Maps a step and merges it with its neighbours, while others work. Steps are begun in their order, so that few wait for
-    /// those before them. Says whether it was the last one: then the host is whole.
+    /// Maps a step and merges it with its neighbours, while others work. Steps are begun in their order, so
+    /// that few wait for those before them. Returns whether it was the last one: then the host is whole.
     fn map(&self, step: usize) -> bool {
         if lock(&self.error).is_none() {
             let part = map_piece(self.host, self.steps[step], self.mapper, self.progress);
@@ -163,7 +164,8 @@ impl<'r, 't, M: MapMerge> Task<'r, 't, M> {
             return Err(error);
         }
         let nothing = Step { piece: Piece { from: Border::Begin, to: Border::Begin }, is_gap: false };
-        // Without pieces there is nothing; with pieces of a plan, which are one after the other, one part is left.
+        // Without pieces there is nothing; with pieces of a plan, which are one after the other, one part is
+        // left.
         Ok(whole.unwrap_or_else(|_| map_piece(self.host, nothing, self.mapper, None)))
     }
 }

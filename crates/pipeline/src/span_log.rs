@@ -1,9 +1,9 @@
-//! A consumer that keeps all spans as bytes, so that they can travel from the process that has read them to the one that writes them to a
-//! store ([`mod@crate::store`] has the file).
+//! A consumer that keeps all spans as bytes, so that they can travel from the process that has read them to
+//! the one that writes them to a store ([`crate::piece_file`] has the file).
 //!
-//! What a consumer is told is not only spans: threads are renamed, and the consumers of two neighbours become one. Ids that are relative
-//! to the begin of a piece mean nothing after that, so the log keeps *all* that it was told, in its order; [`SpanLog::replay`] tells it to
-//! another consumer, which then is as if it had been there.
+//! A consumer gets not only spans: threads are renamed, and the consumers of two neighbours become one. Ids
+//! that are relative to the begin of a piece mean nothing after that, so the log keeps *all* calls, in their
+//! order; [`SpanLog::replay`] repeats them on another consumer, which then has what it would have got itself.
 
 use std::fmt;
 
@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 /// Bytes of a block before it is compressed.
 const BLOCK: usize = 1 << 18;
 
-/// Most bytes that a block of a log that was read from a file may claim to become: one record may be longer than a block.
-const MOST_BLOCK: usize = 1 << 26;
+/// Maximum decompressed size of a block of a log that was read from a file: one record may be longer than a
+/// block.
+const MAX_BLOCK: usize = 1 << 26;
 
-/// What a consumer was told, in its order.
+/// The calls of a consumer, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpanLog {
     steps: Vec<Step>,
@@ -32,13 +33,13 @@ pub struct SpanLog {
 enum Step {
     /// Records, as postcard writes them one after the other, compressed with LZ4.
     Records(Vec<u8>),
-    /// What follows was told to another consumer, of the next piece …
+    /// What follows went to another consumer, of the next piece …
     Begin,
     /// … which is absorbed here.
     Absorb,
 }
 
-/// One thing that a consumer was told.
+/// One call of a consumer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Record {
     Span(Span),
@@ -59,7 +60,7 @@ impl fmt::Display for DamagedLog {
 impl std::error::Error for DamagedLog {}
 
 impl SpanLog {
-    /// How many spans there are.
+    /// Number of spans.
     pub fn len(&self) -> u64 {
         self.spans
     }
@@ -69,8 +70,8 @@ impl SpanLog {
         self.spans == 0
     }
 
-    /// Tells a consumer all that this one was told; `make` makes the consumers of pieces. Memory: one block, besides what the consumers
-    /// keep. `O(n)`.
+    /// Repeats all calls on a consumer; `make` makes the consumers of pieces. Memory: one block, besides what
+    /// the consumers keep. `O(n)`.
     ///
     /// # Errors
     /// The log was not written by this program.
@@ -125,7 +126,7 @@ impl SpanLog {
 
 fn decompress(block: &[u8]) -> Result<Vec<u8>, DamagedLog> {
     let (size, _) = lz4_flex::block::uncompressed_size(block).map_err(|_| DamagedLog)?;
-    if size > MOST_BLOCK {
+    if size > MAX_BLOCK {
         return Err(DamagedLog);
     }
     lz4_flex::decompress_size_prepended(block).map_err(|_| DamagedLog)
@@ -209,7 +210,7 @@ mod tests {
     fn who_hears_the_log_has_heard_it_all() {
         let log = two_pieces(SpanLog::default);
         assert_eq!(log.len(), 4);
-        let copy: SpanLog = crate::store::copy(&log).expect("it can be written");
+        let copy: SpanLog = crate::piece_file::copy(&log).expect("it can be written");
         assert_eq!(copy, log);
         let heard = copy.replay(Recorder::default).expect("it is whole");
         assert_eq!(heard, two_pieces(Recorder::default));

@@ -1,5 +1,6 @@
 //! Maps events of Linux to spans: the model of `isochrone-kernel`, for any consumer.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use isochrone_hosts::{EventSource, Host, HostEvents, ItemRef, LossKind, Progress};
@@ -7,6 +8,7 @@ use isochrone_kernel::{
     CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, Spans, SwitchCoverage, Time,
 };
 use isochrone_periods::Definitions;
+use isochrone_time::{RawNs, Window};
 
 use crate::border::Piece;
 use crate::piece_merger::PieceModel;
@@ -41,12 +43,10 @@ impl<F> SpanMapper<F> {
     }
 
     fn switch_coverage(&self, host: &Host<'_>) -> SwitchCoverage {
-        let mut by_cpu = host.switch_coverage();
-        if self.has_switches {
-            for (begin, _) in by_cpu.values_mut() {
-                *begin = Time::MIN;
-            }
-        }
+        let start = |window: Window<RawNs>| if self.has_switches { Time::MIN } else { window.start.ns() };
+        let by_cpu = host.switch_coverage().into_iter();
+        let by_cpu: BTreeMap<u32, _> =
+            by_cpu.map(|(cpu, window)| (cpu, (start(window), window.end.ns()))).collect();
         match by_cpu.is_empty() && !self.has_switches {
             true if host.has_kernel() => SwitchCoverage::Never,
             true => SwitchCoverage::NoKernel,
@@ -61,8 +61,8 @@ impl<F> SpanMapper<F> {
     }
 }
 
-/// The model of a host: the pieces of a plan, mapped on so many threads, with a consumer each that `make` makes, and merged. The
-/// result depends neither on the threads nor on the cuts.
+/// The model of a host: the pieces of a plan, mapped on some threads, with a consumer each that `make` makes,
+/// and merged. The result depends neither on the threads nor on the cuts.
 ///
 /// # Errors
 /// Two models could not be merged, which does not happen with the pieces of a plan.
@@ -86,7 +86,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
         // By trace. Most pieces of a rotated session have events of two chunks only.
         let mut decoders: Vec<Option<Decoder<'t>>> = Vec::new();
         decoders.resize_with(host.traces().len(), || None);
-        // What is lost of a program's events says nothing of what its CPU did; where there is nothing else, it counts.
+        // Losses of a program's events do not concern what its CPU did, unless there are no other events.
         let has_kernel = host.has_kernel();
         let cpus = host.cpus();
         for &cpu in &cpus {
@@ -98,14 +98,14 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                 Some(_) => state.missing_stream(absent.cpu),
             }
         }
-        // What is lost of packets that name no CPU may be of any.
+        // Losses of streams whose packets record no CPU may be of any CPU.
         let cpus_of = |source: &EventSource<'_>| match source.cpu {
             Some(cpu) => vec![cpu],
             None if cpus.is_empty() => vec![0],
             None => cpus.iter().copied().collect(),
         };
-        while let Some(place) = events.next_ref() {
-            match place {
+        while let Some(item) = events.next_ref() {
+            match item {
                 ItemRef::Event { time, source, event, .. } => {
                     let decoder = decoders[source.trace_number].get_or_insert_with(|| {
                         let session = host.session_of(source.trace_number);
@@ -113,7 +113,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                         decoder.with_periods(self.periods.as_ref(), &host.name)
                     });
                     let decoder = decoder.prepare(event);
-                    let context = decoder.context(event, time);
+                    let context = decoder.context(event, time.ns());
                     if let Some(candidate) = decoder.candidate(event) {
                         state.period_event(&context, candidate);
                     }
@@ -121,7 +121,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                 }
                 ItemRef::LossBegin(begin) => {
                     let source = &host.sources()[begin.loss.source];
-                    let (at, to) = (begin.at, begin.loss.to);
+                    let (at, to) = (begin.at.ns(), begin.loss.to.ns());
                     if !source.is_kernel {
                         state.program_loss_begins(at, to);
                     }
@@ -148,7 +148,13 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                         for cpu in cpus_of(source) {
                             // They are counted once.
                             let events = events.take();
-                            state.lost(&CpuLoss { cpu, from: loss.from, to: loss.to, events, has_switches });
+                            state.lost(&CpuLoss {
+                                cpu,
+                                from: loss.from.ns(),
+                                to: loss.to.ns(),
+                                events,
+                                has_switches,
+                            });
                         }
                     }
                 }

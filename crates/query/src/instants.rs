@@ -1,14 +1,16 @@
-//! Columns of times: an instant on a host's clock as Unix time on the clock that was asked for, as raw time, and with its bounds.
+//! Columns of times: an instant on a host's clock as Unix time on the requested clock, as raw time, and with
+//! its bounds.
 //!
-//! Every instant `x` has four columns: `x`, a timestamp in UTC with nanoseconds; `x_raw`, ns on the host's own clock; `x_lo` and `x_hi`,
-//! between which the truth surely lies, null where nothing is proven. What is out of the range of a timestamp (the years 1677 to 2262)
-//! is null, as is an end that no trace has.
+//! Every instant `x` has four columns: `x`, a timestamp in UTC with nanoseconds; `x_raw`, ns on the host's
+//! own clock; `x_lo` and `x_hi`, between which the truth surely lies, null where nothing is proven. What is
+//! out of the range of a timestamp (the years 1677 to 2262) is null, as is an end that no trace has.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, TimestampNanosecondArray};
 use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
 use isochrone_experiment::{Stamp, Timing};
+use isochrone_time::{RawNs, UnixNs};
 
 /// One of the four columns of an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +43,9 @@ impl Shown {
     pub(crate) fn of(self, timing: Timing<'_>, raw: impl Iterator<Item = Option<i64>>) -> ArrayRef {
         match self {
             Self::Raw => Arc::new(raw.collect::<Int64Array>()),
-            Self::Common => timestamps(raw.map(|raw| in_range(timing.unix_ns(raw?)))),
-            Self::Lo => timestamps(raw.map(|raw| in_range(timing.stamp(raw?).lo?))),
-            Self::Hi => timestamps(raw.map(|raw| in_range(timing.stamp(raw?).hi?))),
+            Self::Common => timestamps(raw.map(|raw| in_range(timing.unix(RawNs(raw?))))),
+            Self::Lo => timestamps(raw.map(|raw| in_range(timing.stamp(RawNs(raw?)).lo?))),
+            Self::Hi => timestamps(raw.map(|raw| in_range(timing.stamp(RawNs(raw?)).hi?))),
         }
     }
 
@@ -51,7 +53,7 @@ impl Shown {
     pub(crate) fn of_stamp(self, stamp: Option<Stamp>, raw: Option<i64>) -> Option<i64> {
         match self {
             Self::Raw => raw,
-            Self::Common => in_range(stamp?.unix_ns),
+            Self::Common => in_range(stamp?.unix),
             Self::Lo => in_range(stamp?.lo?),
             Self::Hi => in_range(stamp?.hi?),
         }
@@ -79,8 +81,8 @@ pub(crate) fn timestamps(values: impl Iterator<Item = Option<i64>>) -> ArrayRef 
 }
 
 /// A time that a timestamp can hold.
-pub(crate) fn in_range(unix_ns: i128) -> Option<i64> {
-    i64::try_from(unix_ns).ok()
+pub(crate) fn in_range(unix: UnixNs) -> Option<i64> {
+    i64::try_from(unix.0).ok()
 }
 
 /// A raw time that is known: tables have the ends of all times where there is none.

@@ -1,10 +1,12 @@
-//! SQL over the traces of an experiment: its events, and the tables of its store, on the clock that was asked for. The only crate that
-//! knows DataFusion.
+//! SQL over the traces of an experiment: its events, and the tables of its store, on the requested clock. The
+//! only crate that knows DataFusion.
 //!
-//! [`Traced`] holds open traces with their store. [`session()`] makes a session of DataFusion that has them as tables: `events` over the
-//! traces (`events`), all others over the store (`tables`). A table is cut into *pieces* (packets of a stream, batches of
-//! a file), of which a query reads those that its conditions leave (`pruning`), each by itself (`scan`). Functions are in
-//! `functions`. `flight` serves a session to other programs, `cluster` has many machines answer it. The program `isochrone-sql` is [`program`]; `docs/sql.md` is what people read.
+//! [`Traced`] holds open traces with their store. [`session()`] makes a session of DataFusion that has them
+//! as tables: `events` over the traces (`events`), all others over the store (`tables`). A table is cut into
+//! *pieces* (packets of a stream, batches of a file), of which a query reads those that its conditions leave
+//! (`pruning`), each by itself (`scan`). Functions are in `functions`. `flight` serves a session to other
+//! programs, `cluster` distributes queries over many machines. The program `isochrone-sql` is [`program`];
+//! `docs/sql.md` is its documentation.
 
 mod cluster;
 mod error;

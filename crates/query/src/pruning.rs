@@ -1,7 +1,9 @@
-//! Which pieces of a table a query needs: those whose least and greatest values its conditions do not exclude.
+//! Which pieces of a table a query needs: those whose least and greatest values its conditions do not
+//! exclude.
 //!
-//! What a condition says of a range of values is decided by DataFusion ([`PruningPredicate`]), which understands comparisons, `BETWEEN`,
-//! `IN`, `LIKE`, `AND`, `OR` and casts; where it does not, the piece is read.
+//! What a condition says of a range of values is decided by DataFusion ([`PruningPredicate`]), which
+//! understands comparisons, `BETWEEN`, `IN`, `LIKE`, `AND`, `OR` and casts; where it does not, the piece is
+//! read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +30,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// So many containers of which nothing is known.
+    /// Containers without known values. `containers`: their number.
     pub(crate) fn of(containers: usize) -> Self {
         Self { containers, columns: HashMap::new() }
     }

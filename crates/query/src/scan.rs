@@ -1,7 +1,8 @@
 //! Reading a table piece by piece: the table provider of all tables, and the node of a plan that reads.
 //!
-//! A [`Table`] chooses its pieces by the conditions of a query. The plan is a unary node, [`ScanExec`], over a list of pieces in memory
-//! (one row a piece): whoever spreads a plan over threads or processes cuts that list, and no piece is read twice.
+//! A [`Table`] chooses its pieces by the conditions of a query. The plan is a unary node, [`ScanExec`], over
+//! a list of pieces in memory (one row a piece): a plan is spread over threads or processes by cutting that
+//! list, and no piece is read twice.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +35,8 @@ use crate::tables::Named;
 /// Rows of a batch that is given out, about.
 pub(crate) const BATCH_ROWS: usize = 8192;
 
-/// A part of a table that is read by itself: of a host or trace, perhaps a part of it such as a stream, the items `from..to`.
+/// A part of a table that is read by itself: of a host or trace, perhaps a part of it such as a stream, the
+/// items `from..to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) of: u32,
@@ -51,15 +53,15 @@ pub(crate) enum Selection {
     /// Events of these names.
     Events(Vec<String>),
     /// By host: what overlaps a window of raw time, ns.
-    Windows(Vec<Option<(i64, i64)>>),
+    Windows(Vec<Option<isochrone_time::Window<isochrone_time::RawNs>>>),
 }
 
 /// The pieces that a query needs.
 #[derive(Debug)]
 pub(crate) struct Chosen {
-    /// With about how many bytes each of them has.
+    /// Each with its approximate number of bytes.
     pub(crate) pieces: Vec<(Piece, u64)>,
-    /// How many items (packets, batches) the table has in all.
+    /// Number of items (packets, batches) of the table.
     pub(crate) all: u64,
     /// What of them.
     pub(crate) selection: Selection,
@@ -76,7 +78,7 @@ pub(crate) trait Table: fmt::Debug + Send + Sync {
     /// What plans show of it.
     fn describe(&self, selection: &Selection) -> String;
 
-    /// Reads the rows of a piece. `columns`: places in the schema.
+    /// Reads the rows of a piece. `columns`: indices in the schema.
     fn read(
         &self,
         piece: Piece,
@@ -96,12 +98,12 @@ pub(crate) struct Output<'s> {
     rows: Count,
 }
 
-/// Nobody wants more rows.
+/// No more rows are needed.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 
 impl Output<'_> {
-    /// An item (a packet, a batch of a file) of so many bytes is going to be read.
+    /// An item (a packet, a batch of a file) of `bytes` bytes is going to be read.
     pub(crate) fn reads(&self, items: usize, bytes: u64) {
         self.items.add(items);
         self.bytes.add(bytes as usize);
@@ -112,7 +114,7 @@ impl Output<'_> {
         self.rows.add(rows);
     }
 
-    /// Gives out rows: the columns that were asked for, `rows` long each.
+    /// Gives out rows: the requested columns, `rows` long each.
     pub(crate) fn send(
         &mut self,
         columns: Vec<Arc<dyn Array>>,
@@ -172,19 +174,19 @@ fn piece_schema() -> SchemaRef {
     Arc::new(Schema::new(["of", "part", "from", "to"].map(field).to_vec()))
 }
 
-/// Less than this is not worth a thread, bytes.
-const LEAST: u64 = 1 << 18;
+/// Fewer bytes than these are not worth a thread.
+const MIN_PARTITION_BYTES: u64 = 1 << 18;
 
-/// Spreads pieces over at most so many partitions, in their order, by their bytes.
-fn spread(pieces: &[(Piece, u64)], most: usize) -> Vec<Vec<RecordBatch>> {
+/// Spreads pieces over at most `max` partitions, in their order, by their bytes.
+fn spread(pieces: &[(Piece, u64)], max: usize) -> Vec<Vec<RecordBatch>> {
     let total: u64 = pieces.iter().map(|(_, bytes)| bytes).sum();
-    let wanted = usize::try_from(total / LEAST).unwrap_or(most).clamp(1, most.max(1));
+    let wanted = usize::try_from(total / MIN_PARTITION_BYTES).unwrap_or(max).clamp(1, max.max(1));
     let share = total.div_ceil(wanted as u64).max(1);
     let mut partitions: Vec<Vec<Piece>> = vec![Vec::new(); wanted];
     let mut before = 0;
     for (piece, bytes) in pieces {
-        let place = usize::try_from(before / share).unwrap_or(0).min(wanted - 1);
-        partitions[place].push(*piece);
+        let partition = usize::try_from(before / share).unwrap_or(0).min(wanted - 1);
+        partitions[partition].push(*piece);
         before += bytes;
     }
     partitions.into_iter().map(|pieces| vec![batch(&pieces)]).collect()
@@ -222,7 +224,7 @@ pub(crate) struct Scanned {
     pub(crate) named: Named,
     /// What of its pieces.
     pub(crate) selection: Selection,
-    /// Places in the schema of the table.
+    /// Indices in the schema of the table.
     pub(crate) columns: Vec<usize>,
     /// Items of the table in all.
     pub(crate) all: u64,

@@ -12,7 +12,7 @@ use crate::scan::Provider;
 use crate::tables::{self, Named, TableName};
 use crate::traced::Traced;
 
-/// A session on traces. `threads`: how many read at once; `None`: as many as there are cores.
+/// A session on traces. `threads`: number of threads that read; `None`: that of the cores.
 ///
 /// # Errors
 /// None in practice: see the tables.

@@ -1,6 +1,6 @@
-//! How servers end: when the process is told to, after the answers that are under way.
+//! The shutdown of servers: at a signal, after the current answers.
 
-/// Until the process is told to end.
+/// Waits until a signal ends the process.
 pub(crate) async fn ended() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {

@@ -1,17 +1,22 @@
-//! Open traces with their store, as queries need them: shared by all threads that read, for as long as one of them does.
+//! Open traces with their store, as queries need them: shared by all threads that read, for as long as one of
+//! them does.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use anyhow::Context;
 use datafusion::common::{DataFusionError, internal_datafusion_err};
+use isochrone_corrections::Clocks;
+use isochrone_corrections::artefact::Artefact;
 use isochrone_ctf::Diagnostic;
-use isochrone_experiment::{Experiment, Opened, TimedHost, TimedTrace, Timing, sources};
+use isochrone_experiment::{
+    Experiment, Inputs, Opened, TimeBase, TimedHost, TimedTrace, Timing, fresh_store, sources,
+};
 use isochrone_store::{HostEntry, HostStore, Store};
-use isochrone_sync::apply::Clocks;
 use self_cell::self_cell;
 
 use crate::error::QueryError;
-use crate::origin::Origin;
+use crate::origin::{Corrections, Origin};
 
 /// What is made of open traces once.
 pub(crate) struct View<'o> {
@@ -19,7 +24,7 @@ pub(crate) struct View<'o> {
     experiment: Experiment<'o>,
     /// The traces with known clocks.
     pub(crate) traces: Vec<TimedTrace<'o>>,
-    /// By place of the trace and number of the stream: the first packet that no other trace repeats.
+    /// By index of the trace and number of the stream: the first packet that no other trace repeats.
     pub(crate) first_packets: HashMap<(usize, usize), usize>,
 }
 
@@ -39,19 +44,19 @@ pub struct Traced {
     store: Store,
     /// The hosts in the store that have a clock, in the order of their names.
     hosts: Vec<StoredHost>,
-    /// What could not be read since it was asked last.
+    /// What could not be read since the last call of [`Traced::take_complaints`].
     complaints: Mutex<Vec<Diagnostic>>,
 }
 
 /// A host in the store.
 #[derive(Debug)]
 pub(crate) struct StoredHost {
-    /// What people call it.
+    /// Its display name.
     pub(crate) name: Arc<str>,
     /// Its entry.
     pub(crate) entry: HostEntry,
-    /// Its place in the experiment.
-    place: usize,
+    /// Its index in the experiment.
+    index: usize,
     tables: OnceLock<HostStore>,
 }
 
@@ -62,7 +67,8 @@ impl std::fmt::Debug for Traced {
 }
 
 impl Traced {
-    /// Takes open traces and the store of them. `origin`: for those who let a cluster answer. `O(n log n)` in the packets; no event is read.
+    /// Takes open traces and the store of them. `origin`: for a cluster. `O(n log n)` in the packets; no
+    /// event is read.
     pub fn new(opened: Opened, store: Store, origin: Option<Origin>) -> Self {
         let viewed = Viewed::new(opened, |opened| {
             let experiment = opened.experiment();
@@ -72,14 +78,36 @@ impl Traced {
             View { experiment, traces, first_packets }
         });
         let mut hosts = Vec::new();
-        for (place, host) in viewed.borrow_dependent().experiment.hosts().iter().enumerate() {
+        for (index, host) in viewed.borrow_dependent().experiment.hosts().iter().enumerate() {
             let entry = store.manifest().hosts.iter().find(|entry| entry.id == host.traced.id);
             if let (Some(entry), Some(_)) = (entry, host.timing) {
                 let (name, entry) = (Arc::from(host.name()), entry.clone());
-                hosts.push(StoredHost { name, entry, place, tables: OnceLock::new() });
+                hosts.push(StoredHost { name, entry, index, tables: OnceLock::new() });
             }
         }
         Self { viewed, origin, store, hosts, complaints: Mutex::default() }
+    }
+
+    /// Opens what another process has opened. `O(n log n)` in the packets; no event is read.
+    ///
+    /// # Errors
+    /// It is not there, or not as it is there.
+    pub(crate) fn open(origin: &Origin) -> anyhow::Result<Self> {
+        let inputs = Inputs::open(&origin.paths);
+        let store = fresh_store(&origin.store, &inputs).with_context(|| {
+            format!(
+                "{}: on this machine, not a store of the traces as they are; all machines of a cluster need the same files at the same paths",
+                origin.store.display()
+            )
+        })?;
+        let of_text = |text: &str| anyhow::Ok(Clocks::new(&Artefact::from_json(text)?)?);
+        let base = match &origin.clocks {
+            Corrections::Own => TimeBase::Own,
+            Corrections::Kept(text) => TimeBase::Kept(of_text(text)?),
+            Corrections::Here(text) => TimeBase::Stored(of_text(text)?),
+        };
+        let opened = Opened::new(inputs, base, &|_| ())?;
+        Ok(Self::new(opened, store, Some(origin.clone())))
     }
 
     /// The traces.
@@ -124,7 +152,7 @@ impl Traced {
 
     /// A host as the experiment has it.
     pub(crate) fn timed(&self, host: &StoredHost) -> &TimedHost<'_> {
-        &self.view().experiment.hosts()[host.place]
+        &self.view().experiment.hosts()[host.index]
     }
 
     /// What raw times of a host mean.

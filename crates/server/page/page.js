@@ -1,8 +1,12147 @@
-var e=class extends Error{status;constructor(e,t){super(t),this.status=e}};async function t(t,n,r){let i=await fetch(`api/${t}`,{...n,signal:r}).catch(t=>{throw t instanceof DOMException&&t.name===`AbortError`?t:new e(0,`The server does not answer. Was it stopped? Start it again with the command that you used, and this page goes on.`)});if(i.ok)return i;let a=await i.json().catch(()=>({}));throw new e(i.status,a.error??`The server answered ${i.status}.`)}var n=e=>typeof e==`number`?Math.round(e):e;async function r(e,r={},i){let a=Object.entries(r).filter(([,e])=>e!=null),o=new URLSearchParams(a.map(([e,t])=>[e,String(n(t))])).toString();return await(await t(o?`${e}?${o}`:e,void 0,i)).json()}function i(e){return{method:`POST`,headers:{"content-type":`application/json`},body:JSON.stringify(e,(e,t)=>n(t))}}async function a(e,n,r){return await(await t(e,i(n),r)).json()}var o=4294967295;function s(t){let n=new Uint32Array(t,0,4);if(n[0]!==827282249)throw new e(0,`The server's answer is of another version: reload the page.`);let[,r,i,a]=n,o=16,s=e=>{let n=new Uint32Array(t,o,e);return o+=4*e,n},c=e=>{let n=new Float64Array(t,o,e);return o+=8*e,n},l=s(r),u=s(r+1),d=s(i),f=new Uint8Array(t,o,i);return o=Math.ceil((o+i)/8)*8,{rows:l,starts:u,label:d,style:f,begin:c(i),end:c(i),labels:JSON.parse(new TextDecoder().decode(new Uint8Array(t,o,a)))}}function c(e,t){let n=e.label[t]??o;return n===o?``:e.labels[n]??``}var l={experiment:e=>r(`experiment`,{},e),overview:(e,t)=>r(`overview`,{bins:e},t),sample:e=>r(`sample`,{},e),rows:async()=>(await r(`rows`)).rows,async states(e,n){return s(await(await t(`states`,i(e),n)).arrayBuffer())},messages:(e,t,n,i,a)=>r(`messages`,{begin:e,end:t,clock:n,limit:i},a),matching:(e,t,n,i)=>r(`matching`,{text:e,begin:t,end:n,clock:i}),wakeups:(e,t,n,i,a,o)=>r(`wakeups`,{begin:e,end:t,clock:n,rows:i.join(`,`),limit:a},o),state:(e,t,n,i)=>r(`state`,{row:e,at:t,clock:n},i),step:(e,t,n,i)=>r(`step`,{row:e,at:t,to:n,clock:i}),follow:(e,t,n,i)=>r(`follow`,{row:e,at:t,what:n,clock:i}),requests:()=>r(`requests`),path:async e=>({...await r(`path`,{...e}),of:e}),analyses:async()=>(await r(`analyses`)).analyses,table:(e,t)=>a(`table`,e,t),statistics:(e,t,n,r)=>a(`statistics`,{begin:e,end:t,rows:n},r),usage:(e,t,n,i)=>r(`usage`,{begin:e,end:t,points:n},i),events:(e,t)=>r(`events`,e,t),sync:()=>r(`sync`),link:(e,t,n)=>r(`link`,{a:e,b:t,points:n})},u=`−`,d=new Intl.NumberFormat(`en-US`);function f(e){return d.format(e).replace(`-`,u)}function p(e){let t=e>=1e3?0:e>=100?1:e>=10?2:3,n=e.toFixed(t);return t>0?n.replace(/\.?0+$/,``):n}function m(e){if(e==null||!Number.isFinite(e))return`–`;let t=e<0?u:``,n=Math.abs(e);if(n===0)return`0 s`;if(n<1e3)return`${t}${p(n)} ns`;if(n<1e6)return`${t}${p(n/1e3)} µs`;if(n<1e9)return`${t}${p(n/1e6)} ms`;if(n<12e10)return`${t}${p(n/1e9)} s`;let r=Math.floor(n/6e10),i=Math.floor(r/60);return i>0?`${t}${i} h ${r%60} min`:`${t}${r} min ${p((n-r*6e10)/1e9)} s`}function h(e){if(e==null||!Number.isFinite(e))return`–`;let t=[`B`,`kB`,`MB`,`GB`,`TB`],n=Math.abs(e),r=0;for(;n>=1e3&&r<t.length-1;)n/=1e3,r+=1;return`${e<0?u:``}${r===0?Math.round(n):p(n)} ${t[r]}`}function g(e,t){let n=Math.floor(t/1e9);return[(e===null?0:Number(e.slice(0,-9)||`0`))+n,Math.round(t-n*1e9)]}function _(e,t,n=9){let[r,i]=g(e,t),a=new Date(r*1e3).toISOString().slice(11,19);return n<=0?a:`${a}.${String(i).padStart(9,`0`).slice(0,n)}`}function v(e,t){return new Date(g(e,t)[0]*1e3).toISOString().slice(0,10)}function y(e){return Math.max(0,Math.min(9,9-Math.floor(Math.log10(Math.max(e,1)))))}var b=class{rows;scrollTop=0;width=0;height=0;watchers=new Set;constructor(e){this.rows=e,e.watch(()=>this.scrollTo(this.scrollTop))}watch(e){this.watchers.add(e)}get fixed(){return this.rows.pinnedCount*20}get full(){return(this.rows.lines.length-this.rows.pinnedCount)*20}get mostScroll(){return Math.max(0,this.full-(this.height-this.fixed))}resize(e,t){(e!==this.width||t!==this.height)&&(this.width=e,this.height=t,this.scrollTo(this.scrollTop))}scrollTo(e){this.scrollTop=Math.round(Math.max(0,Math.min(e,this.mostScroll)));for(let e of this.watchers)e()}scrollBy(e){this.scrollTo(this.scrollTop+e)}top(e){return e<this.rows.pinnedCount?e*20:e*20-this.scrollTop}lineAt(e){if(e<0||e>=this.height)return-1;let t=Math.floor(e<this.fixed?e/20:(e+this.scrollTop)/20);return t<this.rows.lines.length?t:-1}shown(e=0){let t=this.rows.pinnedCount,n=t+Math.floor(this.scrollTop/20)-e,r=t+Math.ceil((this.scrollTop+this.height-this.fixed)/20)+e;return{first:Math.max(t,n),last:Math.max(t,Math.min(r,this.rows.lines.length))}}see(e){if(e<this.rows.pinnedCount)return;let t=this.top(e),n=this.height-this.fixed;t<this.fixed?this.scrollBy(t-this.fixed-Math.min(40,n/3)):t+20>this.height&&this.scrollBy(t+20-this.height+Math.min(40,n/3))}},x=[1,2,3,8],S=class{view;rows;layout;status;watchers=new Set;sortedBy=null;asked=0;constructor(e,t,n,r){this.view=e,this.rows=t,this.layout=n,this.status=r}watch(e){this.watchers.add(e)}get isResting(){return this.asked===0}async toggle(){this.rows.isSorted?this.off():await this.sort()}off(){this.sortedBy=null,this.rows.setActivity(null);for(let e of this.watchers)e()}async sort(e){let{window:t,clock:n,experiment:r}=this.view.now,i=e??(n===`common`?t:{begin:r?.begin??0,end:r?.end??1});this.asked+=1;let a=await l.statistics(i.begin,i.end,null).catch(()=>null);if(--this.asked,a===null){e===void 0&&this.status.say(`The rows could not be sorted: the server gives no statistics.`,!0);return}let o=new Map;for(let{row:e,by_state:t}of a.threads){let n=x.reduce((e,n)=>e+(t[n]??0),0);if(n<=0)continue;o.set(e,n);let r=this.rows.row(e)?.parent??null;r!==null&&o.set(r,(o.get(r)??0)+n)}this.sortedBy=i;let s=Math.max(1,r?.hosts.length??1);this.rows.setActivity(o,Math.floor(this.layout.height/20/s)-2),e===void 0&&this.status.say(`Sorted by CPU time in ${m(i.end-i.begin)}`);for(let e of this.watchers)e()}},C=class{view;list=[];watchers=new Set;constructor(e){this.view=e}watch(e){this.watchers.add(e)}set(e){this.list=e.slice(-50);for(let e of this.watchers)e()}toggle(){let{window:e,selection:t,hover:n,row:r,clock:i,experiment:a}=this.view.now,o=e.end-e.begin,s=Math.round(t?.begin??n??(e.begin+e.end)/2),c=this.list.find(e=>e.clock===i&&Math.abs(e.at-s)<o*.005);if(c!==void 0)return this.remove(c),null;let l={at:s,row:r,clock:i,span:o,name:_(a?.origin_unix_ns??null,s,y(o/1e3))};return this.set([...this.list,l]),l}remove(e){this.set(this.list.filter(t=>t!==e))}rename(e,t){this.set(this.list.map(n=>n===e?{...e,name:t}:n))}},w=matchMedia(`(prefers-reduced-motion: reduce)`);function T(e,t){if(w.matches||e<=0)return t(1),()=>void 0;let n=performance.now(),r=0,i=!1,a=()=>{i||(i=!0,cancelAnimationFrame(r),t(1))},o=i=>{let s=(i-n)/e;s>=1?a():(t(Math.max(0,s*s*(3-2*s))),r=requestAnimationFrame(o))};return t(0),r=requestAnimationFrame(o),a}var E=400,D=.5,O=class{view;navigation;left=0;stop=()=>void 0;watchers=new Set;constructor(e,t){this.view=e,this.navigation=t}watch(e){this.watchers.add(e)}get isSliding(){return this.left>0}shift(e){return this.view.now.experiment?.hosts[e]?.shift_ns??0}convert(e,t){return t===this.view.now.clock?0:t===`own`?-this.shift(e):this.shift(e)}offset(e){return this.left===0?0:this.left*(this.view.now.clock===`common`?this.shift(e):-this.shift(e))}toggle(){let{clock:e,window:t,selection:n,row:r,rows:i,experiment:a}=this.view.now;if(a===null||a.hosts.length===0)return;this.stop();let o=e===`own`?`common`:`own`;this.navigation.remember();let s=this.windowOn(o,t),c=r===null?void 0:i.find(e=>e.id===r)?.host,l=c===void 0?0:o===`own`?this.shift(c):-this.shift(c);this.left=1,this.view.set({clock:o,selection:n&&{begin:n.begin+l,end:n.end+l}}),this.stop=T(E,e=>{this.left=1-e,this.view.set({window:{begin:t.begin+(s.begin-t.begin)*e,end:t.end+(s.end-t.end)*e}});for(let e of this.watchers)e()})}windowOn(e,t){let n=this.view.now.experiment.hosts,r=t.end-t.begin,i=n.map(t=>e===`own`?t.shift_ns:-t.shift_ns),a=Math.min(...i),o=Math.max(...i);if(Math.max(-a,o)<r*D)return t;if(e===`own`)return this.navigation.clamp({begin:t.begin+a,end:t.end+o},e);let s=t.begin+o,c=t.end+a;if(c>s)return this.navigation.clamp({begin:s,end:c},e);let l=(t.begin+t.end)/2,u=n.find(e=>l>=e.begin+e.shift_ns&&l<e.end+e.shift_ns),d=u===void 0?0:-u.shift_ns;return this.navigation.clamp({begin:t.begin+d,end:t.end+d},e)}},ee=1.6,te=.2;function k(e){let{view:t,rows:n,layout:r,navigation:i,clock:a,bookmarks:o,status:s,activity:c,tree:l,graph:u,search:d,drawer:f,inspector:p}=e,m=e=>{let{begin:t,end:n}=i.window;i.pan((n-t)*e,`glide`)},h=e=>i.zoom(e,t.now.hover??void 0,`glide`),g=[],_=(e,...t)=>{for(let[n,r,i]of t)g.push({keys:n.split(`  `),about:r,group:e,run:i})};return _(`Time`,[`w  +  =`,`zoom in (at the pointer)`,()=>h(1/ee)],[`s  -`,`zoom out`,()=>h(ee)],[`a  ArrowLeft`,`pan left`,()=>m(-.2)],[`d  ArrowRight`,`pan right`,()=>m(te)],[`Enter`,`zoom to the selection`,()=>{let{selection:e}=t.now;e===null?s.say(`Nothing is selected.`):i.show(e)}],[`f`,`fit all`,()=>i.fit()],[`z`,`undo of zoom`,()=>i.undo()],[`Z`,`redo`,()=>i.redo()],[`k`,`own clocks or the common one`,()=>a.toggle()],[`b`,`bookmark this place, or remove it`,()=>{let e=o.toggle();s.say(e===null?`Bookmark removed`:`Bookmark at ${e.name}`)}],[`B`,`next bookmark`,()=>re(e)]),_(`States`,[`[`,`previous state of the row`,()=>void p.step(`previous`)],[`]`,`next state`,()=>void p.step(`next`)],[`m`,`follow the message to its other end`,()=>void p.follow(`message`)],[`e`,`follow the wake-up: whom it wakes next`,()=>void p.follow(`wakeup`)],[`E`,`who woke it`,()=>void p.follow(`waker`)],[`c`,`critical path of the thread over the selection`,()=>void p.path()],[`W`,`arrows of wake-ups of the row`,()=>{u.arrows.areWakeupsOn=!u.arrows.areWakeupsOn,u.invalidate(),s.say(u.arrows.areWakeupsOn?`Wake-ups of the selected row are shown`:`Wake-ups are not shown`)}],[`g`,`arrows of messages`,()=>{u.arrows.areMessagesOn=!u.arrows.areMessagesOn,u.invalidate(),s.say(u.arrows.areMessagesOn?`Messages are shown`:`Messages are not shown`)}],[`Escape`,`clear the selection, then the path, then the rows of a request`,()=>ne(e)]),_(`Rows`,[`ArrowUp`,`row above`,()=>l.move(-1)],[`ArrowDown`,`row below`,()=>l.move(1)],[`PageUp`,`a page up`,()=>l.move(-Math.floor(r.height/20))],[`PageDown`,`a page down`,()=>l.move(Math.floor(r.height/20))],[`Home`,`first row`,()=>l.move(-1/0)],[`End`,`last row`,()=>l.move(1/0)],[`x`,`collapse or expand`,()=>{let e=l.activeLine;e?.expandable&&n.toggle(e.id)}],[`X`,`collapse or expand all hosts`,()=>n.collapseAll()],[`o`,`sort by activity in the window`,()=>void c.toggle()],[`O`,`sort again, for the window of now`,()=>void c.sort()],[`p`,`pin to the top, or unpin`,()=>{t.now.row!==null&&n.pin(t.now.row)}],[`h`,`hide`,()=>{if(t.now.row!==null){let{row:e}=t.now;l.move(1),n.hide(e)}}],[`H`,`show hidden rows`,()=>n.showHidden()],[`/`,`search`,()=>{d.input.focus(),d.input.select()}]),_(`Page`,[`v`,`open or close the drawer`,()=>f.toggle()],[`?`,`this help`,()=>e.help()]),g}function ne({view:e,search:t}){e.now.selection===null?e.now.path===null?e.now.onlyRows===null?t.text===``?e.set({row:null}):t.set(``):e.set({onlyRows:null}):e.set({path:null}):e.set({selection:null})}function re({view:e,bookmarks:t,goToBookmark:n,status:r}){let i=[...t.list].sort((e,t)=>e.at-t.at),{window:a}=e.now,o=(a.begin+a.end)/2,s=i.find(e=>e.at>o+(a.end-a.begin)*.01)??i[0];s===void 0?r.say(`There are no bookmarks: b makes one.`):n(s)}function A(e,t={},...n){let r=document.createElement(e);for(let[e,n]of Object.entries(t))typeof n==`function`?r.addEventListener(e.slice(2),n):n!==null&&n!==!1&&r.setAttribute(e,n===!0?``:String(n));return r.append(...n.filter(e=>e!==null)),r}function j(e,t,n,r={}){return A(`button`,{type:`button`,title:t,"aria-label":t,onclick:()=>n(),...r},e)}function ie(e,t,n,r){let i=e===`vertical`,a=A(`div`,{class:`splitter ${e}`,role:`separator`,"aria-orientation":e,"aria-label":t,tabindex:0});return a.addEventListener(`pointerdown`,e=>{a.setPointerCapture(e.pointerId);let t=i?e.clientX:e.clientY,o=e=>{let r=i?e.clientX:e.clientY;n(r-t),t=r};a.addEventListener(`pointermove`,o),a.addEventListener(`pointerup`,()=>{a.removeEventListener(`pointermove`,o),r()},{once:!0}),e.preventDefault()}),a.addEventListener(`keydown`,e=>{let t=e.key===(i?`ArrowLeft`:`ArrowUp`)?-16:e.key===(i?`ArrowRight`:`ArrowDown`)?16:0;t!==0&&(n(t),r(),e.preventDefault(),e.stopPropagation())}),a}var ae=`isochrone.drawer`,M=120,N=180,P=class{panels;tabs=A(`div`,{class:`tabs`,role:`tablist`,"aria-label":`Panels`});body=A(`div`,{class:`drawer-body`,role:`tabpanel`,tabindex:-1});element;shown=null;last=null;height=Number(localStorage.getItem(ae)??``)||Math.round(innerHeight*.32);watchers=new Set;constructor(e){this.panels=e;let t=A(`div`,{class:`tab-bar`},this.tabs,j(`×`,`Close the drawer (v)`,()=>this.open(null),{class:`close`}));this.element=A(`section`,{class:`drawer`,"aria-label":`Details`},ie(`horizontal`,`Height of the drawer`,e=>{this.height=this.fitting(this.fitting(this.height)-e),this.fit()},()=>localStorage.setItem(ae,String(this.height))),t,this.body);for(let t of e)this.tabs.append(A(`button`,{type:`button`,role:`tab`,id:`tab-${t.id}`,"data-id":t.id,onclick:()=>this.open(this.shown===t?null:t.id)},t.title));this.tabs.addEventListener(`keydown`,e=>this.key(e)),addEventListener(`resize`,()=>this.fit()),this.mark()}watch(e){this.watchers.add(e)}get isResting(){return this.shown?.isResting??!0}get id(){return this.shown?.id??null}get first(){return this.panels[0]?.id??null}open(e){let t=this.panels.find(t=>t.id===e)??null;if(t!==this.shown){this.shown?.hide(),this.shown=t,this.last=t?.id??this.last,this.body.replaceChildren(...t===null?[]:[t.element]),this.mark(),t?.show();for(let e of this.watchers)e()}}toggle(){this.open(this.shown===null?this.last??this.first:null)}fitting(e){return Math.max(M,Math.min(e,innerHeight-N))}fit(){this.element.style.height=this.shown===null?``:`${this.fitting(this.height)}px`}mark(){this.element.classList.toggle(`closed`,this.shown===null),this.fit();for(let e of this.tabs.children){let t=e.dataset.id===this.shown?.id;e.setAttribute(`aria-selected`,String(t)),e.tabIndex=t||this.shown===null&&e===this.tabs.firstElementChild?0:-1}this.shown!==null&&this.body.setAttribute(`aria-labelledby`,`tab-${this.shown.id}`)}key(e){let t=e.key===`ArrowRight`?1:e.key===`ArrowLeft`?-1:0,n=[...this.tabs.children],r=n.indexOf(document.activeElement);if(t===0||r<0)return;let i=n[(r+t+n.length)%n.length];i.focus(),this.open(i.dataset.id??null),e.preventDefault(),e.stopPropagation()}},oe=`isochrone.theme`,F=matchMedia(`(prefers-color-scheme: dark)`),I=new Set,se=`light`;function ce(){let e=localStorage.getItem(oe);return e===`light`||e===`dark`?e:null}function le(){let e=ce()??(F.matches?`dark`:`light`);if(document.documentElement.dataset.theme=e,e!==se){se=e;for(let e of I)e()}}function ue(){return se===`dark`}function de(){localStorage.setItem(oe,ue()?`light`:`dark`),le()}function fe(e){return I.add(e),()=>I.delete(e)}F.addEventListener(`change`,le),le();var pe=.18,me=[{name:`unknown`,light:[100,100,100],dark:[120,120,120],height:.33,ink:`black`},{name:`usermode`,light:[0,200,0],dark:[0,150,0],height:1,ink:`black`},{name:`system call`,light:[0,0,200],dark:[60,60,205],height:1,ink:`white`},{name:`interrupted`,light:[200,0,100],dark:[165,0,83],height:.75,ink:`white`},{name:`waits for a CPU`,light:[200,100,0],dark:[165,83,0],height:.5,ink:`black`},{name:`blocked`,light:[200,200,0],dark:[145,145,0],height:.25,ink:`black`},{name:`waits for fork`,light:[200,200,200],dark:[130,130,130],height:.5,ink:`black`},{name:`dead`,light:[255,255,255],dark:[0,0,0],height:0,ink:`black`},{name:`running`,light:[0,170,120],dark:[0,125,90],height:1,ink:`black`},{name:`idle`,light:[200,200,200],dark:[70,70,74],height:.5,ink:`black`},{name:`interrupt`,light:[200,0,100],dark:[165,0,83],height:1,ink:`white`},{name:`softirq`,light:[200,150,100],dark:[160,120,80],height:1,ink:`black`},{name:`disk read`,light:[0,140,160],dark:[0,115,130],height:1,ink:`white`},{name:`disk write`,light:[150,60,170],dark:[125,50,142],height:1,ink:`white`},{name:`phase`,light:[150,170,190],dark:[90,105,120],height:1,ink:`black`}],he=40,ge=64,_e=128,ve=Array.from({length:24},(e,t)=>{let n=t*137.508%360;return{name:`phase`,light:je(n,.5,.62),dark:je(n,.4,.42),height:1,ink:`black`}});function ye(e){let t=0;for(let n=0;n<e.length;n+=1)t=t*31+e.charCodeAt(n)>>>0;return 16+t%24}function be(e){let t=e%ge;return(t>=he?De[t-he]:t>=16?ve[t-16]:me[t])??me[0]}function xe(e){let t=be(e),n=ue()?t.dark:t.light;return e<ge?n:Se(n)}function Se(e){let{background:t}=B(),n=n=>Math.round(t[n]+(e[n]-t[n])*pe);return[n(0),n(1),n(2)]}function L(e,t){let n=e&-129,r=n===14?ye(t):n;return(e&_e)===0?r:r+ge}function R(e){return e>=ge}function Ce(e){return z(xe(e))}function z(e,t=1){return t===1?`rgb(${e[0]},${e[1]},${e[2]})`:`rgba(${e[0]},${e[1]},${e[2]},${t})`}var we={cpu:[0,170,0],"wait-cpu":[215,110,0],irq:[200,0,100],softirq:[200,150,100],network:[20,130,220],disk:[150,60,170],sleep:[160,160,60],lock:[220,50,40],pipe:[0,150,150],socket:[0,110,160],child:[110,110,220],signal:[190,90,160],other:[130,130,130],unknown:[130,130,130]};function Te(e){return z(we[e]??we.other)}var Ee=Object.keys(we),De=Ee.map(e=>({name:e,light:we[e],dark:we[e],height:e===`cpu`?1:e===`unknown`?.33:.75,ink:`white`}));function Oe(e){return he+Math.max(0,Ee.indexOf(we[e]===void 0?`other`:e))}var ke={background:[255,255,255],band:[245,246,248],text:`#1c2026`,faint:`#6a717c`,line:`#e3e6ea`,message:`rgba(60,66,80,0.75)`,mpi:`rgba(0,120,140,0.9)`,inverted:`#e0001b`,sure:`rgba(40,110,230,0.22)`,likely:`rgba(25,80,190,0.75)`,wakeup:`rgba(150,60,200,0.9)`,selection:`rgba(60,120,220,0.13)`,edge:`#2f6fd6`,chosen:[226,236,252],loss:`rgba(214,40,40,0.65)`,bytes:`#7d94b5`,lens:`rgba(47,111,214,0.14)`,mark:`#b06000`,halo:`rgba(255,255,255,0.85)`},Ae={background:[22,24,29],band:[28,31,37],text:`#e4e7ec`,faint:`#949ca8`,line:`#30343c`,message:`rgba(205,210,220,0.7)`,mpi:`rgba(80,205,225,0.9)`,inverted:`#ff5060`,sure:`rgba(110,165,255,0.25)`,likely:`rgba(130,180,255,0.8)`,wakeup:`rgba(200,130,255,0.9)`,selection:`rgba(110,165,255,0.16)`,edge:`#6ea5ff`,chosen:[36,46,66],loss:`rgba(255,90,90,0.6)`,bytes:`#5d7496`,lens:`rgba(110,165,255,0.18)`,mark:`#e0a040`,halo:`rgba(22,24,29,0.85)`};function B(){return ue()?Ae:ke}function je(e,t,n){let r=t*Math.min(n,1-n),i=t=>{let i=(t+e/30)%12;return Math.round(255*(n-r*Math.max(-1,Math.min(i-3,9-i,1))))};return[i(0),i(8),i(4)]}var Me=96,Ne=`11px system-ui, sans-serif`;function Pe(e){let t=[10,15,30,60,120,300,600,900,1800,3600,7200,14400,43200,86400].map(e=>e*1e9);if(e>5e9)return t.find(t=>t>=e)??Math.ceil(e/864e11)*864e11;let n=10**Math.floor(Math.log10(Math.max(e,1)));return[1,2,5,10].map(e=>e*n).find(t=>t>=e)??n*10}function Fe(e){let t=e.view.now.experiment?.origin_unix_ns??null,n=Pe(Me/e.scale),r=y(n),i=[],a=``;for(let o=Math.ceil(e.begin/n)*n;o<=e.end;o+=n){let n=_(t,o,r),s=n.slice(0,8),c=s!==a;a=s,i.push({x:e.x(o),text:c?n:Ie(n.slice(8)),isFull:c})}return i}function Ie(e){return`.`+e.slice(1).replace(/(\d{3})(?=\d)/g,`$1 `)}function Le(e,t){e.fillStyle=B().line;for(let{x:n}of Fe(t))e.fillRect(Math.round(n),34,1,t.layout.height)}function Re(e,t,n){let r=B(),{experiment:i,selection:a,clock:o}=t.view.now,s=t.layout.width;e.fillStyle=z(r.background),e.fillRect(0,0,s,34),e.fillStyle=r.line,e.fillRect(0,33,s,1),e.font=Ne,e.textBaseline=`alphabetic`;let c=0;for(let{x:n,text:i,isFull:a}of Fe(t)){e.fillStyle=r.line,e.fillRect(Math.round(n),28,1,5),e.fillStyle=a?r.text:r.faint;let t=e.measureText(i).width,o=Math.max(2,Math.min(n-(a?0:t/2),s-t-2));o<c||(e.fillText(i,o,25),c=o+t+8)}let l=i?.origin_unix_ns??null;e.fillStyle=r.faint;let u=`${v(l,t.begin)} UTC, ${o===`own`?`each host's own clock`:`common clock`}`;e.fillText(u,4,11);let d=`window ${m(t.end-t.begin)}`;e.fillText(d,s-e.measureText(d).width-6,11),a!==null&&ze(e,t,a.begin,a.end,8+e.measureText(u).width,s-e.measureText(d).width-14);for(let r of n)Be(e,t,r)}function ze(e,t,n,r,i,a){let o=B(),s=Math.max(0,t.x(n)),c=Math.min(t.layout.width,t.x(r));if(c<0||s>t.layout.width)return;e.fillStyle=o.edge,e.fillRect(s,31,Math.max(1,c-s),2);let l=m(r-n),u=e.measureText(l).width;e.fillText(l,Math.max(i,Math.min((s+c)/2-u/2,a-u)),11)}function Be(e,t,n){if(n.clock!==t.view.now.clock)return;let r=Math.round(t.x(n.at));r<0||r>t.layout.width||(e.fillStyle=B().mark,e.fillRect(r,24,1,10+t.layout.height),e.beginPath(),e.moveTo(r,24),e.lineTo(r+8,27),e.lineTo(r,31),e.fill())}var Ve={cpu:`computes`,"wait-cpu":`waits for a CPU`,irq:`interrupt`,softirq:`softirq`,network:`network`,disk:`waits for a disk`,sleep:`sleeps`,lock:`waits for a lock`,pipe:`waits for a pipe`,socket:`waits for a socket`,child:`waits for a child`,signal:`waits for a signal`,other:`other`,unknown:`unknown`},He={cpu:e=>`computed ${e}`,"wait-cpu":e=>`waited ${e} for a CPU`,irq:e=>`was interrupted for ${e}`,softirq:e=>`spent ${e} in softirqs`,network:e=>`network took ${e}`,disk:e=>`waited ${e} for a disk`,sleep:e=>`slept ${e}`,lock:e=>`waited ${e} for a lock`,pipe:e=>`waited ${e} for a pipe`,socket:e=>`waited ${e} for a socket`,child:e=>`waited ${e} for a child`,signal:e=>`waited ${e} for a signal`},Ue=.03,We=3;function Ge(e){return Ve[e]??e}function Ke(e){return e.comm===``?e.host:`${e.host} ${e.comm}`}function qe(e){let t=e.causes.filter(e=>e.median_ns!==null),n=e.end-e.begin;if(e.request===null||t.length===0)return null;let r=t.map(e=>({it:e,by:e.total_ns-e.median_ns})).filter(({by:e})=>e>Ue*n).sort((e,t)=>t.by-e.by).slice(0,We);return r.length===0?`It does not differ from the others: nothing took much longer than the median of its service.`:`Where it differs from the others: ${r.map(({it:e})=>`${Ke(e)} ${(He[e.cause]??(t=>`${e.cause} took ${t}`))(m(e.total_ns))} (median ${m(e.median_ns)})`).join(`; `)}.`}var Je=-1e6,Ye=new WeakMap;function Xe(e){if(e===null)return[];let t=Ye.get(e);return t===void 0&&Ye.set(e,t=$e(e)),t}function Ze(e,t){return t<-1e6?Xe(e)[-1000001-t]:void 0}function Qe(e,t){return e.steps.find(e=>t>=e.begin&&t<e.end)}function $e(e){let t=new Map;for(let n of e.steps){if(n.row===null)continue;let e=t.get(n.row);e===void 0?t.set(n.row,[n]):e.push(n)}return[...t].map(([e,t],n)=>({id:-1000001-n,row:e,host:t[0].host,steps:t,tile:et(t)}))}function et(e){let t=[...new Set(e.map(e=>e.cause))];return{from:e[0].begin,to:e.at(-1).end,level:0,begin:Float64Array.from(e,e=>e.begin),end:Float64Array.from(e,e=>e.end),style:Uint8Array.from(e,e=>Oe(e.cause)),label:Uint32Array.from(e,e=>t.indexOf(e.cause)),labels:t.map(Ge)}}var tt=class{view;rows;layout;clock;begin;end;scale;constructor(e,t,n,r){this.view=e,this.rows=t,this.layout=n,this.clock=r,this.begin=e.now.window.begin,this.end=e.now.window.end,this.scale=n.width/(this.end-this.begin)}x(e){return(e-this.begin)*this.scale}time(e){return this.begin+e/this.scale}hostX(e,t,n){return this.x(t+this.clock.convert(e,n)+this.clock.offset(e))}top(e){return 34+this.layout.top(e)}middle(e){return this.top(e)+10}rowY(e){let t=this.rows.lineOf(e);return t<0?null:this.middle(t)}hostOf(e){return this.rows.row(e)?.host??0}get linesTop(){return 34+this.layout.fixed}},nt=8;function rt(e,t){let n=t.view.now.path;if(n===null)return;let r=new Map(Xe(n).map(({id:e,row:n})=>[n,t.rows.placeOf(e)]));it(e,t,n,e=>t.rowY(e),!0),it(e,t,n,e=>{let n=r.get(e);return n===void 0?null:t.middle(n)},!1)}function it(e,t,n,r,i){let a=n.steps.map(e=>({x0:t.hostX(e.host,e.begin,`common`),x1:t.hostX(e.host,e.end,`common`),y:e.row===null?null:r(e.row),colour:Te(e.cause),isTravel:e.row===null})),o=t.layout.width;e.lineJoin=`round`,a.forEach((n,r)=>{let s=at(a,r-1,-1),c=at(a,r+1,1);if(n.isTravel||n.y===null){if(s===null||c===null)return;ot(e,Math.max(-9e3,n.x0),s,Math.min(9e3,n.x1),c,n.colour,t);return}if(r>0&&s!==null&&s!==n.y&&a[r-1].y!==null&&ot(e,n.x0,s,n.x0,n.y,n.colour,t),!i)return;let l=Math.max(n.x0,-4),u=Math.min(n.x1,o+4);u<l||(e.strokeStyle=B().halo,e.lineWidth=4,e.strokeRect(l,n.y-nt,Math.max(1,u-l),2*nt),e.strokeStyle=e.fillStyle=n.colour,e.lineWidth=2,e.strokeRect(l,n.y-nt,Math.max(1,u-l),2*nt),e.fillRect(l,n.y+nt-3,Math.max(1,u-l),3))})}function at(e,t,n){for(let r=t;r>=0&&r<e.length;r+=n){let t=e[r].y;if(t!==null)return t}return null}function ot(e,t,n,r,i,a,o){if(!(t<0&&r<0||t>o.layout.width&&r>o.layout.width))for(let[o,s]of[[B().halo,5],[a,2.5]])e.strokeStyle=o,e.lineWidth=s,e.beginPath(),e.moveTo(t,n),e.lineTo(r,i),e.stroke()}var st=1024,ct=3,lt=500,ut=45,dt=30,ft=3,pt=2e3;function mt(e,t){return Math.max(0,Math.floor(Math.log2((e.end-e.begin)/Math.max(t,1))))}var ht=e=>st*2**e,gt=(e,t,n,r,i)=>`${e===`own`?`o`:`c`}${t},${n}/${r}/${i}`,_t=class{arrived;failed;kept=new Map;states=0;asked=[];wish=null;timer=0;restsAt=0;filter=null;turn=0;turns=0;isPaused=!1;constructor(e,t){this.arrived=e,this.failed=t}get isResting(){return this.asked.length===0&&this.timer===0}setFilter(e){e!==this.filter&&(this.forgetTurn(),this.filter=e,this.turn=e===null?0:this.turns+=1,this.wish=null)}forgetTurn(){if(this.turn!==0)for(let[e,t]of this.kept)e.slice(1).startsWith(`${this.turn},`)&&(this.kept.delete(e),this.states-=t.begin.length)}get size(){return{tiles:this.kept.size,states:this.states,requests:this.asked.length}}pieces(e,t,n,r){let i=mt(n,r),a=ht(i),o=[];for(let r=Math.floor(n.begin/a);r*a<n.end;r+=1){let s=this.use(gt(t,this.turn,e,i,r)),c=Math.max(r*a,n.begin),l=Math.min((r+1)*a,n.end);s===void 0?!this.substitute(o,e,t,this.turn,i,c,l)&&this.turn!==0&&this.substitute(o,e,t,0,i,c,l):o.push({tile:s,begin:c,end:l})}return o}stateAt(e,t,n,r,i){for(let{tile:a,begin:o,end:s}of this.pieces(e,t,r,i)){if(n<o||n>=s)continue;let e=yt(a,n);return e>=a.begin.length||a.begin[e]>n?null:{style:a.style[e],label:vt(a,e),begin:a.begin[e],end:a.end[e]}}return null}want(e,t,n,r,i){let a=this.wish;a!==null&&a.window===n&&a.pixels===r&&a.clock===i&&bt(a.rows,e)||(this.wish={rows:e,near:t,window:n,pixels:r,clock:i},this.restsAt=performance.now()+(a===null?0:ut),this.schedule())}schedule(){clearTimeout(this.timer),this.timer=window.setTimeout(()=>this.ask(),Math.max(0,this.restsAt-performance.now()))}ask(){clearTimeout(this.timer),this.timer=0;let e=this.wish;if(e===null||this.isPaused)return;let t=mt(e.window,e.pixels),n=ht(t),r=Math.floor(e.window.begin/n),i=Math.ceil(e.window.end/n)-1;for(let n of this.asked)(n.clock!==e.clock||n.turn!==this.turn||n.level!==t||n.place<r-1||n.place>i+1)&&n.stop.abort();this.asked=this.asked.filter(e=>!e.stop.signal.aborted);let a=[];for(let e=r;e<=i;e+=1)a.push(e);for(let n of a)if(!this.askFor(e.rows,e.clock,t,n))return;if(!(this.asked.length>0)){for(let n of a)if(!this.askFor(e.near,e.clock,t,n))return;for(let n of[r-1,i+1])if(!this.askFor(e.rows,e.clock,t,n))return}}askFor(e,t,n,r){let i=e.filter(e=>!this.kept.has(gt(t,this.turn,e,n,r))&&!this.asked.some(i=>i.clock===t&&i.turn===this.turn&&i.level===n&&i.place===r&&i.rows.has(e)));for(let e=0;e<i.length;e+=lt){if(this.asked.length>=ct)return!1;this.request(i.slice(e,e+lt),t,n,r)}return!0}async request(t,n,r,i){let a=ht(r),o={clock:n,turn:this.turn,level:r,place:i,rows:new Set(t),stop:new AbortController};this.asked.push(o);let s=0,c=null;try{let e=await l.states({rows:t,begin:i*a,end:(i+1)*a,pixels:st,clock:n,...this.filter===null?{}:{filter:this.filter}},o.stop.signal);!o.stop.signal.aborted&&o.turn===this.turn&&this.keep(e,n,r,i)}catch(t){if(o.stop.signal.aborted)return;s=pt,c=t instanceof e?t:new e(0,String(t))}this.asked=this.asked.filter(e=>e!==o),this.failed(c),this.restsAt=Math.max(this.restsAt,performance.now()+s),this.schedule(),this.arrived()}keep(e,t,n,r){let i=ht(n);for(let a=0;a<e.rows.length;a+=1){let o=e.starts[a],s=e.starts[a+1],l=e.style.slice(o,s),u=new Map,d=new Uint32Array(s-o);for(let t=o;t<s;t+=1){let n=c(e,t),r=u.get(n);r===void 0&&u.set(n,r=u.size),d[t-o]=r,l[t-o]=L(l[t-o],n)}this.put(gt(t,this.turn,e.rows[a],n,r),{from:r*i,to:(r+1)*i,level:n,begin:e.begin.slice(o,s),end:e.end.slice(o,s),style:l,label:d,labels:[...u.keys()]})}for(let[e,t]of this.kept){if(this.states<=2e6&&this.kept.size<=3e4)break;this.kept.delete(e),this.states-=t.begin.length}}put(e,t){this.states+=t.begin.length-(this.kept.get(e)?.begin.length??0),this.kept.delete(e),this.kept.set(e,t)}use(e){let t=this.kept.get(e);return t!==void 0&&(this.kept.delete(e),this.kept.set(e,t)),t}substitute(e,t,n,r,i,a,o){for(let s=i+1;s<=i+dt;s+=1){let i=this.use(gt(n,r,t,s,Math.floor(a/ht(s))));if(i!==void 0&&i.to>=o)return e.push({tile:i,begin:a,end:o}),!0}for(let s=i-1;s>=Math.max(0,i-ft);--s){let i=ht(s),c=!1;for(let l=Math.floor(a/i);l*i<o;l+=1){let i=this.kept.get(gt(n,r,t,s,l));i!==void 0&&(c=!0,e.push({tile:i,begin:Math.max(a,i.from),end:Math.min(o,i.to)}))}if(c)return!0}return!1}};function vt(e,t){return e.labels[e.label[t]??-1]??``}function yt(e,t){let n=0,r=e.end.length;for(;n<r;){let i=n+r>>1;e.end[i]<=t?n=i+1:r=i}return n}function bt(e,t){return e.length===t.length&&e.every((e,n)=>e===t[n])}var xt=1500;function St(e,t,n){let{width:r,height:i}=t.layout;e.save(),e.beginPath(),e.rect(0,34,r,i),e.clip(),Le(e,t),Dt(e,t,n.labels),kt(e,t,n.losses),At(e,t),n.arrows.draw(e,t),rt(e,t),jt(e,t),e.restore(),Re(e,t,n.bookmarks)}function Ct(e,t){let n=e.at(-1);n!==void 0&&n.y===t.y&&n.tile!==t.tile&&Math.abs(n.x1-t.x0)<1&&n.tile.style[n.place]===t.tile.style[t.place]&&vt(n.tile,n.place)===vt(t.tile,t.place)?e[e.length-1]={...n,x1:t.x1}:e.push(t)}var wt=new Map,Tt=5e3;function Et(e,t){let n=wt.get(t);return n===void 0&&(wt.size>Tt&&wt.clear(),wt.set(t,n=e.measureText(t).width)),n}function Dt(e,t,n){e.font=Ne,e.textBaseline=`middle`;let r=xt;for(let i of[`black`,`white`]){e.fillStyle=i;for(let{x0:a,x1:o,y:s,tile:c,place:l}of n){let{ink:n,height:u}=be(c.style[l]);if(n!==i||u<.5||R(c.style[l]))continue;let d=vt(c,l);if(d===``||--r<0)continue;let f=Ot(e,d,o-a-6);f!==``&&a<t.layout.width&&e.fillText(f,a+3,s)}}}function Ot(e,t,n){let r=Et(e,t);if(r<=n)return t;let i=Math.floor(t.length*n/r)-1;return i<2?``:`${t.slice(0,i)}…`}function kt(e,t,n){n.length!==0&&(e.strokeStyle=B().loss,e.lineWidth=1,e.beginPath(),t.rows.lines.forEach((r,i)=>{let a=r.row?.kind;if(a!==`host`&&a!==`cpu`)return;let o=t.middle(i);if(!(o<t.linesTop-20||o>34+t.layout.height+20))for(let i of n){if(i.host!==r.host||a===`cpu`&&i.cpu!==null&&r.row?.cpu!==i.cpu)continue;let n=Math.max(0,t.hostX(i.host,i.begin,`common`)),s=Math.min(t.layout.width,Math.max(t.hostX(i.host,i.end,`common`),n+2));for(let t=n;t<s;t+=4)e.moveTo(t,o+7),e.lineTo(Math.min(t+6,s),o-7)}}),e.stroke())}function At(e,t){e.fillStyle=B().line,t.layout.fixed>0&&e.fillRect(0,t.linesTop-1,t.layout.width,2)}function jt(e,t){let{selection:n}=t.view.now;if(n===null)return;let r=Math.max(-2,t.x(n.begin)),i=Math.min(t.layout.width+2,t.x(n.end));i<-1||r>t.layout.width+1||(e.fillStyle=B().selection,e.fillRect(r,34,i-r,t.layout.height),e.fillStyle=B().edge,e.fillRect(Math.round(r),34,1,t.layout.height),e.fillRect(Math.round(i),34,1,t.layout.height))}var V=e=>String(Math.round(e*100)/100),Mt=e=>e.replace(/[&<>"]/g,e=>({"&":`&amp;`,"<":`&lt;`,">":`&gt;`,'"':`&quot;`})[e]),Nt=class{width;height;fillStyle=`#000`;strokeStyle=`#000`;lineWidth=1;lineJoin=`miter`;globalAlpha=1;font=`11px sans-serif`;textBaseline=`alphabetic`;parts=[];path=``;clips=0;groups=[];measure=document.createElement(`canvas`).getContext(`2d`);constructor(e,t){this.width=e,this.height=t}text(){return`<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}">\n${this.parts.join(`
-`)}\n</svg>\n`}translated(e,t,n){this.parts.push(`<g transform="translate(${e} ${t})">`),n(),this.parts.push(`</g>`)}fillRect(e,t,n,r){this.parts.push(`<rect x="${V(e)}" y="${V(t)}" width="${V(n)}" height="${V(r)}" fill="${String(this.fillStyle)}"${this.alpha}/>`)}strokeRect(e,t,n,r){this.parts.push(`<rect x="${V(e)}" y="${V(t)}" width="${V(n)}" height="${V(r)}" fill="none" ${this.line}/>`)}beginPath(){this.path=``}moveTo(e,t){this.path+=`M${V(e)} ${V(t)}`}lineTo(e,t){this.path+=`L${V(e)} ${V(t)}`}closePath(){this.path+=`Z`}rect(e,t,n,r){this.path+=`M${V(e)} ${V(t)}h${V(n)}v${V(r)}h${V(-n)}Z`}stroke(){this.path!==``&&this.parts.push(`<path d="${this.path}" fill="none" ${this.line}/>`)}fill(){this.path!==``&&this.parts.push(`<path d="${this.path}" fill="${String(this.fillStyle)}"${this.alpha}/>`)}clip(){this.clips+=1,this.parts.push(`<clipPath id="clip${this.clips}"><path d="${this.path}"/></clipPath><g clip-path="url(#clip${this.clips})">`);let e=this.groups.length-1;e>=0&&(this.groups[e]=this.groups[e]+1)}save(){this.groups.push(0)}restore(){this.parts.push(`</g>`.repeat(this.groups.pop()??0))}fillText(e,t,n){let r=/(\d+)px/.exec(this.font)?.[1]??`11`,i=this.textBaseline===`middle`?` dominant-baseline="central"`:``;this.parts.push(`<text x="${V(t)}" y="${V(n)}" font-family="system-ui, sans-serif" font-size="${r}" fill="${String(this.fillStyle)}"${i}${this.alpha}>${Mt(e)}</text>`)}measureText(e){return this.measure.font=this.font,this.measure.measureText(e)}get alpha(){return this.globalAlpha===1?``:` opacity="${V(this.globalAlpha)}"`}get line(){return`stroke="${String(this.strokeStyle)}" stroke-width="${this.lineWidth}"${this.alpha}`}},Pt=200,Ft=12,It=.4;function Lt(e,t){let n=t.scene(),r=B();e.save(),e.beginPath(),e.rect(0,34,196,n.layout.height),e.clip(),e.font=Ne,e.textBaseline=`middle`,e.fillStyle=r.text;for(let r of t.shownPlaces()){let i=t.rows.lines[r];(r<t.rows.pinnedCount||n.top(r)>=n.linesTop-10)&&e.fillText(i.label,6+i.depth*Ft,n.middle(r))}e.restore()}function Rt(e){let t=devicePixelRatio,n=e.canvas,r=document.createElement(`canvas`);r.width=n.width+Math.round(Pt*t),r.height=n.height;let i=r.getContext(`2d`);i.fillStyle=z(B().background),i.fillRect(0,0,r.width,r.height),i.drawImage(n,Math.round(Pt*t),0),i.scale(t,t),Lt(i,e),r.toBlob(t=>{t!==null&&Vt(t,e,`png`)})}function zt(e){let t=e.scene(),{layout:n}=e,r=[],i=new Nt(n.width+Pt,n.height+34);return i.fillStyle=z(B().background),i.fillRect(0,0,n.width+Pt,n.height+34),Lt(i,e),i.translated(Pt,0,()=>{i.save(),i.beginPath(),i.rect(0,34,n.width,n.height),i.clip();for(let a of e.shownPlaces()){let o=e.rows.lines[a],s=t.top(a);a>=e.rows.pinnedCount&&s<t.linesTop-10||o.sources.forEach((a,c)=>{let l=14/o.sources.length,u=s+3+l*(c+.5),{pieces:d,offset:f}=e.pieces(a,o.host);for(let{tile:e,begin:a,end:s}of d)for(let c=yt(e,a);c<e.begin.length&&e.begin[c]<s;c+=1){let d=Math.max(0,t.x(Math.max(e.begin[c],a)+f)),p=Math.min(n.width,t.x(Math.min(e.end[c],s)+f)),m=e.style[c],h=be(m).height*l;p-d<It||h===0||(i.fillStyle=z(xe(m)),i.fillRect(d,u-h/2,p-d,h),p-d>=26&&o.sources.length===1&&Ct(r,{x0:d,x1:p,y:u,tile:e,place:c}))}})}i.restore(),St(i,t,e.parts(r))}),i.text()}function Bt(e){Vt(new Blob([zt(e)],{type:`image/svg+xml`}),e,`svg`)}function Vt(e,t,n){let r=document.createElement(`a`),i=URL.createObjectURL(e);r.href=i,r.download=`${t.view.now.experiment?.name??`isochrone`}.${n}`,r.click(),setTimeout(()=>URL.revokeObjectURL(i),1e4)}var Ht=60,Ut=2e3,Wt=.5,Gt=class{ask;arrived;value=null;clock=`common`;range=null;isThinned=!1;timer=0;stop=null;asking=null;isBusy=!1;topic=``;constructor(e,t){this.ask=e,this.arrived=t}get isResting(){return!this.isBusy}about(e){e!==this.topic&&(this.topic=e,this.value=null,this.range=null,this.asking=null,this.isBusy=!1,clearTimeout(this.timer),this.stop?.abort())}want(e,t){let n=e.end-e.begin,r=this.range;if(r!==null&&t===this.clock&&r.begin<=e.begin&&r.end>=e.end&&!(this.isThinned&&r.end-r.begin>n*2*1.5))return;let i=`${t} ${e.begin} ${e.end}`;i!==this.asking&&(this.asking=i,this.isBusy=!0,clearTimeout(this.timer),this.timer=globalThis.setTimeout(()=>void this.fetch({begin:e.begin-n*Wt,end:e.end+n*Wt},t),Ht))}async fetch(e,t){this.stop?.abort();let n=this.stop=new AbortController;try{let{value:r,isThinned:i}=await this.ask(e,t,n.signal);if(n.signal.aborted)return;this.value=r,this.isThinned=i,this.range=e,this.clock=t,this.isBusy=!1}catch{n.signal.aborted||setTimeout(()=>{this.asking=null,this.arrived()},Ut);return}this.arrived()}},Kt=5e3,qt=1e3,Jt=2e3,Yt=5,Xt=class{view;areMessagesOn=!0;areWakeupsOn=!1;messages;wakeups;total=0;constructor(e,t){this.view=e,this.messages=new Gt(async(e,t,n)=>{let{total:r,messages:i,mpi_total:a,mpi:o}=await l.messages(e.begin,e.end,t,Kt,n);return this.total=r,{value:[i,o],isThinned:r>i.length||a>o.length}},t),this.wakeups=new Gt(async(e,t,n)=>{let{total:r,wakeups:i}=await l.wakeups(e.begin,e.end,t,[this.view.now.row??0],Jt,n);return{value:i,isThinned:r>i.length}},t)}get isResting(){return this.messages.isResting&&this.wakeups.isResting}want(){let{window:e,clock:t,row:n}=this.view.now;this.areMessagesOn&&this.messages.want(e,t),!this.areWakeupsOn||n===null||n<0||(this.wakeups.about(`${n}`),this.wakeups.want(e,t))}seen(e){let t=[];if(!this.areMessagesOn)return{arrows:t,total:0};let n=this.messages.clock,r=e.layout.width,i=e.top(0)+e.layout.scrollTop+e.layout.full+e.layout.fixed,a=[],[o,s]=this.messages.value??[[],[]],c=(t,o)=>{let[s,c,l,u]=t,d=e.hostX(e.hostOf(s),l,n),f=e.hostX(e.hostOf(c),u,n);if(d<0&&f<0||d>r&&f>r)return;let p=e.rowY(s),m=e.rowY(c);p===null||m===null||p===m||p<0&&m<0||p>i&&m>i||a.push({x0:d,y0:p,x1:f,y1:m,isInverted:f<d,isMpi:o,message:t})};o.forEach(e=>c(e,!1)),s.forEach(e=>c(e,!0));let l=Math.min(1,qt/Math.max(a.length,1));return a.forEach((e,n)=>{Math.floor(n*l)!==Math.floor((n-1)*l)&&t.push(e)}),{arrows:t,total:this.total}}draw(e,t){let{arrows:n}=this.seen(t),r=B();this.bounds(e,t,n),e.globalAlpha=n.length>300?.5:1,$t(e,n.filter(e=>!e.isInverted&&!e.isMpi),r.message,1),$t(e,n.filter(e=>!e.isInverted&&e.isMpi),r.mpi,1),e.globalAlpha=1,$t(e,n.filter(e=>e.isInverted),r.inverted,1.25),this.areWakeupsOn&&this.drawWakeups(e,t)}bounds(e,t,n){let r=B(),i=t.scale;for(let[t,a,o]of[[r.sure,Zt,7],[r.likely,Qt,1.5]]){e.fillStyle=t;for(let{x1:t,y1:r,message:s}of n){let[n,c]=a(s);(c-n)*i>=2&&e.fillRect(t+n*i,r-o,(c-n)*i,2*o)}}}drawWakeups(e,t){let n=this.wakeups.clock,r=[];for(let[e,i,a]of this.wakeups.value??[]){let o=t.hostX(t.hostOf(i),a,n),s=t.rowY(i);if(s===null||o<0||o>t.layout.width)continue;let c=e===null?null:t.rowY(e);r.push({x0:o,y0:c===null||c===s?s-14:c,x1:o,y1:s})}$t(e,r,B().wakeup,1)}};function Zt(e){return[e[5]??0,e[6]??0]}function Qt(e){return[-(e[4]??0),e[4]??0]}function $t(e,t,n,r){if(t.length!==0){e.strokeStyle=e.fillStyle=n,e.lineWidth=r;for(let{x0:n,y0:r,x1:i,y1:a}of t)e.beginPath(),e.moveTo(n,r),e.lineTo(i,a),e.stroke();e.beginPath();for(let{x0:n,y0:r,x1:i,y1:a}of t){let t=Math.hypot(i-n,a-r)||1,o=(i-n)/t,s=(a-r)/t,c=i-Yt*o,l=a-Yt*s;e.moveTo(i,a),e.lineTo(c-s*Yt*.45,l+o*Yt*.45),e.lineTo(c+s*Yt*.45,l-o*Yt*.45),e.closePath()}e.fill()}}var en=255,tn=254,nn=.2,rn=class{width;height;image;pixels;columns;colour=new Uint32Array(128);count=0;style0=0;share0=0;style1=0;share1=0;share=new Float32Array(128);touched=new Uint8Array(128);touchedCount=0;column=-1;plans=new Map;mixColumn;mixBegin;mixes=0;partStyle=new Uint8Array(1024);partHeight=new Float32Array(1024);parts=0;heights=new Float32Array(128);constructor(e,t){this.width=e,this.height=t,this.image=new ImageData(e,t),this.pixels=new Uint32Array(this.image.data.buffer),this.columns=new Uint8Array(e),this.mixColumn=new Int32Array(e),this.mixBegin=new Int32Array(e+1);for(let e=0;e<128;e+=1)this.heights[e]=e===7?0:be(e).height;this.readColours()}readColours(){for(let e=0;e<128;e+=1)this.colour[e]=an(xe(e));this.plans.clear()}fill(e,t,n){let r=Math.max(0,e)*this.width,i=Math.min(this.height,t)*this.width;i>r&&this.pixels.fill(an(n),r,i)}row(e,t,n,r,i,a,o,s,c){this.columns.fill(en),this.mixes=this.parts=0;for(let{tile:i,begin:a,end:o}of e)this.piece(i,a,o,t-r,n,s,c);this.flush(),this.lines(i,a,o[0],o[1])}piece(e,t,n,r,i,a,o){let{begin:s,end:c,style:l}=e,u=this.width,d=this.columns;for(let f=yt(e,t);f<s.length&&s[f]<n;f+=1){let p=Math.max((Math.max(s[f],t)-r)*i,0),m=Math.min((Math.min(c[f],n)-r)*i,u);if(m<=p&&(p>=u||m<0))continue;let h=Math.floor(p),g=Math.floor(m),_=l[f];if(h===g)this.touch(h,_,m-p);else{this.touch(h,_,h+1-p);for(let e=h+1;e<g;e+=1)d[e]=_;m>g&&this.touch(g,_,m-g),m-p>=a&&o.push({x0:p,x1:m,tile:e,place:f})}}}touch(e,t,n){e>=this.width||(e===this.column?this.count===1?(this.count=2,this.style1=t,this.share1=n):(this.count===2&&(this.add(this.style0,this.share0),this.add(this.style1,this.share1)),this.count+=1,this.add(t,n)):(this.flush(),this.column=e,this.count=1,this.style0=t,this.share0=n))}add(e,t){this.share[e]===0&&(this.touched[this.touchedCount]=e,this.touchedCount+=1),this.share[e]=this.share[e]+t+1e-9}flush(){let{count:e,column:t}=this;if(e!==0){if(e===1)this.columns[t]=this.style0;else if(e===2)this.columns[t]=this.share1>this.share0?this.style1:this.style0;else{this.columns[t]=this.touchedCount===1?this.touched[0]:this.mix(t);for(let e=0;e<this.touchedCount;e+=1)this.share[this.touched[e]]=0;this.touchedCount=0}this.count=0,this.column=-1}}mix(e){let{touched:t,touchedCount:n,share:r,heights:i}=this;this.parts+n>this.partStyle.length&&this.grow();for(let e=1;e<n;e+=1){let n=t[e],r=e;for(;r>0&&t[r-1]>n;--r)t[r]=t[r-1];t[r]=n}let a=0;for(let e=0;e<n;e+=1)a+=r[t[e]];this.mixColumn[this.mixes]=e,this.mixBegin[this.mixes]=this.parts,this.mixes+=1;for(let e=0;e<n;e+=1){let n=t[e],o=i[n];this.partStyle[this.parts]=n,this.partHeight[this.parts]=Math.max(o>.5?nn:0,r[n]/a*o),this.parts+=1}return this.mixBegin[this.mixes]=this.parts,tn}grow(){let e=new Uint8Array(this.partStyle.length*2),t=new Float32Array(this.partHeight.length*2);e.set(this.partStyle),t.set(this.partHeight),this.partStyle=e,this.partHeight=t}lines(e,t,n,r){let{width:i,pixels:a,columns:o}=this,s=Math.max(0,n),c=Math.min(this.height,r),l=new Map,u=this.colour[0],d=o.includes(0),f=this.plan(t);for(let n=0;n<t;n+=1){let{lut:t,kind:r,mayHatch:p}=f[n],m=p&&d,h=e+n,g=h*i;if(h<s||h>=c)continue;let _=l.get(r);if(_!==void 0&&!m)a.copyWithin(g,_,_+i);else{for(let e=0;e<i;e+=1){let n=o[e],r=t[n];n===0&&m&&(r=(e+h&3)<2?u:0),r!==0&&(a[g+e]=r)}m||l.set(r,g)}}for(let n=0;n<this.mixes;n+=1)this.mixed(n,e,t,s,c)}plan(e){let t=this.plans.get(e);if(t!==void 0)return t;let n=Array.from({length:e},(t,n)=>{let r=new Uint32Array(256),i=[];for(let t=0;t<128;t+=1){let a=Math.max(2,Math.round(be(t).height*e)),o=Math.floor((e-a)/2);t===7||n<o||n>=o+a||(r[t]=this.colour[t],i.push(t))}return{lut:r,kind:i.join(),mayHatch:r[0]!==0}});return this.plans.set(e,n),n}mixed(e,t,n,r,i){let{width:a,pixels:o,partHeight:s,partStyle:c,colour:l}=this,u=this.mixColumn[e],d=this.mixBegin[e],f=this.mixBegin[e+1],p=0;for(let e=d;e<f;e+=1)p+=s[e];let m=n/Math.max(p,1),h=t+(n-Math.min(p,1)*n)/2;for(let e=d;e<f;e+=1){let t=h+s[e]*m,n=Math.min(Math.round(t),i),d=l[c[e]];for(let e=Math.max(Math.round(h),r);e<n;e+=1)o[e*a+u]=d;h=t}}};function an(e){return(4278190080|e[2]<<16|e[1]<<8|e[0])>>>0}var on=20,H=300,U=class{view;rows;layout;clock;bookmarks;element=document.createElement(`div`);canvas=document.createElement(`canvas`);cursor=document.createElement(`div`);empty=document.createElement(`p`);ctx;tiles;arrows;losses=[];raster=null;frame=0;times=[];constructor(e,t,n,r,i,a){this.view=e,this.rows=t,this.layout=n,this.clock=r,this.bookmarks=i,this.element.className=`graph`,this.canvas.setAttribute(`role`,`img`),this.canvas.setAttribute(`aria-label`,`Time graph: states of the rows over time. The line at the bottom of the page tells the state under the pointer or the selected one.`),this.cursor.className=`cursor`,this.empty.className=`empty`,this.element.append(this.canvas,this.cursor,this.empty),this.ctx=this.canvas.getContext(`2d`,{alpha:!1,willReadFrequently:!0}),this.tiles=new _t(()=>this.invalidate(),a),this.arrows=new Xt(e,()=>this.invalidate());let o=()=>this.invalidate();e.watch(o,`window`,`selection`,`row`,`clock`,`path`,`experiment`),e.watch(()=>this.moveCursor(),`hover`,`window`),e.watch(({filter:e})=>{this.tiles.setFilter(e),o()},`filter`),t.watch(o),n.watch(o),r.watch(o),i.watch(o),fe(()=>{this.raster?.readColours(),o()}),new ResizeObserver(()=>this.fit()).observe(this.element)}frames(){return[...this.times]}invalidate(){this.frame===0&&(this.frame=requestAnimationFrame(()=>this.draw()))}scene(){return new tt(this.view,this.rows,this.layout,this.clock)}parts(e){return{labels:e,arrows:this.arrows,losses:this.losses,bookmarks:this.bookmarks.list}}at(e,t){let n=this.layout.lineAt(t-34),r=this.rows.lines[n]??null,i=this.scene().time(e);if(r===null||r.sources.length===0)return{line:r,place:n,row:r?.row?.id??null,time:i};let a=(t-34-this.layout.top(n)-3)/14,o=Math.max(0,Math.min(r.sources.length-1,Math.floor(a*r.sources.length)));return{line:r,place:n,row:r.sources[o],time:i}}get isResting(){return this.frame===0&&this.tiles.isResting&&this.arrows.isResting}stateAt(e,t){let{clock:n,window:r}=this.view.now;return this.tiles.stateAt(e,n,t,r,this.layout.width)}pixel(e,t){let n=devicePixelRatio;return[...this.ctx.getImageData(Math.round(e*n),Math.round(t*n),1,1).data.subarray(0,3)]}shownPlaces(){let{first:e,last:t}=this.layout.shown(),n=[];for(let r=e;r<t;r+=1)n.push(r);for(let e=0;e<this.rows.pinnedCount;e+=1)n.push(e);return n}pieces(e,t){let{clock:n,window:r,path:i}=this.view.now,a=this.clock.offset(t),o=Ze(i,e);if(o!==void 0)return{pieces:[{tile:o.tile,begin:o.tile.from,end:o.tile.to}],offset:a+this.clock.convert(t,`common`)};let s={begin:r.begin-a,end:r.end-a},c=this.tiles.pieces(e,n,s,this.layout.width);if(c.length>0)return{pieces:c,offset:a};let l=n===`own`?`common`:`own`,u=a+this.clock.convert(t,l);return{pieces:this.tiles.pieces(e,l,{begin:r.begin-u,end:r.end-u},this.layout.width),offset:u}}fit(){let e=devicePixelRatio,t=Math.floor(this.element.clientWidth),n=Math.floor(this.element.clientHeight);t<=0||n<=34||(this.canvas.width=Math.round(t*e),this.canvas.height=Math.round(n*e),this.canvas.style.width=`${t}px`,this.canvas.style.height=`${n}px`,this.raster=new rn(this.canvas.width,this.canvas.height-Math.round(34*e)),this.layout.resize(t,n-34),cancelAnimationFrame(this.frame),this.draw())}moveCursor(){let{hover:e}=this.view.now,t=e===null?-1:this.scene().x(e);this.cursor.hidden=t<0||t>this.layout.width,this.cursor.style.transform=`translateX(${Math.round(t)}px)`}draw(){if(this.frame=0,this.raster===null||this.view.now.rows.length===0)return;let e=performance.now(),t=devicePixelRatio;this.tellEmpty();let n=this.drawBars(this.raster,t);this.ctx.putImageData(this.raster.image,0,Math.round(34*t)),this.ctx.setTransform(t,0,0,t,0,0),St(this.ctx,this.scene(),this.parts(n)),this.times.push(performance.now()-e),this.times.length>H&&this.times.shift(),this.tiles.isPaused=this.clock.isSliding,this.clock.isSliding||this.want()}tellEmpty(){if(this.empty.hidden=this.rows.lines.length>0,this.empty.hidden)return;let e=this.view.now.onlyRows===null?``:` among the rows of the request`;this.empty.textContent=this.rows.isFiltered?`No row fits the search${e}. Esc in the search box clears it.`:`No row is left to show${e}. H shows hidden rows again.`}drawBars(e,t){let{begin:n,end:r}=this.view.now.window,i=e.width/(r-n),a=B(),o=[],s=[];e.fill(0,e.height,a.background);let c=Math.round(this.layout.fixed*t);for(let r of this.shownPlaces()){let l=this.rows.lines[r],u=r<this.rows.pinnedCount,d=this.layout.top(r),f=u?0:c,p=Math.round(d*t),m=Math.round((d+20)*t),h=l.row!==null&&l.row.id===this.view.now.row?a.chosen:l.row?.kind===`host`||l.id===-1e6?a.band:a.background;e.fill(Math.max(p,f),m,h);let g=l.sources.length;l.sources.forEach((r,a)=>{let c=Math.round((d+3+14*a/g)*t),u=Math.round((d+3+14*(a+1)/g)*t),{pieces:m,offset:h}=this.pieces(r,l.host);if(s.length=0,e.row(m,n,i,h,c,u-c-+(g>1),[f,e.height],26*t,s),!(g>1||p<f))for(let{x0:e,x1:n,tile:r,place:i}of s)Ct(o,{x0:e/t,x1:n/t,y:34+d+10,tile:r,place:i})})}return o}want(){let{window:e,clock:t}=this.view.now,n=new Set,r=new Set;for(let e of this.shownPlaces())for(let t of this.rows.lines[e].sources)t>=0&&n.add(t);let{first:i,last:a}=this.layout.shown(on);for(let e=i;e<a;e+=1)for(let t of this.rows.lines[e].sources)t>=0&&!n.has(t)&&r.add(t);this.tiles.want([...n],[...r],e,this.layout.width,t),this.arrows.want()}},sn=4,cn=5,ln=3,un=.0022,W=class{graph;navigation;inspector;tooltip;element;constructor(e,t,n,r){this.graph=e,this.navigation=t,this.inspector=n,this.tooltip=r;let i=this.element=e.element;i.addEventListener(`wheel`,e=>this.wheel(e),{passive:!1}),i.addEventListener(`pointerdown`,e=>this.down(e)),i.addEventListener(`pointermove`,e=>{e.buttons===0&&this.hover(e)}),i.addEventListener(`pointerleave`,()=>{this.tooltip.leave(),this.graph.view.set({hover:null})}),i.addEventListener(`dblclick`,e=>{let{row:t,time:n}=this.graph.at(...this.place(e)),r=this.step(t,n);r===void 0?t!==null&&t>=0&&this.inspector.zoomTo(t,n):this.navigation.show(this.onShown(r))}),i.addEventListener(`auxclick`,e=>e.preventDefault())}place(e){let t=this.element.getBoundingClientRect();return[e.clientX-t.left,e.clientY-t.top]}wheel(e){e.preventDefault(),this.tooltip.hide();let[t]=this.place(e),n=e.deltaMode===1?20:1,r=this.graph.scene();if(e.ctrlKey||e.metaKey){this.navigation.zoom(Math.exp(e.deltaY*n*un),r.time(t));return}let i=e.shiftKey&&e.deltaX===0?e.deltaY:e.deltaX;i!==0&&this.navigation.pan(i*n/r.scale),!e.shiftKey&&e.deltaY!==0&&this.graph.layout.scrollBy(e.deltaY*n)}down(e){if(e.button===2)return;let[t,n]=this.place(e),{view:r}=this.graph,i=this.graph.scene().time(t);this.tooltip.hide(),this.element.setPointerCapture(e.pointerId);let a=!1,o,s=this.edgeAt(t);if(e.button===1||e.shiftKey){e.preventDefault();let r=t,i=n;o=(e,t)=>{this.navigation.pan((r-e)/this.graph.scene().scale),this.graph.layout.scrollBy(i-t),r=e,i=t}}else{let{selection:e}=r.now,t=s===`begin`?e.end:s===`end`?e.begin:i;o=e=>{let n=this.graph.scene().time(Math.max(0,Math.min(e,this.graph.layout.width)));r.set({selection:{begin:Math.min(t,n),end:Math.max(t,n)},hover:n})}}let c=e=>{let[r,i]=this.place(e);!a&&Math.hypot(r-t,i-n)<sn||(a=!0,o(r,i))},l=r=>{this.element.removeEventListener(`pointermove`,c),this.element.removeEventListener(`pointerup`,l),this.element.removeEventListener(`pointercancel`,l),!a&&r.type===`pointerup`&&e.button===0&&!e.shiftKey&&this.click(t,n)};this.element.addEventListener(`pointermove`,c),this.element.addEventListener(`pointerup`,l),this.element.addEventListener(`pointercancel`,l)}click(e,t){if(t<34){this.graph.view.set({selection:null});return}let{row:n,line:r,time:i}=this.graph.at(e,t),a=this.step(n,i);a===void 0?r!==null&&r.row===null?this.graph.rows.toggle(r.id):n===null?this.graph.view.set({row:null,selection:null}):r.row.kind===`host`||r.row.kind===`process`?this.graph.view.set({row:r.id,selection:null}):this.inspector.select(n,i):this.graph.view.set({row:a.row,selection:this.onShown(a)})}step(e,t){let n=e===null?void 0:Ze(this.graph.view.now.path,e);return n===void 0?void 0:Qe(n,t-this.graph.clock.convert(n.host,`common`))}onShown({host:e,begin:t,end:n}){let r=this.graph.clock.convert(e,`common`);return{begin:t+r,end:n+r}}edgeAt(e){let{selection:t}=this.graph.view.now,n=this.graph.scene();if(t===null)return null;let r=n.x(t.begin),i=n.x(t.end);return i-r<15?null:Math.abs(e-r)<=cn?`begin`:Math.abs(e-i)<=cn?`end`:null}hover(e){let[t,n]=this.place(e),{row:r,line:i,time:a}=this.graph.at(t,n);if(this.graph.view.set({hover:a}),this.element.style.cursor=this.edgeAt(t)===null?``:`ew-resize`,n<34||i===null){this.tooltip.hide();return}let o=this.arrowAt(t,n),s=this.step(r,a);s===void 0?o===null?r!==null&&r>=0?this.tooltip.state(r,a,e.clientX,e.clientY):this.tooltip.hide():this.tooltip.message(o.message,e.clientX,e.clientY):this.tooltip.step(s,a,e.clientX,e.clientY)}arrowAt(e,t){let n=null,r=ln;for(let i of this.graph.arrows.seen(this.graph.scene()).arrows){let a=i.x1-i.x0,o=i.y1-i.y0,s=((e-i.x0)*a+(t-i.y0)*o)/(a*a+o*o);if(s<.03||s>.97)continue;let c=Math.abs((e-i.x0)*o-(t-i.y0)*a)/Math.hypot(a,o);c<r&&(r=c,n=i)}return n}},dn=1e3,fn=.05;function pn(e,t,n){let r=e.end-e.begin,i=e.end>=t.end-fn*r;if(i&&e.begin<=t.begin+fn*r)return null;let a=i?n-t.end:0;return{begin:e.begin+a,end:e.end+a}}async function mn(e,t,n,r){if(!e.grows)return;let i=null;for(;i===null||i.look===e.look||i.stage.name!==`ready`;)await new Promise(e=>setTimeout(e,dn)),i=await l.experiment().catch(()=>null);let{window:a,clock:o}=t.now,s=n.window??a;r.write(s===null||i.end===null?s:pn(s,n.boundsOf(o),i.end)),location.reload()}var hn=class{view;clock;bookmarks;acts;name=A(`span`,{class:`experiment`});growth=A(`span`,{class:`growth`,title:`The traces are still being recorded; what comes is shown as soon as it was looked at`},`● recording`);switch;count=A(`span`,{class:`inverted`,role:`status`});only;marks=A(`div`,{class:`items`});element;constructor(e,t,n,r,i){this.view=e,this.clock=t,this.bookmarks=r,this.acts=i,this.switch=A(`button`,{type:`button`,class:`clock-switch`,role:`switch`,"aria-checked":`true`,title:`Own clocks or the common one (k)`,onclick:()=>t.toggle()},A(`span`,{class:`own`},`own clocks`),A(`span`,{class:`knob`,"aria-hidden":`true`}),A(`span`,{class:`common`},`common clock`)),this.only=j(`rows of one request ×`,`Show all rows again`,()=>i.clearRows(),{class:`chip`}),this.element=A(`header`,{class:`header`},A(`h1`,{},`isochrone`),this.name,this.growth,this.switch,this.count,A(`span`,{class:`room`}),this.only,n.element,j(`requests`,`Pick a request: its critical path`,()=>i.requests()),this.bookmarkMenu(),this.exportMenu(),j(`◐`,`Light or dark`,de,{class:`icon`}),j(`?`,`Keys, mouse, colours (?)`,()=>i.help(),{class:`icon`}));let a=()=>this.draw();e.watch(a,`experiment`,`clock`,`onlyRows`),t.watch(a),r.watch(()=>this.drawMarks()),this.draw(),this.drawMarks()}draw(){let{experiment:e,clock:t,onlyRows:n}=this.view.now;document.title=e===null?`isochrone`:`${e.name} – isochrone`,this.name.textContent=e?.name??``,this.name.title=[...e?.traces??[],...e?.notes??[]].join(`
-`),this.growth.hidden=e?.grows!==!0,this.switch.setAttribute(`aria-checked`,String(t===`common`)),this.switch.disabled=(e?.hosts.length??0)<2,this.only.hidden=n===null;let r=e?.messages??null;if(this.count.hidden=r===null||r.count===0,r===null)return;let[i,a]=t===`own`?[r.inverted_own,r.inverted]:[r.inverted,r.inverted_own],o=Math.round(i+(a-i)*this.clock.left);this.count.textContent=`${f(o)} of ${f(r.count)} messages arrive before they were sent`,this.count.classList.toggle(`bad`,o>0)}bookmarkMenu(){return gn(`bookmarks`,`Bookmarks`,[j(`Bookmark this place (b)`,`Bookmark this place`,()=>this.acts.bookmark()),this.marks])}exportMenu(){return gn(`export`,`Export what is seen`,[j(`as PNG (pixels)`,`Export as PNG`,()=>this.acts.exportPng()),j(`as SVG (vectors)`,`Export as SVG`,()=>this.acts.exportSvg()),j(`copy the link to this view`,`Copy the link`,()=>void navigator.clipboard?.writeText(location.href))])}drawMarks(){this.marks.replaceChildren(...this.bookmarks.list.map(e=>{let t=A(`input`,{value:e.name,"aria-label":`Name of the bookmark`,onchange:()=>this.bookmarks.rename(e,t.value)});return A(`div`,{class:`mark`},t,j(`→`,`Go to ${e.name}`,()=>this.acts.goTo(e)),j(`×`,`Remove ${e.name}`,()=>this.bookmarks.remove(e)))}))}};function gn(e,t,n){let r=A(`details`,{class:`menu`},A(`summary`,{title:t},`${e} ▾`),A(`div`,{class:`items`},...n));return addEventListener(`pointerdown`,e=>{r.contains(e.target)||(r.open=!1)}),r.addEventListener(`keydown`,e=>{e.key===`Escape`&&(r.open=!1,r.querySelector(`summary`)?.focus(),e.stopPropagation())}),r}function _n(e,t=1){let n=e.filter(e=>e.share>0),r=A(`span`,{class:`stack`,role:`img`,"aria-label":n.map(e=>`${e.name} ${e.text}`).join(`, `)});for(let e of n){let n=A(`span`,{title:`${e.name}: ${e.text}`});n.style.width=`${e.share*t*100}%`,n.style.background=e.colour,r.append(n)}return r}function vn(e,t){let n=A(`span`,{class:`swatch`,"aria-hidden":`true`});return n.style.background=e,A(`span`,{class:`named`},n,t)}var yn=[[`wheel`,`scroll rows`],[`Ctrl or ⌘ + wheel`,`zoom at the pointer`],[`Shift + wheel, or sideways`,`pan`],[`drag`,`select time; its edges can be dragged`],[`middle button or Shift + drag`,`pan`],[`click`,`select row and state`],[`double click`,`zoom to the state`],[`minimap`,`drag the lens, its edges, or a new window; double click: all`]],bn=[[`wget h1`,`rows with all these words in their names`],[`host:h1 pid:199 tid:216`,`by host, process, thread`],[`kind:cpu`,`host, cpu, disk, phase, process, thread`],[`state:blocked`,`rows in that state within the window`],[`duration > 10ms && state == blocked`,`rows with such states, the others pale: state, label, duration, host, process, comm, kind, pid, tid, cpu; == != < > contains matches && || ! ( )`],[`/kworker\\/[01]/`,`a regular expression`]],xn=class{commands;element=A(`dialog`,{class:`help`,"aria-label":`Help`});constructor(e){this.commands=e,this.element.addEventListener(`click`,e=>{e.target===this.element&&this.element.close()})}toggle(){if(this.element.open){this.element.close();return}let e=new Map;for(let{keys:t,about:n,group:r}of this.commands)e.set(r,[...e.get(r)??[],[t.map(Tn).join(`  `),n]]);e.set(`Mouse`,[...yn]),e.set(`Search`,[...bn]);let t=[...e].map(([e,t])=>A(`section`,{},A(`h3`,{},e),wn(t))),n=A(`ul`,{class:`legend`},...me.map((e,t)=>A(`li`,{},vn(Ce(t),e.name)))),r=j(`×`,`Close`,()=>this.element.close(),{class:`close`,autofocus:!0});this.element.replaceChildren(A(`header`,{},A(`h2`,{},`Keys, mouse, colours`),r),A(`div`,{class:`columns`},...t,A(`section`,{},A(`h3`,{},`Colours`),n,Cn()),A(`section`,{},A(`h3`,{},`Causes of a critical path`),Sn()))),this.element.showModal()}};function Sn(){return A(`ul`,{class:`legend`},...Ee.map(e=>A(`li`,{},vn(Te(e),Ge(e)))))}function Cn(){return A(`p`,{},`Arrows are messages between hosts; those of MPI programs are blue-green, within hosts too. The bar at their end is what the clocks leave open: surely within the light one, likely within the dark one. Red: received before it was sent.`)}function wn(e){let t=A(`dl`);for(let[n,r]of e)t.append(A(`dt`,{},...n.split(`  `).flatMap((e,t)=>[t>0?` `:null,A(`kbd`,{},e)])),A(`dd`,{},r));return t}function Tn(e){return{ArrowLeft:`←`,ArrowRight:`→`,ArrowUp:`↑`,ArrowDown:`↓`,Escape:`Esc`," ":`Space`,PageUp:`Page ↑`,PageDown:`Page ↓`}[e]??(/^[A-Z]$/.test(e)?`Shift+${e}`:e)}var En=.6,Dn=class{view;rows;graph;navigation;clock;status;openPath;asked=0;constructor(e,t,n,r,i,a,o){this.view=e,this.rows=t,this.graph=n,this.navigation=r,this.clock=i,this.status=a,this.openPath=o}get isResting(){return this.asked===0}async select(e,t){let n=this.graph.stateAt(e,t),r=n===null?null:{begin:n.begin,end:n.end};this.view.set({row:e,selection:r});let i=await this.ask(()=>l.state(e,t,this.view.now.clock),!1);return i===null||this.view.now.row!==e||this.view.now.selection!==r||this.take(i),i}async zoomTo(e,t){let n=await this.select(e,t);n!==null&&this.navigation.show(n)}async step(e){let{row:t,selection:n,clock:r}=this.view.now;if(t===null){this.status.say(`Select a row first.`);return}let i=n===null?this.middle():(n.begin+n.end)/2,a=await this.ask(()=>n===null?l.state(t,i,r):l.step(t,i,e,r));a!==null&&(this.take(a),this.see(a.begin,a.end))}async follow(e){let{row:t,selection:n,clock:r}=this.view.now;if(t===null){this.status.say(`Select a row first.`);return}let i=n===null?this.middle():(n.begin+n.end)/2,a=await this.ask(()=>l.follow(t,i,e,r));a!==null&&(this.navigation.go(a.row,a.at),await this.select(a.row,a.at),this.status.say(`${this.name(a.row)}: ${a.text}`))}async path(){let{begin:e,end:t}=this.view.range,n=this.rows.row(this.view.now.row);if(n?.kind!==`thread`){this.status.say(`Select a thread, and a time if you like, first.`);return}let r=-this.clock.convert(n.host,`common`);this.status.say(`Looking for the critical path …`);let i=await this.ask(()=>l.path({row:n.id,begin:Math.round(e+r),end:Math.round(t+r)}));i!==null&&(this.view.set({path:i}),this.openPath(),this.status.say(`Critical path of ${this.rows.fullName(n)}: ${i.steps.length} steps, ${m(i.end-i.begin)}`))}name(e){let t=this.rows.row(e);return t===void 0?``:this.rows.fullName(t)}middle(){let{begin:e,end:t}=this.view.now.window;return(e+t)/2}take(e){this.view.set({row:e.row,selection:{begin:e.begin,end:e.end}});let t=e.fields.find(([e])=>e===`call`)?.[1];this.status.say(`${this.name(e.row)}: ${t??e.state??be(e.style).name}, ${m(e.end-e.begin)}`)}see(e,t){let{window:n}=this.view.now,r=n.end-n.begin,i=r*.05;t-e>r*En?(e<n.begin||t>n.end)&&this.navigation.show({begin:e,end:t}):e<n.begin+i?this.navigation.pan(e-n.begin-r*.2,`glide`):t>n.end-i&&this.navigation.pan(t-n.end+r*.2,`glide`);let a=this.rows.placeOf(this.view.now.row??-1);a!==void 0&&this.graph.layout.see(a)}async ask(t,n=!0){this.asked+=1;try{return await t()}catch(t){return n&&t instanceof e&&this.status.say(t.message,t.status!==404),null}finally{--this.asked}}};function On(e){let t=new Map(e.flatMap(e=>e.keys.map(t=>[t,e])));addEventListener(`keydown`,e=>{if(e.ctrlKey||e.metaKey||e.altKey||e.defaultPrevented)return;let n=e.target;if(n.matches(`input, textarea, select, [contenteditable]`)||[`Enter`,` `].includes(e.key)&&n.closest(`button, a, summary, [role=tab]`)!==null||e.key.startsWith(`Arrow`)&&n.closest(`.drawer-body, dialog, .menu`)!==null||n.closest(`dialog`)!==null)return;let r=t.get(e.key);r!==void 0&&(e.preventDefault(),r.run())})}var kn=1e3,An=6,jn=7,Mn=class{view;navigation;clock;canvas=A(`canvas`,{class:`minimap-canvas`,role:`img`,"aria-label":`All hosts over the whole time; the window is marked`});element=A(`div`,{class:`minimap`},this.canvas);overview=null;frame=0;hosts=A(`canvas`);drawn=``;constructor(e,t,n){this.view=e,this.navigation=t,this.clock=n;let r=()=>this.invalidate();e.watch(r,`window`,`clock`,`selection`,`hover`,`experiment`,`path`),n.watch(r),fe(r),new ResizeObserver(()=>this.draw()).observe(this.canvas),this.canvas.addEventListener(`pointerdown`,e=>this.down(e)),this.canvas.addEventListener(`pointermove`,e=>{e.buttons===0&&this.hover(e)}),this.canvas.addEventListener(`pointerleave`,()=>this.view.set({hover:null})),this.canvas.addEventListener(`dblclick`,()=>this.navigation.fit()),this.canvas.addEventListener(`wheel`,e=>{e.preventDefault(),this.navigation.zoom(Math.exp(e.deltaY*.0022),this.time(this.x(e)))},{passive:!1})}async load(){this.overview=await l.overview(kn).catch(()=>this.overview);let e=this.overview?.hosts.length??1;this.element.style.setProperty(`--lanes`,String(Math.max(3,Math.min(e,8)))),this.invalidate()}invalidate(){this.frame===0&&(this.frame=requestAnimationFrame(()=>{this.frame=0,this.draw()}))}get isReady(){return this.view.now.rows.length>0}get span(){let e=this.overview;return this.isReady||e===null?this.navigation.padded(this.navigation.bounds):{begin:e.begin,end:e.end}}x(e){return e.clientX-this.canvas.getBoundingClientRect().left}time(e){let{begin:t,end:n}=this.span;return t+e/this.canvas.clientWidth*(n-t)}at(e){let{begin:t,end:n}=this.span;return(e-t)/(n-t)*this.canvas.clientWidth}draw(){let e=devicePixelRatio,t=this.canvas.clientWidth,n=this.canvas.clientHeight,r=this.overview;if(t===0||n===0)return;for(let r of[this.canvas,this.hosts])r.width!==Math.round(t*e)&&(r.width=Math.round(t*e)),r.height!==Math.round(n*e)&&(r.height=Math.round(n*e));let i=[t,n,e,this.view.now.clock,this.clock.left,ue(),this.isReady,r?.begin,r?.end].join();i===this.drawn&&this.isReady||this.drawHosts(t,n,e),this.drawn=i;let a=this.canvas.getContext(`2d`);a.setTransform(1,0,0,1,0,0),a.drawImage(this.hosts,0,0),a.scale(e,e),this.isReady&&this.lens(a,t,n)}drawHosts(e,t,n){let r=this.hosts.getContext(`2d`),i=this.overview;if(r.setTransform(n,0,0,n,0,0),r.fillStyle=z(B().background),r.fillRect(0,0,e,t),i===null)return;let a=Math.max(t/Math.max(i.hosts.length,1),jn);i.hosts.forEach((e,t)=>this.lane(r,i,e.host,e.bytes,t*a,a,a>15?e.name:``))}lane(e,t,n,r,i,a,o){let s=B(),c=this.isReady?this.clock.convert(n,`common`)+this.clock.offset(n):0,l=Math.max(...r,1),u=(t.end-t.begin)/r.length,d=Math.max(1,this.at(u)-this.at(0)+.5);e.fillStyle=s.bytes,r.forEach((n,r)=>{let o=Math.sqrt(n/l)*(a-2);o>0&&e.fillRect(this.at(t.begin+r*u+c),i+a-o-1,d,o)}),e.strokeStyle=s.loss,e.beginPath();for(let r of t.losses){if(r.host!==n)continue;let t=this.at(r.begin+c),o=Math.max(this.at(r.end+c),t+3);for(let n=t;n<o;n+=3)e.moveTo(n,i+a-1),e.lineTo(Math.min(n+4,o),i+1)}e.stroke(),e.fillStyle=s.mark;for(let r of t.breaks){if(r.host!==n&&r.host!==this.view.now.experiment?.hosts[n]?.name)continue;let t=this.at(r.at+c);e.beginPath(),e.moveTo(t-4,i),e.lineTo(t+4,i),e.lineTo(t,i+Math.min(8,a)),e.fill()}o!==``&&(e.fillStyle=s.faint,e.font=`10px system-ui, sans-serif`,e.fillText(o,4,i+11))}lens(e,t,n){let r=B(),{window:i,selection:a,hover:o,path:s}=this.view.now,c=this.at(i.begin),l=Math.max(this.at(i.end),c+2);for(let[t,i]of[[a,r.selection],[s,r.sure]])t!==null&&(e.fillStyle=i,e.fillRect(this.at(t.begin),0,Math.max(1,this.at(t.end)-this.at(t.begin)),n));e.fillStyle=z(r.background,.6),e.fillRect(0,0,c,n),e.fillRect(l,0,t-l,n),e.strokeStyle=r.edge,e.strokeRect(c+.5,.5,l-c-1,n-1),e.fillStyle=r.edge;for(let t of[c,l])e.fillRect(t-1.5,n/2-8,3,16);o!==null&&e.fillRect(this.at(o),0,1,n)}hover(e){let t=this.x(e),{begin:n,end:r}=this.view.now.window,i=this.at(n),a=this.at(r);this.canvas.style.cursor=Math.abs(t-i)<=An||Math.abs(t-a)<=An?`ew-resize`:t>i&&t<a?`grab`:`crosshair`,this.isReady&&this.view.set({hover:this.time(t)})}down(e){if(!this.isReady||e.button!==0)return;this.canvas.setPointerCapture(e.pointerId);let t=this.x(e),{begin:n,end:r}=this.view.now.window,i=this.at(n),a=this.at(r),o=this.time(t),s=Math.abs(t-i)<=An&&t<(i+a)/2,c=!s&&Math.abs(t-a)<=An,l=t>i&&t<a,u=!1,d=e=>{if(!u&&Math.abs(this.x(e)-t)<3)return;u=!0;let i=this.time(this.x(e));s?this.navigation.set(Nn(i,r)):c?this.navigation.set(Nn(n,i)):l?this.navigation.set({begin:n+i-o,end:r+i-o}):this.navigation.set(Nn(o,i))};this.canvas.addEventListener(`pointermove`,d),this.canvas.addEventListener(`pointerup`,()=>{this.canvas.removeEventListener(`pointermove`,d),!u&&!l&&this.navigation.set({begin:o-(r-n)/2,end:o+(r-n)/2},`glide`)},{once:!0})}};function Nn(e,t){return{begin:Math.min(e,t),end:Math.max(e,t)}}var Pn=200,Fn=600,In=100,Ln=140,Rn=class{view;rows;layout;past=[];future=[];lastMove=0;stop=()=>void 0;target=null;constructor(e,t,n){this.view=e,this.rows=t,this.layout=n}get bounds(){return this.boundsOf(this.view.now.clock)}boundsOf(e){let t=this.view.now.experiment;return(e===`own`?t?.own:null)??{begin:t?.begin??0,end:t?.end??1}}get isMoving(){return this.target!==null}get window(){return this.target??this.view.now.window}set(e,t=`jump`){let n=this.clamp(e),r=performance.now();r-this.lastMove>Fn&&this.remember(),this.lastMove=r,this.moveTo(n,t)}remember(){this.past.push({...this.view.now.window,clock:this.view.now.clock}),this.past.length>In&&this.past.shift(),this.future=[]}zoom(e,t,n=`jump`){let{begin:r,end:i}=this.window,a=t??(r+i)/2,{begin:o,end:s}=this.bounds,c=Math.max(Pn,Math.min((i-r)*e,(s-o)*1.1)),l=(a-r)/(i-r);this.set({begin:a-l*c,end:a+(1-l)*c},n)}pan(e,t=`jump`){let{begin:n,end:r}=this.window;this.set({begin:n+e,end:r+e},t)}fit(){this.jump(this.padded(this.bounds))}show(e){let t=Math.max((e.end-e.begin)*.05,Pn/2);this.jump({begin:e.begin-t,end:e.end+t})}undo(){this.travel(this.past,this.future)}redo(){this.travel(this.future,this.past)}go(e,t,n){if(e!==null&&this.rows.row(e)!==void 0){this.rows.reveal(e),this.view.set({row:e});let t=this.rows.placeOf(e);t!==void 0&&this.layout.see(t)}if(n!==void 0){this.show(n);return}let{begin:r,end:i}=this.window,a=i-r;(t<r+a*.02||t>i-a*.02)&&this.jump({begin:t-a/2,end:t+a/2})}padded(e){let t=(e.end-e.begin)*.01;return{begin:e.begin-t,end:e.end+t}}clamp({begin:e,end:t},n=this.view.now.clock){let{begin:r,end:i}=this.boundsOf(n),a=Math.min(Math.max(t-e,Pn),(i-r)*1.1),o=a*.1,s=(e+t)/2,c=r-o+a/2,l=i+o-a/2,u=c>l?(r+i)/2:Math.max(c,Math.min(s,l));return{begin:u-a/2,end:u+a/2}}jump(e){this.remember(),this.moveTo(this.clamp(e),`glide`),this.lastMove=0}moveTo(e,t){if(this.target=null,this.stop(),this.target=e,t===`jump`){this.arrive(e);return}let n=this.view.now.window;this.stop=T(Ln,t=>{this.target===e&&(t===1?this.arrive(e):this.view.set({window:{begin:n.begin+(e.begin-n.begin)*t,end:n.end+(e.end-n.end)*t}}))})}arrive(e){this.target=null,this.view.set({window:e})}travel(e,t){let n=e.pop();n!==void 0&&(t.push({...this.view.now.window,clock:this.view.now.clock}),this.lastMove=0,this.target=null,this.stop(),this.view.set({clock:n.clock,window:{begin:n.begin,end:n.end}}))}},zn=`−`;function Bn(e){let t=Math.abs(e),n=t===0||Number.isInteger(e)?0:Math.max(0,Math.min(6,3-Math.floor(Math.log10(t))));return e.toFixed(n).replace(`-`,zn)}function Vn(e,t,n){if(e===null)return`–`;if(typeof e==`boolean`)return e?`yes`:`no`;if(typeof e==`string`)return e;switch(t){case`ns`:return m(e);case`time`:return _(n,e);case`bytes`:return h(e);case`count`:return Number.isInteger(e)?f(e):Bn(e);case`percent`:return`${Bn(Math.round(e*100)/100)} %`;case`none`:return Bn(e)}}var Hn=new Intl.Collator(`en`,{numeric:!0});function Un(e,t,n){if(e===null||t===null)return e===t?0:e===null?1:-1;let r=typeof e==`number`&&typeof t==`number`?e-t:Hn.compare(String(e),String(t));return n?-r:r}function Wn(e){return e.replace(/_(ns|bytes|percent|count)$/,``).replace(/_/g,` `)}function Gn(e,t,n=``,...r){return A(`div`,{class:`notice ${e}`,role:e===`failed`?`alert`:`status`},A(`strong`,{},t),n===``?null:A(`p`,{},...Kn(n)),r.length===0?null:A(`p`,{class:`acts`},...r))}function Kn(e){return e.split("`").map((e,t)=>t%2==1?A(`code`,{},e):e)}var qn=1400;async function Jn(e){try{return await navigator.clipboard.writeText(e),!0}catch{let t=A(`textarea`,{class:`unseen`,"aria-hidden":`true`}),n=document.activeElement;t.value=e,document.body.append(t),t.select();let r=document.execCommand(`copy`);return t.remove(),n instanceof HTMLElement&&n.focus(),r}}function Yn(e,t,n){let r=j(e,t,()=>void Jn(n()).then(t=>Xn(r,e,t)),{class:`copy`});return r}function Xn(e,t,n){e.textContent=n?`copied ✓`:`not copied`,setTimeout(()=>{e.textContent=t},qn)}var Zn=class{command=``;code=A(`code`,{class:`command`,tabindex:0,"aria-label":`The command that gives the same as text`});element=A(`span`,{class:`as-text`,hidden:!0},this.code,Yn(`as text`,`Copy the command that gives the same as text`,()=>this.command));set(e){this.command=e,this.code.textContent=this.code.title=e,this.element.hidden=e===``}};function Qn(e,t){let n=t===null?void 0:G(e,t);return n===void 0?void 0:e.now.experiment?.hosts[n.host]}var $n=new WeakMap;function G(e,t){if(t===null)return;let{rows:n}=e.now,r=$n.get(n);return r===void 0&&$n.set(n,r=new Map(n.map(e=>[e.id,e]))),r.get(t)}function er(e,t){let n=G(e,t);if(n===void 0)return``;if(n.kind===`host`)return n.label;let r=n.tid??n.pid;return`${e.now.experiment?.hosts[n.host]?.name??``} ${n.label}${r===void 0?``:` ${r}`}`}function tr(e,t,n){return e.now.clock===`common`?n:n+(Qn(e,t)?.shift_ns??0)}function nr(e,t,n){return e.now.clock===`common`?n:n-(Qn(e,t)?.shift_ns??0)}function rr(e,t=`range`){let{selection:n,window:r,clock:i,row:a,experiment:o}=e.now,s=t===`range`&&n!==null&&n.end-n.begin>=1,{begin:c,end:l}=s?n:r;if(i===`own`){let t=Qn(e,a),n=t===void 0?o?.hosts.map(e=>e.shift_ns)??[0]:[t.shift_ns];c-=Math.max(...n),l-=Math.min(...n)}let u=o?.begin??c,d=o?.end??l,f={begin:Math.max(c,u),end:Math.min(l,d)};return f.begin<f.end?{begin:Math.round(f.begin),end:Math.round(f.end),what:s?`selection`:`window`}:{begin:u,end:d,what:`window`}}var ir=180,ar=class{id;title;view;navigator;keys;about=A(`span`,{class:`about`});busy=A(`span`,{class:`busy`,role:`status`});command=new Zn;controls=A(`span`,{class:`controls`});body;element;isSeen=!1;get isResting(){return this.timer===0&&this.asking===null&&this.works===0}stops=[];timer=0;works=0;asking=null;constructor(e,t,n,r,i){this.id=e,this.title=t,this.view=n,this.navigator=r,this.keys=i,this.body=A(`div`,{class:`panel-body`}),this.element=A(`section`,{class:`panel ${e}`,"aria-label":t},A(`div`,{class:`panel-bar`},this.about,this.controls,this.busy,this.command.element),this.body)}show(){this.isSeen=!0,this.keys.length>0&&this.stops.push(this.view.watch((e,t)=>this.changed(e,t),...this.keys)),this.stops.push(fe(()=>this.themed())),this.shown(),this.ask()}hide(){this.isSeen=!1;for(let e of this.stops)e();this.stops=[],clearTimeout(this.timer),this.timer=0,this.asking?.abort(),this.asking=null,this.busy.textContent=``,this.forget()}changed(e,t){this.askSoon()}themed(){}shown(){}watchWhileSeen(e){this.stops.push(e)}askSoon(e=ir){this.asking?.abort(),this.asking=null,clearTimeout(this.timer),this.timer=window.setTimeout(()=>void this.ask(),e)}async ask(){clearTimeout(this.timer),this.timer=0,this.asking?.abort();let t=this.asking=new AbortController;this.body.childElementCount===0&&this.body.replaceChildren(Gn(`loading`,`Loading …`));let n=window.setTimeout(()=>{this.busy.textContent=`loading …`},250);this.element.setAttribute(`aria-busy`,`true`);try{await this.load(t.signal)}catch(n){if(t.signal.aborted||n instanceof DOMException&&n.name===`AbortError`)return;if(!(n instanceof e))throw n;this.failed(n)}finally{clearTimeout(n),this.asking===t&&(this.asking=null,this.busy.textContent=``,this.element.removeAttribute(`aria-busy`))}}async during(e){this.works+=1;try{return await e}finally{--this.works}}failed(e){this.command.set(``),this.body.replaceChildren(Gn(`failed`,e.status===503?`Not ready yet`:`The server has no answer`,e.message,j(`try again`,`Ask the server again`,()=>void this.ask())))}takeAbout(e=`range`){let t=rr(this.view,e),{experiment:n,clock:r}=this.view.now,i=n?.origin_unix_ns??null;return this.about.textContent=`${t.what} ${m(t.end-t.begin)} from ${_(i,t.begin,Math.min(9,y((t.end-t.begin)/1e3)))}${r===`own`?`, by the common clock`:``}`,t}get origin(){return this.view.now.experiment?.origin_unix_ns??null}},or=21,sr=10,cr=400,lr=60,ur=330,dr=13,fr=14,pr=0,mr=document.createElement(`canvas`).getContext(`2d`);function hr(e,t){return mr.font=`${t?`600 `:``}12px ${getComputedStyle(document.body).fontFamily}`,mr.measureText(e).width}var gr=class{options;rows=[];sorted=[];column;isDown;active=-1;frame=0;id=`table-${pr+=1}`;cols=A(`colgroup`);heads;tbody=A(`tbody`);table;element;copy=Yn(`copy`,`Copy this table (tabs between the columns, exact numbers)`,()=>this.tsv());constructor(e){this.options=e,[this.column,this.isDown]=e.sort??[null,!1],this.heads=e.columns.map((e,t)=>A(`th`,{scope:`col`,class:_r(e)?`number`:null,title:e.about??null},A(`button`,{type:`button`,onclick:()=>this.sortBy(t)},e.title)));let t=e.pick!==void 0;this.table=A(`table`,{"aria-label":e.label,role:t?`grid`:null,tabindex:t?0:null},this.cols,A(`thead`,{},A(`tr`,{},...this.heads)),this.tbody),this.element=A(`div`,{class:`table${t?` pickable`:``}`,tabindex:t?null:0},this.table),this.element.addEventListener(`scroll`,()=>this.drawSoon(),{passive:!0}),this.element.addEventListener(`keydown`,e=>this.key(e)),this.tbody.addEventListener(`click`,t=>{(getSelection()?.isCollapsed??!0)&&this.use(t,e.pick)}),this.tbody.addEventListener(`dblclick`,t=>this.use(t,e.open)),new ResizeObserver(()=>this.drawSoon()).observe(this.element)}get count(){return this.rows.length}set(e){let t=this.sorted[this.active];this.rows=e,this.arrange(),this.active=t===void 0?-1:this.sorted.indexOf(t),this.measure(),this.draw()}activate(e){this.active=e===null?-1:this.sorted.indexOf(e),this.active>=0&&this.see(this.active),this.draw()}redraw(){this.draw()}get first(){return this.sorted[0]}sortBy(e){let t=this.options.columns[e];this.isDown=this.column===e?!this.isDown:_r(t),this.column=e;let n=this.sorted[this.active];this.arrange(),this.active=n===void 0?-1:this.sorted.indexOf(n),this.element.scrollTop=0,this.draw()}arrange(){let e=this.column===null?void 0:this.options.columns[this.column];this.sorted=e===void 0?this.rows:[...this.rows].sort((t,n)=>Un(e.value(t),e.value(n),this.isDown)),this.heads.forEach((e,t)=>e.setAttribute(`aria-sort`,t===this.column?this.isDown?`descending`:`ascending`:`none`)),this.table.setAttribute(`aria-rowcount`,String(this.rows.length+1))}text(e,t){return e.text?.(t)??Vn(e.value(t),e.unit??`none`,this.options.origin())}measure(){let e=Math.max(1,Math.ceil(this.rows.length/cr)),t=0,n=this.options.columns.map(e=>e.grow===!0).lastIndexOf(!0),r=this.options.columns.map((r,i)=>{let a=r.width===void 0?0:hr(`0`.repeat(r.width),!1);if(r.width===void 0)for(let t=0;t<this.rows.length;t+=e)a=Math.max(a,hr(this.text(r,this.rows[t]),!1));let o=Math.ceil(Math.min(Math.max(a,hr(r.title,!0)+fr),ur))+dr;return t+=o,i===n?``:`${o}px`});this.cols.replaceChildren(...r.map(e=>{let t=A(`col`);return t.style.width=e,t})),this.table.style.minWidth=`${t}px`}drawSoon(){this.frame===0&&(this.frame=requestAnimationFrame(()=>this.draw()))}draw(){cancelAnimationFrame(this.frame),this.frame=0;let{scrollTop:e,clientHeight:t}=this.element,n=this.sorted.length,r=Math.max(0,Math.floor(e/or)-sr),i=Math.min(n,Math.ceil((e+t)/or)+sr),a=[];r>0&&a.push(vr(r*or,this.heads.length));for(let e=r;e<i;e+=1)a.push(this.line(e));i<n&&a.push(vr((n-i)*or,this.heads.length)),this.tbody.replaceChildren(...a),this.active>=r&&this.active<i?this.table.setAttribute(`aria-activedescendant`,`${this.id}-${this.active}`):this.table.removeAttribute(`aria-activedescendant`),i>n-lr&&this.options.nearEnd?.()}line(e){let t=this.sorted[e],n=this.options.mark?.(t)??null;return A(`tr`,{id:`${this.id}-${e}`,"data-at":e,"aria-rowindex":e+2,class:n,"aria-selected":e===this.active?`true`:null},...this.options.columns.map(e=>{let n=this.text(e,t),r=e.value(t),i=typeof r==`number`&&n!==String(r)&&e.unit!==void 0&&e.unit!==`time`?`${r}${e.unit===`ns`?` ns`:``}`:n;return A(`td`,{class:_r(e)?`number`:null,title:i},e.draw?.(t)??n)}))}use(e,t){let n=e.target.closest(`tr[data-at]`);n!==null&&t!==void 0&&(this.active=Number(n.dataset.at),t(this.sorted[this.active]),this.draw())}key(e){if([`PageUp`,`PageDown`,`Home`,`End`,`ArrowUp`,`ArrowDown`].includes(e.key)&&e.stopPropagation(),e.target!==this.table||this.options.pick===void 0||this.sorted.length===0)return;let t=Math.max(1,Math.floor(this.element.clientHeight/or)-2),n={ArrowUp:-1,ArrowDown:1,PageUp:-t,PageDown:t,Home:-1/0,End:1/0}[e.key];if(n!==void 0)this.active=Math.max(0,Math.min(this.sorted.length-1,this.active+n)),this.see(this.active),this.draw();else if(e.key===`Enter`&&this.active>=0)(e.shiftKey?this.options.open??this.options.pick:this.options.pick)(this.sorted[this.active]),this.draw();else return;e.preventDefault(),e.stopPropagation()}see(e){let{scrollTop:t,clientHeight:n}=this.element,r=e*or;r<t?this.element.scrollTop=r:r+or>t+n-25&&(this.element.scrollTop=r+or+25-n)}tsv(){let{columns:e}=this.options,t=BigInt(this.options.origin()??`0`),n=(e,n)=>e===null?``:n===`time`&&typeof e==`number`?String(t+BigInt(Math.round(e))):String(e).replace(/[\t\n]/g,` `),r=this.sorted.map(t=>e.map(e=>n(e.value(t),e.unit)).join(`	`));return[e.map(({title:e,unit:t})=>t===`ns`?`${e} (ns)`:t===`time`?`${e} (unix ns)`:e).join(`	`),...r].join(`
-`)}};function _r(e){return e.isNumber??(e.unit!==void 0&&e.unit!==`none`)}function vr(e,t){let n=A(`td`,{colspan:t});return n.style.height=`${e}px`,A(`tr`,{class:`gap`,"aria-hidden":`true`},n)}function yr(e,t,...n){return A(`section`,{class:`block`},A(`div`,{class:`block-head`},e===``?null:A(`h3`,{},e),...n,t.copy),t.element)}var br=1e3,xr=`cputop`,Sr=1500,Cr=class extends ar{all=[];chosen=xr;took=0;isStale=!1;list=A(`div`,{class:`list`,role:`listbox`,"aria-label":`Analyses`,tabindex:0});result=A(`div`,{class:`tables`});parts=A(`div`,{class:`analyses-parts`},this.list,this.result);again=j(`the range is another: ask again`,`Ask for the tables of the time of now`,()=>void this.ask(),{hidden:!0});constructor(e,t){super(`analyses`,`Analyses`,e,t,[`window`,`selection`,`clock`]),this.controls.append(this.again),this.list.addEventListener(`keydown`,e=>this.key(e))}changed(e,t){(this.view.now.selection===null||t.has(`selection`)||t.has(`clock`))&&(this.took<=Sr?this.askSoon(400):(this.isStale=!0,this.again.hidden=!1))}forget(){this.result.replaceChildren()}async load(e){this.all.length===0&&(this.all=await l.analyses(),this.drawList()),this.body.firstChild!==this.parts&&this.body.replaceChildren(this.parts);let t=this.takeAbout(),{experiment:n}=this.view.now,r=t.begin<=(n?.begin??0)&&t.end>=(n?.end??0),i=performance.now();this.isStale=!1,this.again.hidden=!0,this.result.childElementCount===0&&this.result.replaceChildren(Gn(`loading`,`${this.chosen} …`,`Analyses read the events of the range: of long traces, that takes a while.`));let a=await l.table({analysis:this.chosen,begin:r?null:t.begin,end:r?null:t.end,limit:br},e).catch(e=>{if(!(e instanceof Error)||e.name===`AbortError`)throw e;return e});a instanceof Error?(this.command.set(``),this.result.replaceChildren(Gn(`failed`,`${this.chosen} has no answer`,a.message,j(`try again`,`Ask again`,()=>void this.ask())))):(this.took=performance.now()-i,this.command.set(a.command),this.draw(a))}draw(e){let t=this.all.find(e=>e.name===this.chosen)?.about??``,n=this.result.scrollTop,r=this.result.dataset.of===this.chosen,i=e.tables.filter(e=>e.rows.length>0),a=e.tables.filter(e=>e.rows.length===0);this.result.dataset.of=this.chosen,this.result.replaceChildren(A(`div`,{class:`analysis-head`},A(`strong`,{},t),...e.notes.map(e=>A(`p`,{class:`muted`},...Kn(e))),a.length===0?null:A(`p`,{class:`muted`},`Empty in this range: ${a.map(e=>e.title).join(`, `)}.`)),...i.map(e=>this.table(e)),...i.length===0?[Gn(`empty`,`Nothing in this range`,`Take more time, or see in the notes what the trace must have.`)]:[]),this.result.scrollTop=r?n:0}table(e){let t=new gr({label:e.title,origin:()=>this.origin,...e.columns.some(e=>e.unit===`time`)?{pick:t=>this.go(e,t)}:{},columns:e.columns.map((t,n)=>({title:Wn(t.name),about:t.name,unit:t.unit,isNumber:t.unit!==`none`||e.rows.every(e=>e[n]===null||typeof e[n]==`number`),value:e=>e[n]??null,grow:t.unit===`none`&&e.rows.some(e=>String(e[n]??``).length>24)}))}),n=e.rows.length>=br?`the first ${f(br)} rows`:`${f(e.rows.length)} ${e.rows.length===1?`row`:`rows`}`,r=yr(e.title,t,A(`span`,{class:`muted`},n));return r.style.height=`${Math.min(52+21*e.rows.length+14,440)}px`,t.set(e.rows),r}go(e,t){let n=e.columns.flatMap((e,n)=>e.unit===`time`&&typeof t[n]==`number`?[t[n]]:[]),r=e.columns.findIndex(e=>e.name===`host`),i=this.view.now.experiment?.hosts.find(e=>e.name===t[r])?.row??null;if(n.length===0)return;let a=tr(this.view,i,Math.min(...n)),o=tr(this.view,i,Math.max(...n));this.view.set(o>a?{selection:{begin:a,end:o}}:{hover:a}),this.navigator.go(null,a,o-a>this.view.now.window.end-this.view.now.window.begin?{begin:a,end:o}:void 0)}drawList(){this.list.replaceChildren(...this.all.map(e=>A(`div`,{role:`option`,id:`analysis-${e.name}`,class:`option`,title:e.about,"data-name":e.name,"aria-selected":String(e.name===this.chosen),onclick:()=>this.choose(e.name)},A(`b`,{},e.name),A(`span`,{class:`muted`},e.about)))),this.list.setAttribute(`aria-activedescendant`,`analysis-${this.chosen}`)}choose(e){if(e!==this.chosen||this.isStale){this.chosen=e;for(let t of this.list.children)t.setAttribute(`aria-selected`,String(t.dataset.name===e));this.list.setAttribute(`aria-activedescendant`,`analysis-${e}`),this.list.querySelector(`[aria-selected=true]`)?.scrollIntoView({block:`nearest`}),this.result.replaceChildren(),this.took=0,this.askSoon(120)}}key(e){let t=this.all.findIndex(e=>e.name===this.chosen),n={ArrowUp:t-1,ArrowDown:t+1,Home:0,End:this.all.length-1}[e.key];n!==void 0&&(this.choose(this.all[Math.max(0,Math.min(this.all.length-1,n))].name),e.preventDefault(),e.stopPropagation())}},wr=class{path=null;hosts=[];title=A(`p`,{class:`path-title`});sentence=A(`p`,{class:`sentence`,role:`status`});bar=A(`div`,{class:`path-bar`});causes;steps;element;constructor(e,t,n){let r=e=>100*e.total_ns/Math.max(1,this.path.end-this.path.begin);this.causes=new gr({label:`Time by cause`,origin:n,sort:[2,!0],columns:[{title:`where`,value:Ke,grow:!0},{title:`cause`,value:e=>e.cause,text:e=>Ge(e.cause),draw:e=>vn(Te(e.cause),Ge(e.cause)),width:17},{title:`time`,unit:`ns`,value:e=>e.total_ns},{title:`share`,unit:`percent`,value:r,text:e=>`${r(e).toFixed(1)} %`},{title:`median`,unit:`ns`,about:`Median of all requests of the service`,value:e=>e.median_ns},{title:`more`,unit:`ns`,about:`Time beyond the median`,value:Tr,text:Er,draw:e=>A(`span`,{class:(Tr(e)??0)>.03*(this.path.end-this.path.begin)?`much`:null},Er(e))}]}),this.steps=new gr({label:`Steps of the path: a click goes there`,origin:n,pick:e,open:t,columns:[{title:`#`,unit:`count`,value:e=>e.place},{title:`at`,unit:`ns`,about:`Since the begin of the path`,value:e=>e.begin-this.path.begin,text:e=>m(e.begin-this.path.begin)},{title:`time`,unit:`ns`,value:e=>e.end-e.begin},{title:`where`,value:e=>this.where(e)},{title:`cause`,value:e=>e.cause,text:e=>Ge(e.cause),draw:e=>vn(Te(e.cause),Ge(e.cause)),width:17},{title:`detail`,value:e=>e.detail,grow:!0},{title:`±`,unit:`ns`,about:`How much of its time the clocks leave open`,value:e=>e.uncertainty_ns}]}),this.element=A(`div`,{class:`path-details`},this.title,this.bar,this.sentence,A(`div`,{class:`side-by-side`},yr(`Time by cause`,this.causes),yr(`Steps`,this.steps)))}set(e,t,n){this.path=e,this.hosts=n,this.title.textContent=this.title.title=t;let r=Math.max(1,e.end-e.begin),i=new Map;for(let{cause:t,total_ns:n}of e.causes)i.set(t,(i.get(t)??0)+n);let a=[...i].sort((e,t)=>t[1]-e[1]).map(([e,t])=>({name:Ge(e),share:t/r,colour:Te(e),text:m(t)}));this.bar.replaceChildren(_n(a)),this.sentence.textContent=qe(e)??``,this.sentence.hidden=this.sentence.textContent===``,this.causes.set(e.causes),this.steps.set(e.steps.map((e,t)=>({...e,place:t+1})))}clear(){this.causes.set([]),this.steps.set([])}where(e){return`${Ke({host:this.hosts[e.host]??``,comm:e.comm})}${e.tid===null?``:` ${e.tid}`}`}};function Tr(e){return e.median_ns===null?null:e.total_ns-e.median_ns}function Er(e){let t=Tr(e);return t===null?`–`:`${t>0?`+`:``}${m(t)}`}function Dr(e,t){return e[Math.max(0,Math.ceil(t/100*e.length)-1)]??0}function Or(e){let t=new Map;for(let n of e){let e=t.get(n.service);e===void 0?t.set(n.service,[n]):e.push(n)}return[...t].map(([e,t])=>{let n=t.map(e=>e.total_ns).sort((e,t)=>e-t),r=t.reduce((e,t)=>t.total_ns>e.total_ns?t:e).request;return{name:e,count:t.length,median:Dr(n,50),p95:Dr(n,95),most:n.at(-1),slowest:r}}).sort((e,t)=>t.count-e.count)}var kr=class{pick;all=[];services=[];most=1;picked=null;filter=A(`input`,{type:`search`,class:`filter`,placeholder:`filter: host, process, number`,"aria-label":`Filter requests`,oninput:()=>this.draw()});service=A(`select`,{"aria-label":`Service`,onchange:()=>this.draw()});spread=A(`p`,{class:`spread`,role:`status`});table;element;constructor(e,t,n){this.pick=e,this.table=new gr({label:`Requests`,origin:n,pick:e,open:t,sort:[1,!0],columns:[{title:`#`,unit:`count`,about:"Number of the request, as in `critical-path --request`",value:e=>e.request,text:e=>String(e.request)},{title:`total`,unit:`ns`,about:`From the request to the answer, at the client`,value:e=>e.total_ns,width:15,draw:e=>this.drawTotal(e)},{title:`client`,value:e=>e.client,grow:!0},{title:`server`,value:e=>e.server,grow:!0},{title:`begin`,unit:`time`,value:e=>e.begin,text:e=>_(n(),e.begin,3)},{title:`service`,value:e=>e.service}],mark:e=>`${e.request===this.picked?`picked`:``}${this.isSlowest(e)?` slowest`:``}`.trim()||null}),this.element=A(`section`,{class:`block requests`},A(`div`,{class:`block-head`},A(`h3`,{},`Requests`),this.filter,this.service,j(`slowest`,`Pick the slowest of these`,()=>this.pickSlowest()),this.table.copy),this.spread,this.table.element)}set(e){this.all=e,this.services=Or(e),this.service.replaceChildren(A(`option`,{value:``},`all services`),...this.services.map(e=>A(`option`,{value:e.name},e.name===``?`(no name)`:e.name))),this.service.hidden=this.services.length<2,this.draw()}choose(e){this.picked=e,this.table.redraw()}serviceOf(e){let t=this.all.find(t=>t.request===e),n=this.services.find(e=>e.name===t?.service);return t===void 0||n===void 0?null:{request:t,service:n,rank:1+this.all.filter(e=>e.service===t.service&&e.total_ns>t.total_ns).length}}draw(){let e=this.filter.value.toLowerCase().split(/\s+/).filter(e=>e!==``),t=this.service.value,n=this.all.filter(n=>{if(this.service.selectedIndex>0&&n.service!==t)return!1;let r=`${n.request} ${n.client} ${n.server} ${n.service}`.toLowerCase();return e.every(e=>r.includes(e))});this.most=n.reduce((e,t)=>Math.max(e,t.total_ns),1),this.spread.textContent=n.length===0?`No request has that in its names.`:Or(n).slice(0,4).map(e=>`${e.name}: ${f(e.count)}, median ${m(e.median)}, p95 ${m(e.p95)}, most ${m(e.most)}`).join(` · `),this.table.set(n)}isSlowest(e){return this.services.some(t=>t.slowest===e.request&&t.count>1)}drawTotal(e){let t=A(`span`,{class:`meter`,"aria-hidden":`true`});return t.style.width=`${Math.max(1,100*e.total_ns/this.most)}%`,A(`span`,{class:`metered`},t,A(`span`,{},this.isSlowest(e)?A(`b`,{title:`the slowest of its service`},`slowest `):null,m(e.total_ns)))}pickSlowest(){let{value:e,selectedIndex:t}=this.service,n=this.all.filter(n=>t<=0||n.service===e).reduce((e,t)=>e===null||t.total_ns>e.total_ns?t:e,null);n!==null&&(this.table.activate(n),this.pick(n))}},Ar=5e4,jr=class extends ar{requests=null;note=``;commandOfAll=``;wanted=0;list;details;detail=A(`div`,{class:`detail`});ofThread=j(`path of the thread`,`Critical path of the selected thread in the selected time, else in the window (c)`,()=>void this.pathOfThread());back=j(`show all rows`,`Leave the path: all rows again`,()=>this.view.set({path:null,onlyRows:null}));only=j(`its rows only`,`Show only the rows that the path touches`,()=>this.toggleRows());constructor(e,t){super(`critical-path`,`Critical path`,e,t,[`path`,`row`,`selection`,`onlyRows`]);let n=()=>this.origin;this.list=new kr(e=>void this.pick(e),e=>void this.pick(e),n),this.details=new wr(e=>this.go(e,!1),e=>this.go(e,!0),n),this.controls.append(this.ofThread,this.only,this.back)}shown(){this.drawPath()}changed(e,t){t.has(`path`)?this.drawPath():this.drawControls()}forget(){this.wanted+=1,this.details.clear(),(this.requests?.length??0)>Ar&&(this.requests=null,this.list.set([]))}async load(e){if(this.requests===null){let t=await l.requests();if(e.aborted)return;this.requests=t.requests,this.note=t.note,this.commandOfAll=t.command,this.list.set(t.requests)}this.body.replaceChildren(this.requests.length>0?this.list.element:Gn(`empty`,`No requests were found`,this.note),this.detail),this.drawPath()}drawControls(){let{path:e,onlyRows:t,row:n}=this.view.now,r=G(this.view,n)?.kind===`thread`;this.ofThread.disabled=!r,this.ofThread.textContent=r?`path of ${er(this.view,n)}`:`path of the thread`,this.back.hidden=e===null&&t===null,this.only.hidden=e===null,this.only.setAttribute(`aria-pressed`,String(t!==null))}drawPath(){let{path:e,experiment:t}=this.view.now;this.drawControls(),this.list.choose(e?.request??null),this.command.set(e?.command??this.commandOfAll),this.about.textContent=this.requests===null?``:`${f(this.requests.length)} requests`,e===null?this.detail.replaceChildren(Gn(`empty`,`No path is shown`,"Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. Or select a thread, and a time if you like, and press `c`.")):(this.details.set(e,this.titleOf(e),t?.hosts.map(e=>e.name)??[]),this.detail.firstChild!==this.details.element&&this.detail.replaceChildren(this.details.element))}titleOf(e){let t=m(e.end-e.begin),n=e.request===null?null:this.list.serviceOf(e.request);return e.request===null?`Thread ${er(this.view,e.steps.at(-1)?.row??e.steps[0]?.row??null)}: ${t}, ${f(e.steps.length)} steps`:n===null?`Request ${e.request}: ${t}`:`Request ${e.request}: ${n.request.client} → ${n.request.server} · ${t} · ${n.rank===1?`the slowest`:`number ${n.rank}`} of ${f(n.service.count)} (median ${m(n.service.median)}, p95 ${m(n.service.p95)})`}async pick(e){let t=this.wanted+=1;await this.say(async()=>{let n=await l.path({request:e.request});if(t!==this.wanted||!this.isSeen)return;let r=e.client_row,i=tr(this.view,r,n.begin),a=tr(this.view,r,n.end);this.view.set({path:n,onlyRows:Mr(n)}),this.navigator.go(null,i,{begin:i,end:a})})}async pathOfThread(){let{row:e}=this.view.now,t=rr(this.view);if(e===null)return;let n=this.wanted+=1;await this.say(async()=>{let r=await l.path({row:e,begin:t.begin,end:t.end});n===this.wanted&&this.isSeen&&this.view.set({path:r})})}async say(e){this.busy.textContent=`looking for the path …`;try{await this.during(e())}catch(e){this.detail.replaceChildren(Gn(`failed`,`There is no path`,e instanceof Error?e.message:``))}finally{this.busy.textContent=``}}toggleRows(){let{path:e,onlyRows:t}=this.view.now;this.view.set({onlyRows:t!==null||e===null?null:Mr(e)})}go(e,t){let n=tr(this.view,e.row,e.begin),r=tr(this.view,e.row,e.end),i=(r-n)*.5;this.view.set({selection:{begin:n,end:r}}),this.navigator.go(e.row,(n+r)/2,t?{begin:n-i,end:r+i}:void 0)}};function Mr(e){return new Set(e.steps.map(e=>e.row).filter(e=>e!==null))}var Nr=500,Pr=2e4,Fr=350,Ir=class extends ar{events=[];next=null;asked=null;more=null;nearest=null;input=A(`input`,{type:`search`,placeholder:`text, or =prev_tid == 216 && $cpu > 0`,"aria-label":`Search events: a text, or an expression after =`,oninput:()=>this.askSoon(Fr)});hosts=A(`select`,{"aria-label":`Host`,onchange:()=>void this.ask()});scope=A(`select`,{"aria-label":`Of which time`,onchange:()=>void this.ask()},A(`option`,{value:`range`},`selection / window`),A(`option`,{value:`window`},`window`),A(`option`,{value:`from`},`from the instant on`));count=A(`span`,{class:`muted`,role:`status`});table;constructor(e,t){super(`events`,`Events`,e,t,[`window`,`selection`,`clock`]),this.input.className=`wide`,this.table=new gr({label:`Events: a click goes there`,origin:()=>this.origin,pick:e=>this.go(e),open:e=>this.zoom(e),mark:e=>e===this.nearest?`nearest`:null,nearEnd:()=>void this.loadMore(),columns:[{title:`time`,unit:`time`,value:e=>e.at},{title:`host`,value:e=>this.hostName(e.host)},{title:`CPU`,unit:`count`,value:e=>e.cpu,text:e=>String(e.cpu??`–`)},{title:`thread`,about:`That ran`,value:e=>er(this.view,e.row).replace(/^\S+ /,``),width:22},{title:`event`,value:e=>e.name,width:30},{title:`fields`,value:e=>e.text,draw:e=>Lr(e.text),grow:!0}]}),this.controls.append(this.input,this.hosts,this.scope,this.count,j(`⇥`,`Show the event next to the selected instant`,()=>this.jump(),{class:`jump`}),this.table.copy)}shown(){let e=this.view.now.experiment?.hosts??[];this.hosts.options.length!==e.length+1&&(this.hosts.replaceChildren(A(`option`,{value:``},`all hosts`),...e.map(e=>A(`option`,{value:e.host},e.name))),this.hosts.hidden=e.length<2)}changed(e,t){let{value:n}=this.scope;t.has(`selection`)&&n===`window`&&!t.has(`window`)?this.find(!0):(n!==`from`||!t.has(`window`)||t.has(`selection`))&&(n!==`range`||this.view.now.selection===null||t.has(`selection`)||t.has(`clock`))&&this.askSoon()}forget(){this.more?.abort(),this.more=null,this.events=[],this.next=null,this.nearest=null,this.table.set([])}async load(e){let t=this.rangeOf(),n=this.input.value.trim(),r=this.hosts.value;this.more?.abort(),this.more=null,this.input.classList.remove(`wrong`);let i=await l.events({begin:t.begin,end:t.end,limit:Nr,search:n,hosts:r},e).catch(e=>{throw n!==``&&this.input.classList.add(`wrong`),e});this.asked={range:t,search:n,hosts:r},this.events=i.events,this.next=i.next,this.command.set(i.command),this.events.length===0?(this.table.set([]),this.count.textContent=``,this.body.replaceChildren(Gn(`empty`,n===``?`No events in this time`:`No event has that`,n===``?`Nothing was recorded then.`:'Texts are searched in names and fields as they are written, with upper and lower case. `=$event == "sched_switch" && prev_tid == 216` is an expression, as in `isochrone events --where`.'))):(this.body.firstChild!==this.table.element&&this.body.replaceChildren(this.table.element),this.table.element.scrollTop=0,this.table.set(this.events),this.find(!0),this.tell())}rangeOf(){let e=this.takeAbout(this.scope.value===`window`?`window`:`range`),{selection:t,row:n,experiment:r}=this.view.now;return this.scope.value!==`from`||t===null?e:(this.about.textContent=`from the selected instant on`,{...e,begin:Math.floor(nr(this.view,n,t.begin)),end:r?.end??e.end})}async loadMore(){let{asked:e,next:t}=this;if(e===null||t===null||this.more!==null||this.events.length>=Pr||this.table.count===0)return;let n=this.more=new AbortController,r=await this.during(l.events({begin:e.range.begin,end:e.range.end,limit:Nr,search:e.search,hosts:e.hosts,after:t},n.signal)).catch(()=>null);this.more===n&&(this.more=null,r!==null&&e===this.asked&&(this.events=[...this.events,...r.events],this.next=r.next,this.table.set(this.events),this.find(!1),this.tell()))}tell(){let e=f(this.events.length);this.count.textContent=this.next===null?`${e} events`:this.events.length>=Pr?`the first ${e}: search, or take less time`:`the first ${e}, more below`}instant(){let{selection:e,row:t}=this.view.now;return e===null?null:nr(this.view,t,e.begin)}find(e){let t=this.instant();this.nearest=t===null||this.scope.value===`range`?null:this.events.reduce((e,n)=>e===null||Math.abs(n.at-t)<Math.abs(e.at-t)?n:e,null),this.nearest!==null&&e?this.table.activate(this.nearest):this.table.redraw()}jump(){let e=this.instant();if(e===null){this.count.textContent=`no instant is selected: click in the time graph`;return}let t=this.events.length>0&&e<=this.events.at(-1).at&&e>=this.events[0].at;this.scope.value=t&&this.scope.value===`window`?`window`:`from`,t&&this.scope.value===`window`?this.find(!0):this.ask()}hostName(e){return this.view.now.experiment?.hosts[e]?.name??String(e)}rowOf(e){return e.row??this.view.now.experiment?.hosts[e.host]?.row??null}go(e){let t=this.rowOf(e),n=tr(this.view,t,e.at);this.navigator.go(t,n),this.view.set({hover:n})}zoom(e){let t=this.rowOf(e),n=tr(this.view,t,e.at),{begin:r,end:i}=this.view.now.window,a=Math.min((i-r)/20,5e5);this.navigator.go(t,n,{begin:n-a,end:n+a})}};function Lr(e){let t=[],n=0,r=0,i=!1;for(let a=0;a<e.length;a+=1){let o=e[a];o===`\\`?a+=1:o===`"`?i=!i:!i&&o===`{`?(n===0&&(r=a),n+=1):!i&&o===`}`&&(--n,n===0&&t.push(e.slice(r+1,a).trim()))}return n!==0||t.length===0?e:A(`span`,{},`${t.at(-1)} `,A(`span`,{class:`muted`},t.slice(0,-1).join(`, `)))}var Rr=5e3,zr=class extends ar{messages=[];total=0;filter=A(`input`,{type:`search`,placeholder:`filter: host, thread`,"aria-label":`Filter messages`,oninput:()=>this.draw()});inverted=A(`input`,{type:`checkbox`,onchange:()=>this.draw()});count=A(`span`,{class:`muted`,role:`status`});table;constructor(e,t){super(`messages`,`Messages`,e,t,[`window`,`selection`,`clock`]);let n=([,,e,t])=>t-e;this.table=new gr({label:`Messages: a click goes to the sender`,origin:()=>this.origin,sort:[2,!1],pick:e=>this.go(e,!1),open:e=>this.go(e,!0),mark:e=>e[7]===1?`bad`:null,columns:[{title:`from`,value:e=>er(this.view,e[0]),grow:!0},{title:`to`,value:e=>er(this.view,e[1]),grow:!0},{title:`sent`,unit:`time`,value:e=>e[2]},{title:`received`,unit:`time`,value:e=>e[3]},{title:`latency`,unit:`ns`,value:n},{title:`surely`,unit:`ns`,about:`What the clocks leave open: the latency is surely within`,value:e=>e[6]===null||e[5]===null?null:e[6]-e[5],text:e=>e[5]===null||e[6]===null?`–`:`${m(n(e)+e[5])} … ${m(n(e)+e[6])}`},{title:`likely ±`,unit:`ns`,value:e=>e[4]},{title:`before sent`,about:`It is received before it is sent: impossible, so the clocks are wrong`,value:e=>e[7]===1,text:e=>e[7]===1?`yes`:``}]}),this.controls.append(this.filter,A(`label`,{},this.inverted,` only those that arrive before they were sent`),this.count,this.table.copy)}forget(){this.messages=[],this.table.set([])}async load(e){let t=this.takeAbout(),{selection:n,window:r,clock:i}=this.view.now,a=i===`common`?t:t.what===`selection`&&n!==null?n:r;i===`own`&&(this.about.textContent=`${t.what}, by the hosts' own clocks`);let o=await l.messages(a.begin,a.end,i,Rr,e);this.command.set(o.command),this.messages=o.messages,this.total=o.total,this.draw()}draw(){let e=this.filter.value.toLowerCase().split(/\s+/).filter(e=>e!==``),t=this.messages.filter(t=>(!this.inverted.checked||t[7]===1)&&(e.length===0||Br(`${er(this.view,t[0])} ${er(this.view,t[1])}`.toLowerCase(),e))),n=this.messages.length<this.total?`, ${f(this.messages.length)} of them, evenly chosen`:``;this.count.textContent=`${f(this.total)} messages${n}${t.length<this.messages.length?`; ${f(t.length)} fit`:``}`,t.length===0?(this.table.set([]),this.body.replaceChildren(this.messages.length>0?Gn(`empty`,`No message fits`,this.inverted.checked&&e.length===0?"None arrives before it was sent: as it must be. `k` shows the hosts' own clocks.":`Clear the filter to see all.`):this.none())):(this.body.firstChild!==this.table.element&&this.body.replaceChildren(this.table.element),this.table.set(t))}none(){return(this.view.now.experiment?.messages?.count??0)>0?Gn(`empty`,`No message in this ${rr(this.view).what}`,"There are some at other times: `f` shows all."):Gn(`empty`,`There are no messages between these hosts`,"They are packets that two of the hosts recorded: `lttng enable-event --kernel net_dev_queue,net_if_receive_skb` on both.")}go([e,,t,n],r){let i=Math.min(t,n),a=Math.max(t,n),o=Math.max(a-i,1e3);this.view.set({hover:t}),this.navigator.go(e,t,r?{begin:i-o,end:a+o}:void 0)}};function Br(e,t){return t.every(t=>e.includes(t))}var Vr=class extends ar{said=null;constructor(e,t){super(`state`,`State`,e,t,[`row`,`selection`,`hover`,`clock`,`window`])}changed(e,t){(e.selection===null||t.has(`selection`)||t.has(`row`)||t.has(`clock`))&&(e.selection!==null||t.has(`row`)||t.has(`selection`)||t.has(`clock`)||e.hover!==null)&&this.askSoon(90)}forget(){this.said=null,this.controls.replaceChildren(),this.body.replaceChildren()}async load(t){let{row:n,selection:r,hover:i,clock:a,window:o}=this.view.now,s=er(this.view,n);if(this.about.textContent=s,n===null){this.controls.replaceChildren(),this.body.replaceChildren(Gn(`empty`,`No row is selected`,"Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state."));return}let c=r?.begin??i??(o.begin+o.end)/2,u=await l.state(n,c,a,t).catch(t=>{if(t instanceof e&&t.status===404)return t;throw t});if(u instanceof e){let e=[`host`,`process`].includes(G(this.view,n)?.kind??``);this.body.replaceChildren(Gn(`empty`,e?`${s} has no states of its own`:`No state there`,e?`It shows those of its CPUs or threads: select one of them. What it did altogether is in Statistics.`:`${u.message}: it was not alive, or nothing was recorded. \`[\` and \`]\` go to the states beside.`));return}let d=e=>r===null?Promise.resolve(null):l.step(n,(u.begin+u.end)/2,e,a).catch(()=>null),f=r===null?null:await Promise.all([d(`previous`),d(`next`)]);if(t.aborted)return;this.said={state:u,neighbours:f};let p=G(this.view,n)?.kind===`thread`&&r!==null?await this.share(n,t):null;this.draw(s,p)}async share(e,t){let n=rr(this.view,`window`),{states:r}=await l.statistics(n.begin,n.end,[e],t),i=r.reduce((e,t)=>e+t.total_ns,0);if(i===0)return null;let a=r.map(e=>({name:me[e.style]?.name??e.state,share:e.total_ns/i,colour:Ce(e.style),text:`${m(e.total_ns)}, ${(100*e.total_ns/i).toFixed(1)} %`}));return A(`div`,{class:`share`},A(`h3`,{},`In the window of ${m(n.end-n.begin)}`),_n(a),A(`p`,{},a.filter(e=>e.share>5e-4).map(e=>`${e.name} ${e.text}`).join(`; `)))}draw(e,t){let{state:n,neighbours:r}=this.said,i=A(`span`,{class:`swatch`,"aria-hidden":`true`});i.style.background=Ce(n.style);let a=this.fieldOf(n),o=A(`div`,{class:`state-title`},i,A(`strong`,{},n.state),a===``?null:A(`span`,{},a),A(`span`,{class:`muted`},e),Yn(`copy`,`Copy all of this`,()=>this.asText(e))),s=[[`begin`,_(this.origin,n.begin)],[`end`,_(this.origin,n.end)],[`lasts`,m(n.end-n.begin)],...n.fields],c=[[`own clock`,n.times.own],[`common clock`,n.times.common],...this.bounds(n)];this.controls.replaceChildren(...this.acts(r)),this.body.replaceChildren(o,A(`div`,{class:`state-parts`},Hr(`What`,s),Hr(`When, on both clocks`,c),t))}bounds(e){let t=G(this.view,e.row)?.host??-1,{sure:n,likely:r}=e.times;return this.view.now.experiment?.hosts[t]?.is_reference===!0?[[`bounds`,`exact: its host is the reference, whose clock is the common one`]]:[[`surely within`,n??`not known: its host is tied to no other`],[`likely within`,r??`not known`]]}fieldOf(e){return e.fields.find(([e])=>e===`call`||e===`what`)?.[1]??``}acts(e){let t=e=>e?`${e.state}${this.fieldOf(e)===``?``:` ${this.fieldOf(e).replace(/\(.*/,``)}`} ${m(e.end-e.begin)}`:`none`,n=(n,r)=>{let i=e===null?n:t(r);return j(n===`previous`?`◂ ${i}`:`${i} ▸`,n===`previous`?`Go to the state before ([)`:`Go to the state after (])`,()=>void this.step(n),{"data-to":n,disabled:e!==null&&!r})};return[n(`previous`,e?.[0]),n(`next`,e?.[1]),j(`follow the message`,`Go to the other end of the message next to it (m)`,()=>void this.follow(`message`)),j(`whom it wakes`,`Go to the thread that it wakes next (e)`,()=>void this.follow(`wakeup`)),j(`who woke it`,`Go to the thread that woke it (E)`,()=>void this.follow(`waker`)),A(`span`,{class:`wrong`,role:`status`})]}async step(e){let{state:t}=this.said,n=this.said.neighbours?.[e===`previous`?0:1]??await this.answer(()=>l.step(t.row,(t.begin+t.end)/2,e,this.view.now.clock));n!==null&&this.go(n)}async follow(e){let{state:t}=this.said,{clock:n}=this.view.now,r=await this.answer(()=>l.follow(t.row,(t.begin+t.end)/2,e,n));if(r===null)return;let i=await this.during(l.state(r.row,r.at,n)).catch(()=>null);i===null?(this.view.set({selection:null}),this.navigator.go(r.row,r.at)):this.go(i,r.at)}go(e,t=e.begin){this.view.set({row:e.row,selection:{begin:e.begin,end:e.end}}),this.navigator.go(e.row,t)}async answer(e){try{return await this.during(e())}catch(e){let t=this.controls.querySelector(`.wrong`);return t!==null&&(t.textContent=e instanceof Error?e.message:``),null}}asText(e){let{state:t}=this.said,{times:n}=t;return[`${e}: ${t.state}, ${t.end-t.begin} ns`,...t.fields.map(([e,t])=>`${e}\t${t}`),`own clock\t${n.own}`,`common clock\t${n.common}`,`surely within\t${n.sure??``}`,`likely within\t${n.likely??``}`].join(`
-`)}};function Hr(e,t){return A(`section`,{},A(`h3`,{},e),A(`dl`,{},...t.flatMap(([e,t])=>[A(`dt`,{},e),A(`dd`,{},t)])))}var Ur=5e3,Wr=1,Gr=2,Kr=3,qr=4,Jr=5,Yr=8,Xr=200,Zr=e=>[Wr,Gr,Kr,Yr].reduce((t,n)=>t+(e.byState[n]??0),0),Qr=class extends ar{range=null;all=1;most=1;of=A(`select`,{"aria-label":`Of which threads`,onchange:()=>void this.ask()},A(`option`,{value:`all`},`all threads`),A(`option`,{value:`row`},`selected row`));states;threads;processes;calls;causes;isByCause=!1;count=A(`span`,{class:`muted`});ofThreads;ofProcesses;ofCalls;ofCauses;parts;constructor(e,t){super(`statistics`,`Statistics`,e,t,[`window`,`selection`,`row`,`clock`,`rows`]);let n=()=>this.origin,r=e=>me[e.style]?.name??e.state,i=e=>100*e.total_ns/this.all;this.states=new gr({label:`Time by state`,origin:n,sort:[1,!0],columns:[{title:`state`,value:r,draw:e=>vn(Ce(e.style),r(e)),width:15},{title:`time`,unit:`ns`,value:e=>e.total_ns,draw:e=>this.metered(e),grow:!0,width:11},{title:`share`,unit:`percent`,value:i,text:e=>`${i(e).toFixed(1)} %`}]});let a=e=>[{title:e,value:e=>e.label,grow:!0},{title:`on a CPU`,unit:`ns`,about:`User mode, system calls, interrupted, and running where it is unknown which`,value:Zr},{title:`by state`,about:`Shares of its time in the range`,value:Zr,text:()=>``,draw:e=>_n(this.partsOf(e)),width:16},{title:`waits for CPU`,unit:`ns`,value:e=>e.byState[qr]??0},{title:`blocked`,unit:`ns`,value:e=>e.byState[Jr]??0}];this.threads=new gr({label:`Time by thread: a click goes there`,origin:n,sort:[1,!0],columns:a(`thread`),pick:e=>this.go(e)}),this.processes=new gr({label:`Time by process: a click goes there`,origin:n,sort:[1,!0],columns:[...a(`process`),{title:`threads`,unit:`count`,value:e=>e.threads}],pick:e=>this.go(e)}),this.calls=new gr({label:`System calls`,origin:n,sort:[2,!0],columns:[{title:`call`,value:e=>e.call,grow:!0},{title:`count`,unit:`count`,value:e=>e.count},{title:`time`,unit:`ns`,value:e=>e.total_ns},{title:`mean`,unit:`ns`,value:e=>e.total_ns/e.count},{title:`longest`,unit:`ns`,value:e=>e.max_ns}]}),this.causes=new gr({label:`Waits by cause`,origin:n,sort:[2,!0],columns:[{title:`waits for`,value:e=>Ge(e.cause).replace(/^waits for /,``),draw:e=>vn(Te(e.cause),Ge(e.cause).replace(/^waits for /,``)),width:14},{title:`count`,unit:`count`,value:e=>e.count},{title:`time`,unit:`ns`,value:e=>e.total},{title:`longest`,unit:`ns`,value:e=>e.longest},{title:`mostly ended by`,value:e=>e.endedBy,grow:!0}]}),this.controls.append(this.of,this.count);let o=e=>A(`span`,{class:`turns`},...[!1,!0].map(t=>j(t?`by process`:`by thread`,t?`Time of processes`:`Time of threads`,()=>this.turn(t),{"aria-pressed":String(t===e)})));this.ofThreads=yr(``,this.threads,o(!1)),this.ofProcesses=yr(``,this.processes,o(!0));let s=e=>A(`span`,{class:`turns`},...[!1,!0].map(t=>j(t?`by cause`:`by call`,t?`What threads waited for, and who ended that`:`System calls`,()=>{this.turnCauses(t),this.ask()},{"aria-pressed":String(t===e)})));this.ofCalls=yr(``,this.calls,s(!1)),this.ofCauses=yr(``,this.causes,s(!0)),this.parts=A(`div`,{class:`statistics-parts`},yr(`By state`,this.states),this.ofThreads,this.ofProcesses,this.ofCalls,this.ofCauses),this.turn(!1),this.turnCauses(!1)}changed(e,t){this.of.options[1].textContent=this.rowText(),t.size===1&&t.has(`row`)&&this.of.value===`all`||this.askSoon()}shown(){this.of.options[1].textContent=this.rowText()}themed(){for(let e of[this.states,this.threads,this.processes,this.causes])e.redraw()}forget(){for(let e of[this.states,this.threads,this.processes,this.calls,this.causes])e.set([])}async load(e){let t=this.takeAbout(),{row:n}=this.view.now,r=this.of.value===`row`&&n!==null,i=await l.statistics(t.begin,t.end,r?[n]:null,e);if(this.range=t,this.command.set(i.command),i.threads.length===0){this.forget(),this.body.replaceChildren(r?Gn(`empty`,`${er(this.view,n)} has no threads in this time`,`Choose all threads, or another row or time.`):Gn(`empty`,`No states are known in this time`,"They come from `sched_switch` and system calls: record `lttng enable-event --kernel 'sched_*'` and `lttng enable-event --kernel --syscall --all`."));return}this.all=Math.max(1,i.states.reduce((e,t)=>e+t.total_ns,0)),this.most=Math.max(1,...i.states.map(e=>e.total_ns));let a=i.threads.map(e=>({row:e.row,label:e.label,byState:e.by_state,threads:1}));this.count.textContent=a.length===Xr?`the ${Xr} threads with the most CPU time`:`${f(a.length)} threads`,this.body.firstChild!==this.parts&&this.body.replaceChildren(this.parts),this.states.set(i.states),this.threads.set(a),this.processes.set(this.byProcess(a)),this.calls.set(i.calls),this.isByCause&&await this.loadCauses(t,r?n:null,e)}async loadCauses(e,t,n){let r=await l.table({analysis:`blocking`,begin:e.begin,end:e.end,limit:Ur},n),i=r.tables.find(e=>e.name===`causes`),a=G(this.view,t),o=a===void 0?null:this.view.now.experiment?.hosts[a.host]?.name??null,s=e=>i?.columns.findIndex(t=>t.name===e)??-1,c=new Map;for(let e of i?.rows??[]){if(o!==null&&(e[s(`host`)]!==o||a?.pid!==void 0&&e[s(`pid`)]!==a.pid))continue;let t=String(e[s(`cause`)]),n=Number(e[s(`total_ns`)]),r=c.get(t)??{count:0,total:0,longest:0,most:-1,endedBy:``};r.count+=Number(e[s(`count`)]),r.total+=n,r.longest=Math.max(r.longest,Number(e[s(`max_ns`)])),n>r.most&&(r.most=n,r.endedBy=String(e[s(`ended_by`)]??``)),c.set(t,r)}this.causes.set([...c].map(([e,t])=>({cause:e,...t}))),this.command.set(r.command)}byProcess(e){let t=new Map;for(let n of e){let e=G(this.view,G(this.view,n.row)?.parent??null),r=e?.kind===`process`?e.id:n.row,i=t.get(r);i===void 0?t.set(r,{byState:[...n.byState],threads:1}):(n.byState.forEach((e,t)=>{i.byState[t]=(i.byState[t]??0)+e}),i.threads+=1)}return[...t].map(([e,t])=>({row:e,label:er(this.view,e),...t}))}partsOf(e){let t=e.byState.reduce((e,t)=>e+t,0);return e.byState.map((e,n)=>({name:me[n]?.name??``,share:e/Math.max(1,t),colour:Ce(n),text:m(e)}))}turn(e){this.ofThreads.hidden=e,this.ofProcesses.hidden=!e}turnCauses(e){this.isByCause=e,this.ofCalls.hidden=e,this.ofCauses.hidden=!e}metered(e){let t=A(`span`,{class:`meter solid`,"aria-hidden":`true`});return t.style.width=`calc((100% - 9ch) * ${e.total_ns/this.most} + 1px)`,t.style.background=Ce(e.style),A(`span`,{class:`metered`},t,A(`span`,{class:`value`},m(e.total_ns)))}rowText(){return this.view.now.row===null?`selected row`:`only ${er(this.view,this.view.now.row)}`}go(e){this.range!==null&&this.navigator.go(e.row,tr(this.view,e.row,(this.range.begin+this.range.end)/2))}},$r=`http://www.w3.org/2000/svg`,ei=17;function ti(e,t,...n){let r=document.createElementNS($r,e);for(let[e,n]of Object.entries(t))r.setAttribute(e,String(n));return r.append(...n),r}function ni(e,t){if(t)return`var(--accent)`;if(e===null)return`var(--muted)`;let n=Math.max(0,Math.min(1,(Math.log10(Math.max(1,e))-3)/4));return`hsl(${Math.round(130-130*n)} 65% ${ue()?45:40}%)`}var ri={accurate:4,approximate:2,incomplete:2,absent:1,refused:2};function ii(e,t,n,r){let i=Math.max(190,Math.min(420,70+e.length*40)),a=ai(e.length,300,i),o=new Map(e.map((e,t)=>[e.name,a[t]])),s=ti(`svg`,{viewBox:`0 0 300 ${i}`,class:`host-graph`,role:`group`,"aria-label":`${e.length} hosts and ${t.length} links between them`});for(let i of t){let a=o.get(i.a),c=o.get(i.b);if(a===void 0||c===void 0)continue;let l=`${i.a} ↔ ${i.b}: ${i.quality}${i.likely_ns===null?``:`, likely ± ${m(i.likely_ns)}, surely ± ${m(i.sure_ns)}`}`,u=ti(`g`,{class:`link ${i.quality}${i===n?` picked`:``}`,tabindex:0,role:`button`,"aria-label":l,"aria-pressed":String(i===n),"data-link":`${i.a}-${i.b}`},ti(`title`,{},l),ti(`line`,{x1:a[0],y1:a[1],x2:c[0],y2:c[1],class:`grip`}),ti(`line`,{x1:a[0],y1:a[1],x2:c[0],y2:c[1],class:`seen`,"stroke-width":ri[i.quality]??1})),d=e.length>3?.36:.5,f=c[0]-a[0],p=c[1]-a[1],h=Math.hypot(f,p),g=f<0||f===0&&p>0?-1:1,_=a[0]+f*d+g*26*p/h,v=a[1]+p*d-g*11*f/h;(t.length<=6||i===n)&&u.append(ti(`text`,{x:_,y:v+4,"text-anchor":`middle`,class:`label`},i.quality===`refused`?`✗`:i.likely_ns===null?i.quality:`± ${m(i.likely_ns)}`)),u.addEventListener(`click`,()=>r(i)),u.addEventListener(`keydown`,e=>{let{key:t}=e;(t===`Enter`||t===` `)&&(r(i),e.preventDefault(),e.stopPropagation())}),s.append(u)}for(let t of e){let[e,n]=o.get(t.name),r=t.is_reference?`reference`:t.likely_ns===null?`not tied`:`± ${m(t.likely_ns)}`,a=`${t.name}: ${t.is_reference?`the reference: its clock is the common one`:t.likely_ns===null?`tied to no other host`:`likely ± ${m(t.likely_ns)}, surely ± ${m(t.sure_ns)}`}`;s.append(ti(`g`,{class:`host`},ti(`title`,{},a),ti(`circle`,{cx:e,cy:n,r:ei,fill:ni(t.likely_ns,t.is_reference)}),ti(`text`,{x:e,y:n+4,"text-anchor":`middle`,class:`name`},t.name.length>5?`${t.name.slice(0,4)}…`:t.name),ti(`text`,{x:e,y:n<i/2-20?n-ei-5:n+ei+13,"text-anchor":`middle`,class:`said`},r)))}return s}function ai(e,t,n){let r=t/2,i=n/2;return e===1?[[r,i]]:Array.from({length:e},(a,o)=>{let s=(e===2?Math.PI:Math.PI/2+Math.PI)+o*2*Math.PI/e;return[r+Math.cos(s)*(t/2-44),i+Math.sin(s)*(n/2-ei-20)]})}var oi=`#1482dc`,si=`#d2691e`;function ci(){return ue()?`rgba(110,165,255,0.42)`:`rgba(25,80,190,0.32)`}function li(e,t){return 64+(t-e.window.begin)/(e.window.end-e.window.begin)*(e.width-64-8)}function ui(e,t){return e.window.begin+(t-64)/(e.width-64-8)*(e.window.end-e.window.begin)}function di(e,t){return 6+(e.most-t)/(2*e.most)*(e.height-6-20)}function fi(e,t,n){let r=0,i=(e,n)=>{n!==null&&e>=t.begin&&e<=t.end&&(r=Math.max(r,Math.abs(n)))};for(let[t,n,r]of e.bounds)i(t,n),i(t,r);if(r===0)for(let[,t,n]of e.bounds)r=Math.max(r,Math.abs(t??0),Math.abs(n??0));let a=r;if(n)for(let t of[e.forth,e.back])for(let[e,n]of t)i(e,n);else for(let t of[e.upper,e.lower])for(let[e,n]of t)(Math.abs(n)<3*a||a===0)&&i(e,n);return(r===0?1e3:r)*1.25}function pi(e){let t=10**Math.floor(Math.log10(Math.max(e,1e-9)));return[1,2,5,10].map(e=>e*t).find(t=>t>=e)}function mi(e,t){let{picture:n,width:r,height:i}=t,a=B();e.fillStyle=z(a.background),e.fillRect(0,0,r,i),hi(e,t),e.save(),e.beginPath(),e.rect(64,6,r-64-8,i-6-20),e.clip(),gi(e,t,n.upper,n.lower,`rgba(120,130,150,0.16)`);let o=n.bounds.filter(e=>e[1]!==null&&e[2]!==null);gi(e,t,o.map(([e,,t])=>[e,t]),o.map(([e,t])=>[e,t]),a.sure);let s=n.bounds.filter(e=>e[3]!==null);gi(e,t,s.map(e=>[e[0],e[3]]),s.map(e=>[e[0],-e[3]]),ci()),_i(e,t,o.map(([e,,t])=>[e,t]),a.edge,1),_i(e,t,o.map(([e,t])=>[e,t]),a.edge,1),vi(e,t,n.forth,oi),vi(e,t,n.back,si),_i(e,t,n.upper,oi,1.5),_i(e,t,n.lower,si,1.5),e.fillStyle=a.text,e.fillRect(64,Math.round(di(t,0)),r,1);for(let[r,o]of n.suspects)yi(e,li(t,r),Math.max(11,Math.min(di(t,o),i-20-5)),a.inverted);e.setLineDash([5,3]),e.strokeStyle=a.mark,e.lineWidth=1.5;for(let r of n.breaks)bi(e,[[li(t,r.at),6],[li(t,r.at),i]]);e.setLineDash([]),e.restore()}function hi(e,t){let{window:n,width:r,height:i,most:a,origin:o}=t,s=B();e.font=`11px system-ui, sans-serif`,e.textBaseline=`middle`,e.textAlign=`right`;let c=pi(2*a/Math.max(2,Math.floor((i-6-20)/26)));for(let n=Math.ceil(-a/c)*c;n<=a;n+=c){let i=Math.round(di(t,n));e.fillStyle=s.line,e.fillRect(64,i,r-64-8,1),e.fillStyle=s.faint,e.fillText(`${n>0?`+`:``}${m(Math.abs(n)<c/2?0:n)}`,60,i)}e.textAlign=`center`;let l=pi((n.end-n.begin)*84/Math.max(1,r-64-8));for(let a=Math.ceil(n.begin/l)*l;a<=n.end;a+=l){let n=Math.round(li(t,a));e.fillStyle=s.line,e.fillRect(n,6,1,i-6-20),e.fillStyle=s.faint,n>84&&n<r-30&&e.fillText(_(o,a,y(l)),n,i-10)}}function gi(e,t,n,r,i){if(n.length!==0&&r.length!==0){e.beginPath();for(let[r,i]of n)e.lineTo(li(t,r),di(t,i));for(let[n,i]of[...r].reverse())e.lineTo(li(t,n),di(t,i));e.closePath(),e.fillStyle=i,e.fill()}}function _i(e,t,n,r,i){e.strokeStyle=r,e.lineWidth=i,bi(e,n.map(([e,n])=>[li(t,e),di(t,n)]))}function vi(e,t,n,r){e.fillStyle=r;for(let[r,i]of n)r<t.window.begin||r>t.window.end||Math.abs(i)>t.most||e.fillRect(li(t,r)-1.5,di(t,i)-1.5,3,3)}function yi(e,t,n,r){e.strokeStyle=r,e.lineWidth=2,bi(e,[[t-4,n-4],[t+4,n+4]]),bi(e,[[t-4,n+4],[t+4,n-4]])}function bi(e,t){e.beginPath();for(let[n,r]of t)e.lineTo(n,r);e.stroke()}var xi=.0022,Si=4,Ci=20;function wi(e,t,n,r,i={}){let a=t=>t.clientX-e.getBoundingClientRect().left;e.addEventListener(`wheel`,i=>{let o=r(a(i)),s=i.deltaMode===1?Ci:1;if(o!==null){if(i.ctrlKey||i.metaKey)n.zoom?.(Math.exp(i.deltaY*s*xi),o);else if(i.shiftKey||i.deltaX!==0){let{begin:r,end:a}=t.now.window,o=i.deltaX===0?i.deltaY:i.deltaX;n.pan?.(o*s*(a-r)/Math.max(1,e.clientWidth))}else return;i.preventDefault()}},{passive:!1}),e.addEventListener(`pointermove`,e=>{e.buttons===0&&t.set({hover:r(a(e))})}),e.addEventListener(`pointerleave`,()=>t.set({hover:null})),e.addEventListener(`pointerdown`,n=>{let o=r(a(n)),s=a(n);if(n.button!==0||o===null)return;let c=!1,l=i=>{let l=r(a(i));l===null||!c&&Math.abs(a(i)-s)<Si||(c||e.setPointerCapture(n.pointerId),c=!0,t.set({selection:{begin:Math.min(o,l),end:Math.max(o,l)},hover:l}))},u=t=>{e.removeEventListener(`pointermove`,l),e.removeEventListener(`pointerup`,u),e.removeEventListener(`pointercancel`,u),!c&&t.type===`pointerup`&&i.isClick?.(s,t.clientY-e.getBoundingClientRect().top)};e.addEventListener(`pointermove`,l),e.addEventListener(`pointerup`,u),e.addEventListener(`pointercancel`,u)})}var Ti=class{view;picture=null;row=null;isAll=!1;frame=0;canvas=A(`canvas`,{role:`img`});cursor=A(`div`,{class:`cursor`,hidden:!0});place=A(`div`,{class:`link-canvas`},this.canvas,this.cursor);title=A(`h3`);readout=A(`span`,{class:`muted readout-text`});all=j(`all messages`,`Show all messages, not only the surroundings of the corridor`,()=>{this.isAll=!this.isAll,this.all.setAttribute(`aria-pressed`,String(this.isAll)),this.draw()},{"aria-pressed":`false`});legend=A(`span`,{class:`legend`});element=A(`section`,{class:`block link-picture`},A(`div`,{class:`block-head`},this.title,this.legend,this.readout,this.all),this.place);constructor(e,t){this.view=e,new ResizeObserver(()=>this.drawSoon()).observe(this.place),wi(this.place,e,t,e=>{let t=this.scene();return t===null||e<64?null:tr(this.view,this.row,ui(t,e))})}set(e){this.picture=e,this.row=this.view.now.experiment?.hosts.find(t=>t.name===e.a)?.row??null;let{a:t,b:n,forth:r,back:i,suspects:a,breaks:o,bounds:s}=e,c=s[Math.floor(s.length/2)];this.title.textContent=`${t} ↔ ${n}`,this.canvas.setAttribute(`aria-label`,`Offset of the clocks of ${t} and ${n} against time, the estimate taken out. ${f(r.length)} messages from ${t} to ${n}, ${f(i.length)} back, ${a.length} suspects, ${o.length} breaks. `+(c===void 0||c[1]===null?`Nothing is sure.`:`In the middle: surely within ${m(c[1])} to ${m(c[2])}, likely within ± ${m(c[3])}.`)),this.draw(),this.moveCursor()}clear(){this.picture=null,this.canvas.width=this.canvas.height=0}drawSoon(){this.frame===0&&(this.frame=requestAnimationFrame(()=>this.draw()))}moveCursor(){let e=this.scene(),{hover:t}=this.view.now,n=t===null?null:nr(this.view,this.row,t),r=n===null||e===null?-1:li(e,n);this.cursor.hidden=r<64||e===null||r>e.width,this.cursor.style.transform=`translateX(${r}px)`,this.readout.textContent=n===null||e===null?``:this.textAt(n)}textAt(e){let{bounds:t,breaks:n}=this.picture,r=t.reduce((t,n)=>Math.abs(n[0]-e)<Math.abs(t[0]-e)?n:t,t[0]),{begin:i,end:a}=this.view.now.window,o=n.find(t=>Math.abs(t.at-e)<(a-i)/100),s=r[1]===null?`nothing sure here`:`surely ${m(r[1])} … +${m(r[2])}, likely ± ${m(r[3])}`;return`${_(this.view.now.experiment?.origin_unix_ns??null,e,6)}: ${o?.text??s}`}scene(){let{clientWidth:e,clientHeight:t}=this.place,{window:n,experiment:r}=this.view.now;if(this.picture===null||e<120||t<40)return null;let i={begin:nr(this.view,this.row,n.begin),end:nr(this.view,this.row,n.end)};return{picture:this.picture,window:i,width:e,height:t,most:this.most,origin:r?.origin_unix_ns??null}}most=1;draw(){cancelAnimationFrame(this.frame),this.frame=0;let e=this.scene();if(e===null)return;this.legend.replaceChildren(vn(oi,`${e.picture.a} → ${e.picture.b}`),vn(si,`${e.picture.b} → ${e.picture.a}`),vn(ci(),`likely`),vn(B().sure,`sure`)),this.most=fi(e.picture,e.window,this.isAll);let t={...e,most:this.most},n=devicePixelRatio;this.canvas.width=Math.round(t.width*n),this.canvas.height=Math.round(t.height*n),this.canvas.style.width=`${t.width}px`,this.canvas.style.height=`${t.height}px`;let r=this.canvas.getContext(`2d`);r.scale(n,n),mi(r,t);let{selection:i}=this.view.now;if(i!==null&&G(this.view,this.row)!==void 0){let e=Math.max(64,li(t,nr(this.view,this.row,i.begin))),n=Math.min(t.width,li(t,nr(this.view,this.row,i.end)));r.fillStyle=`rgba(60,120,220,0.13)`,n>e&&r.fillRect(e,0,n-e,t.height)}}};function Ei(e,t){return e===null||e[0]===null||e[1]===null?`–`:`${t(e[0])} … ${t(e[1])}`}var Di=e=>e===null||e[0]===null||e[1]===null?null:e[1]-e[0];function Oi(e){if(e===void 0)return``;let t=e.offset_ns.startsWith(`-`);return`${e.slope} · t ${t?`−`:`+`} ${t?e.offset_ns.slice(1):e.offset_ns} ns`}var ki=class{hostName;picked=null;links;hosts;breaks;suspects;refused;constructor(e,t,n,r){this.hostName=n,this.links=new gr({label:`Links: a click shows its picture`,origin:r,pick:e,mark:e=>e===this.picked?`picked`:null,columns:[{title:`link`,value:e=>`${e.a} ↔ ${e.b}`},{title:`quality`,value:e=>e.quality},{title:`likely ±`,unit:`ns`,value:e=>e.likely_ns},{title:`sure ±`,unit:`ns`,value:e=>e.sure_ns},{title:`→`,unit:`count`,about:`Messages from the first to the second`,value:e=>e.a_to_b},{title:`←`,unit:`count`,about:`Messages from the second to the first`,value:e=>e.b_to_a},{title:`least RTT`,unit:`ns`,about:`Least round trip`,value:e=>e.min_rtt_ns},{title:`rate`,unit:`count`,about:`How much faster the second clock runs, in ppm: surely between`,value:e=>Di(e.rate_ppm),text:e=>`${Ei(e.rate_ppm,Bn)} ppm`},{title:`offset in the middle`,unit:`ns`,about:`Surely between`,value:e=>Di(e.offset_at_middle_ns),text:e=>Ei(e.offset_at_middle_ns,m)},{title:`ambiguous`,unit:`count`,about:`Packets that fit several`,value:e=>e.ambiguous},{title:`suspects`,unit:`count`,about:`Messages that contradict the others`,value:e=>e.suspects},{title:`dropped`,unit:`count`,value:e=>e.dropped},{title:`inversions`,unit:`count`,about:`Messages that arrive before they were sent, by the common clock`,value:e=>e.inversions}]}),this.hosts=new gr({label:`Hosts and formulas of their clocks`,origin:r,columns:[{title:`host`,value:e=>e.name},{title:`likely ±`,unit:`ns`,value:e=>e.likely_ns,text:e=>e.is_reference?`reference`:m(e.likely_ns)},{title:`sure ±`,unit:`ns`,value:e=>e.sure_ns,text:e=>e.is_reference?``:m(e.sure_ns)},{title:`own − common`,unit:`ns`,about:`How far its own clock is ahead, in the middle of its trace`,value:e=>e.shift_ns},{title:`island`,unit:`count`,about:`Hosts of one island are on one clock`,value:e=>e.island,text:e=>String(e.island??`–`)},{title:`common clock from t`,about:`t: its own time in ns since its boot`,value:e=>Oi(e.formula),grow:!0},{title:`assumed of its clock`,value:e=>e.formula?.assumption??``,grow:!0}]}),this.breaks=new gr({label:`Breaks: a click goes there`,origin:r,pick:e=>t(e.at),columns:[{title:`host`,value:e=>this.hostName(e.host)},{title:`at`,unit:`time`,value:e=>e.at},{title:`what`,value:e=>e.text,grow:!0}]}),this.suspects=new gr({label:`Suspects: a click goes there`,origin:r,pick:e=>{e.at!==null&&t(e.at)},columns:[{title:`link`,value:e=>e.link.join(` → `)},{title:`at`,unit:`time`,value:e=>e.at},{title:`why`,value:e=>e.why,grow:!0}]}),this.refused=new gr({label:`Refused`,origin:r,columns:[{title:`what`,value:e=>e.what},{title:`name`,value:e=>e.name},{title:`why`,value:e=>e.why,grow:!0}]})}set(e){let t=new Map(e.formulas.map(e=>[e.host,e]));this.links.set(e.links),this.hosts.set(e.hosts.map(e=>({...e,formula:t.get(e.name)}))),this.breaks.set(e.breaks),this.suspects.set(e.suspects),this.refused.set(e.refused);let n=(e,t)=>{let n=yr(t.count===0?`${e}: none`:e,t);return n.style.height=t.count===0?`28px`:`${50+21*Math.min(t.count,12)+14}px`,t.count===0?(t.element.hidden=!0,t.copy.hidden=!0):(t.element.hidden=!1,t.copy.hidden=!1),n};return[n(`Links`,this.links),n(`Hosts`,this.hosts),n(`Breaks`,this.breaks),n(`Suspects`,this.suspects),n(`Refused`,this.refused)]}choose(e){this.picked=e,this.links.redraw()}},Ai=4e3,ji=class extends ar{sync=null;picked=null;tables;picture;graph=A(`div`,{class:`graph-place`});middle=A(`div`,{class:`sync-tables`});right=A(`div`,{class:`picture-place`});parts=A(`div`,{class:`sync-parts`},this.graph,this.middle,this.right);constructor(e,t){super(`synchronization`,`Synchronization`,e,t,[`window`,`hover`,`clock`,`selection`]),this.picture=new Ti(e,t),this.tables=new ki(e=>void this.pick(e),n=>t.go(null,tr(e,null,n)),t=>typeof t==`number`?e.now.experiment?.hosts[t]?.name??String(t):t,()=>this.origin)}changed(e,t){(t.has(`window`)||t.has(`clock`)||t.has(`selection`))&&this.picture.drawSoon(),this.picture.moveCursor()}themed(){this.drawGraph(),this.picture.drawSoon()}forget(){this.picture.clear(),this.right.replaceChildren()}async load(e){if(this.sync===null){let t=await l.sync();if(e.aborted)return;this.sync=t}let{sync:t}=this;this.about.textContent=this.summary(t),this.command.set(t.command),t.hosts.length<2?this.body.replaceChildren(Gn(`empty`,`There is one host`,"Clocks are put on one where there are several: name the traces of more hosts, `isochrone view web/ app/ db/`.")):(this.body.firstChild!==this.parts&&(this.body.replaceChildren(this.parts),this.middle.replaceChildren(...this.tables.set(t))),t.links.length===0?this.right.replaceChildren(Gn(`empty`,`No two hosts are tied`,"No packet was recorded by two of them: `lttng enable-event --kernel net_dev_queue,net_if_receive_skb` on all hosts. Or corrections were given with `--sync`: then links are in that file.")):await this.pick(this.picked??t.links.find(e=>e.quality!==`absent`&&e.quality!==`refused`)??t.links[0]),this.drawGraph())}summary({hosts:e,links:t}){let n=new Set(e.map(e=>e.island)).size;return`${e.length} hosts, ${t.length} links, ${this.view.now.experiment?.is_synchronized===!0?`one clock`:n>1?`${n} islands that are not tied`:`not on one clock`}`}drawGraph(){if(this.sync===null)return;let e=this.graph.contains(document.activeElement);this.graph.replaceChildren(ii(this.sync.hosts,this.sync.links,this.picked,e=>void this.pick(e))),e&&this.graph.querySelector(`.link.picked`)?.focus()}async pick(t){this.picked=t,this.tables.choose(t),this.drawGraph();try{let e=await this.during(l.link(t.a,t.b,Ai));if(this.picked!==t||!this.isSeen)return;this.right.firstChild!==this.picture.element&&this.right.replaceChildren(this.picture.element),this.picture.set(e)}catch(n){if(!(n instanceof e))throw n;this.right.replaceChildren(Gn(`failed`,`${t.a} ↔ ${t.b} has no picture`,n.message))}}},Mi=!0,Ni=`uplot`,Pi=`u-hz`,Fi=`u-vt`,Ii=`u-title`,Li=`u-wrap`,Ri=`u-under`,zi=`u-over`,Bi=`u-axis`,Vi=`u-off`,Hi=`u-select`,Ui=`u-cursor-x`,Wi=`u-cursor-y`,Gi=`u-cursor-pt`,Ki=`u-legend`,qi=`u-live`,Ji=`u-inline`,Yi=`u-series`,Xi=`u-marker`,Zi=`u-label`,Qi=`u-value`,$i=`width`,ea=`height`,ta=`top`,na=`bottom`,ra=`left`,ia=`right`,aa=`#000`,oa=`#0000`,sa=`mousemove`,ca=`mousedown`,la=`mouseup`,ua=`mouseenter`,da=`mouseleave`,fa=`dblclick`,pa=`resize`,ma=`scroll`,ha=`change`,ga=`dppxchange`,_a=`--`,va=typeof window<`u`,ya=va?document:null,ba=va?window:null,xa=va?navigator:null,K,Sa;function Ca(){let e=devicePixelRatio;K!=e&&(K=e,Sa&&La(ha,Sa,Ca),Sa=matchMedia(`(min-resolution: ${K-.001}dppx) and (max-resolution: ${K+.001}dppx)`),Ia(ha,Sa,Ca),ba.dispatchEvent(new CustomEvent(ga)))}function wa(e,t){if(t!=null){let n=e.classList;!n.contains(t)&&n.add(t)}}function Ta(e,t){let n=e.classList;n.contains(t)&&n.remove(t)}function q(e,t,n){e.style[t]=n+`px`}function Ea(e,t,n,r){let i=ya.createElement(e);return t!=null&&wa(i,t),n?.insertBefore(i,r),i}function Da(e,t){return Ea(`div`,e,t)}var Oa=new WeakMap;function ka(e,t,n,r,i){let a=`translate(`+t+`px,`+n+`px)`;a!=Oa.get(e)&&(e.style.transform=a,Oa.set(e,a),t<0||n<0||t>r||n>i?wa(e,Vi):Ta(e,Vi))}var Aa=new WeakMap;function ja(e,t,n){let r=t+n;r!=Aa.get(e)&&(Aa.set(e,r),e.style.background=t,e.style.borderColor=n)}var Ma=new WeakMap;function Na(e,t,n,r){let i=t+``+n;i!=Ma.get(e)&&(Ma.set(e,i),e.style.height=n+`px`,e.style.width=t+`px`,e.style.marginLeft=r?-t/2+`px`:0,e.style.marginTop=r?-n/2+`px`:0)}var Pa={passive:!0},Fa={...Pa,capture:!0};function Ia(e,t,n,r){t.addEventListener(e,n,r?Fa:Pa)}function La(e,t,n,r){t.removeEventListener(e,n,Pa)}va&&Ca();function Ra(e,t,n,r){let i;n||=0,r||=t.length-1;let a=r<=2147483647;for(;r-n>1;)i=a?n+r>>1:ao((n+r)/2),t[i]<e?n=i:r=i;return e-t[n]<=t[r]-e?n:r}function za(e){return(t,n,r)=>{let i=-1,a=-1;for(let a=n;a<=r;a++)if(e(t[a])){i=a;break}for(let i=r;i>=n;i--)if(e(t[i])){a=i;break}return[i,a]}}var Ba=e=>e!=null,Va=e=>e!=null&&e>0,Ha=za(Ba),Ua=za(Va);function Wa(e,t,n,r=0,i=!1){let a=i?Ua:Ha,o=i?Va:Ba;[t,n]=a(e,t,n);let s=e[t],c=e[t];if(t>-1){if(r==1)s=e[t],c=e[n];else if(r==-1)s=e[n],c=e[t];else for(let r=t;r<=n;r++){let t=e[r];o(t)&&(t<s?s=t:t>c&&(c=t))}}return[s??Y,c??-Y]}function Ga(e,t,n,r){let i=fo(e),a=fo(t);e==t&&(i==-1?(e*=n,t/=n):(e/=n,t*=n));let o=n==10?po:mo,s=i==1?ao:so,c=a==1?so:ao,l=s(o(io(e))),u=c(o(io(t))),d=uo(n,l),f=uo(n,u);return n==10&&(l<0&&(d=Z(d,-l)),u<0&&(f=Z(f,-u))),r||n==2?(e=d*i,t=f*a):(e=Ao(e,d),t=ko(t,f)),[e,t]}function Ka(e,t,n,r){let i=Ga(e,t,n,r);return e==0&&(i[0]=0),t==0&&(i[1]=0),i}var qa=.1,Ja={mode:3,pad:qa},Ya={pad:0,soft:null,mode:0},Xa={min:Ya,max:Ya};function Za(e,t,n,r){return Vo(n)?$a(e,t,n):(Ya.pad=n,Ya.soft=r?0:null,Ya.mode=r?3:0,$a(e,t,Xa))}function J(e,t){return e??t}function Qa(e,t,n){for(t=J(t,0),n=J(n,e.length-1);t<=n;){if(e[t]!=null)return!0;t++}return!1}function $a(e,t,n){let r=n.min,i=n.max,a=J(r.pad,0),o=J(i.pad,0),s=J(r.hard,-Y),c=J(i.hard,Y),l=J(r.soft,Y),u=J(i.soft,-Y),d=J(r.mode,0),f=J(i.mode,0),p=t-e,m=po(p),h=lo(io(e),io(t)),g=io(po(h)-m);(p<1e-24||g>10)&&(p=0,(e==0||t==0)&&(p=1e-24,d==2&&l!=Y&&(a=0),f==2&&u!=-Y&&(o=0)));let _=p||h||1e3,v=uo(10,ao(po(_))),y=Z(Ao(e-_*(p==0?e==0?.1:1:a),v/10),24),b=e>=l&&(d==1||d==3&&y<=l||d==2&&y>=l)?l:Y,x=lo(s,y<b&&e>=b?b:co(b,y)),S=Z(ko(t+_*(p==0?t==0?.1:1:o),v/10),24),C=t<=u&&(f==1||f==3&&S>=u||f==2&&S<=u)?u:-Y,w=co(c,S>C&&t<=C?C:lo(C,S));return x==w&&x==0&&(w=100),[x,w]}var eo=new Intl.NumberFormat(va?xa.language:`en-US`),to=e=>eo.format(e),no=Math,ro=no.PI,io=no.abs,ao=no.floor,oo=no.round,so=no.ceil,co=no.min,lo=no.max,uo=no.pow,fo=no.sign,po=no.log10,mo=no.log2,ho=(e,t=1)=>no.sinh(e)*t,go=(e,t=1)=>no.asinh(e/t),Y=1/0;function _o(e){return(po((e^e>>31)-(e>>31))|0)+1}function vo(e,t,n){return co(lo(e,t),n)}function yo(e){return typeof e==`function`}function X(e){return yo(e)?e:()=>e}var bo=()=>{},xo=e=>e,So=(e,t)=>t,Co=e=>null,wo=e=>!0,To=(e,t)=>e==t,Eo=/\.\d*?(?=9{6,}|0{6,})/gm,Do=e=>{if(Ro(e)||jo.has(e))return e;let t=`${e}`,n=t.match(Eo);if(n==null)return e;let r=n[0].length-1;if(t.indexOf(`e-`)!=-1){let[e,n]=t.split(`e`);return+`${Do(e)}e${n}`}return Z(e,r)};function Oo(e,t){return Do(Z(Do(e/t))*t)}function ko(e,t){return Do(so(Do(e/t))*t)}function Ao(e,t){return Do(ao(Do(e/t))*t)}function Z(e,t=0){if(Ro(e))return e;let n=10**t;return oo(e*n*(1+2**-52))/n}var jo=new Map;function Mo(e){return((``+e).split(`.`)[1]||``).length}function No(e,t,n,r){let i=[],a=r.map(Mo);for(let o=t;o<n;o++){let t=io(o),n=Z(uo(e,o),t);for(let s=0;s<r.length;s++){let c=e==10?+`${r[s]}e${o}`:r[s]*n,l=(o>=0?0:t)+(o>=a[s]?0:a[s]),u=e==10?c:Z(c,l);i.push(u),jo.set(u,l)}}return i}var Po={},Fo=[],Io=[null,null],Lo=Array.isArray,Ro=Number.isInteger,zo=e=>e===void 0;function Bo(e){return typeof e==`string`}function Vo(e){let t=!1;if(e!=null){let n=e.constructor;t=n==null||n==Object}return t}function Ho(e){return typeof e==`object`&&!!e}var Uo=Object.getPrototypeOf(Uint8Array),Wo=`__proto__`;function Go(e,t=Vo){let n;if(Lo(e)){let r=e.find(e=>e!=null);if(Lo(r)||t(r)){n=Array(e.length);for(let r=0;r<e.length;r++)n[r]=Go(e[r],t)}else n=e.slice()}else if(e instanceof Uo)n=e.slice();else if(t(e)){n={};for(let r in e)r!=Wo&&(n[r]=Go(e[r],t))}else n=e;return n}function Ko(e){let t=arguments;for(let n=1;n<t.length;n++){let r=t[n];for(let t in r)t!=Wo&&(Vo(e[t])?Ko(e[t],Go(r[t])):e[t]=Go(r[t]))}return e}var qo=0,Jo=1,Yo=2;function Xo(e,t,n){for(let r=0,i,a=-1;r<t.length;r++){let o=t[r];if(o>a){for(i=o-1;i>=0&&e[i]==null;)e[i--]=null;for(i=o+1;i<n&&e[i]==null;)e[a=i++]=null}}}function Zo(e,t){if(es(e)){let t=e[0].slice();for(let n=1;n<e.length;n++)t.push(...e[n].slice(1));return ts(t[0])||(t=$o(t)),t}let n=new Set;for(let t=0;t<e.length;t++){let r=e[t][0],i=r.length;for(let e=0;e<i;e++)n.add(r[e])}let r=[Array.from(n).sort((e,t)=>e-t)],i=r[0].length,a=new Map;for(let e=0;e<i;e++)a.set(r[0][e],e);for(let n=0;n<e.length;n++){let o=e[n],s=o[0];for(let e=1;e<o.length;e++){let c=o[e],l=Array(i).fill(void 0),u=t?t[n][e]:Jo,d=[];for(let e=0;e<c.length;e++){let t=c[e],n=a.get(s[e]);t===null?u!=qo&&(l[n]=t,u==Yo&&d.push(n)):l[n]=t}Xo(l,d,i),r.push(l)}}return r}var Qo=typeof queueMicrotask>`u`?e=>Promise.resolve().then(e):queueMicrotask;function $o(e){let t=e[0],n=t.length,r=Array(n);for(let e=0;e<r.length;e++)r[e]=e;r.sort((e,n)=>t[e]-t[n]);let i=[];for(let t=0;t<e.length;t++){let a=e[t],o=Array(n);for(let e=0;e<n;e++)o[e]=a[r[e]];i.push(o)}return i}function es(e){let t=e[0][0],n=t.length;for(let r=1;r<e.length;r++){let i=e[r][0];if(i.length!=n)return!1;if(i!=t){for(let e=0;e<n;e++)if(i[e]!=t[e])return!1}}return!0}function ts(e,t=100){let n=e.length;if(n<=1)return!0;let r=0,i=n-1;for(;r<=i&&e[r]==null;)r++;for(;i>=r&&e[i]==null;)i--;if(i<=r)return!0;let a=lo(1,ao((i-r+1)/t));for(let t=e[r],n=r+a;n<=i;n+=a){let r=e[n];if(r!=null){if(r<=t)return!1;t=r}}return!0}var ns=[`January`,`February`,`March`,`April`,`May`,`June`,`July`,`August`,`September`,`October`,`November`,`December`],rs=[`Sunday`,`Monday`,`Tuesday`,`Wednesday`,`Thursday`,`Friday`,`Saturday`];function is(e){return e.slice(0,3)}var as=rs.map(is),os={MMMM:ns,MMM:ns.map(is),WWWW:rs,WWW:as};function ss(e){return(e<10?`0`:``)+e}function cs(e){return(e<10?`00`:e<100?`0`:``)+e}var ls={YYYY:e=>e.getFullYear(),YY:e=>(e.getFullYear()+``).slice(2),MMMM:(e,t)=>t.MMMM[e.getMonth()],MMM:(e,t)=>t.MMM[e.getMonth()],MM:e=>ss(e.getMonth()+1),M:e=>e.getMonth()+1,DD:e=>ss(e.getDate()),D:e=>e.getDate(),WWWW:(e,t)=>t.WWWW[e.getDay()],WWW:(e,t)=>t.WWW[e.getDay()],HH:e=>ss(e.getHours()),H:e=>e.getHours(),h:e=>{let t=e.getHours();return t==0?12:t>12?t-12:t},AA:e=>e.getHours()>=12?`PM`:`AM`,aa:e=>e.getHours()>=12?`pm`:`am`,a:e=>e.getHours()>=12?`p`:`a`,mm:e=>ss(e.getMinutes()),m:e=>e.getMinutes(),ss:e=>ss(e.getSeconds()),s:e=>e.getSeconds(),fff:e=>cs(e.getMilliseconds())};function us(e,t){t||=os;let n=[],r=/\{([a-z]+)\}|[^{]+/gi,i;for(;i=r.exec(e);)n.push(i[0][0]==`{`?ls[i[1]]:i[0]);return e=>{let r=``;for(let i=0;i<n.length;i++)r+=typeof n[i]==`string`?n[i]:n[i](e,t);return r}}var ds=new Intl.DateTimeFormat().resolvedOptions().timeZone;function fs(e,t){let n;return t==`UTC`||t==`Etc/UTC`?n=new Date(+e+e.getTimezoneOffset()*6e4):t==ds?n=e:(n=new Date(e.toLocaleString(`en-US`,{timeZone:t})),n.setMilliseconds(e.getMilliseconds())),n}var ps=e=>e%1==0,ms=[1,2,2.5,5],hs=No(10,-32,0,ms),gs=No(10,0,32,ms),_s=gs.filter(ps),vs=hs.concat(gs),ys=`
-`,bs=`{YYYY}`,xs=ys+bs,Ss=`{M}/{D}`,Cs=ys+Ss,ws=Cs+`/{YY}`,Ts=`{aa}`,Es=`{h}:{mm}`+Ts,Ds=ys+Es,Os=`:{ss}`,Q=null;function ks(e){let t=e*1e3,n=t*60,r=n*60,i=r*24,a=i*30,o=i*365,s=(e==1?No(10,0,3,ms).filter(ps):No(10,-3,0,ms)).concat([t,t*5,t*10,t*15,t*30,n,n*5,n*10,n*15,n*30,r,r*2,r*3,r*4,r*6,r*8,r*12,i,i*2,i*3,i*4,i*5,i*6,i*7,i*8,i*9,i*10,i*15,a,a*2,a*3,a*4,a*6,o,o*2,o*5,o*10,o*25,o*50,o*100]),c=[[o,bs,Q,Q,Q,Q,Q,Q,1],[i*28,`{MMM}`,xs,Q,Q,Q,Q,Q,1],[i,Ss,xs,Q,Q,Q,Q,Q,1],[r,`{h}`+Ts,ws,Q,Cs,Q,Q,Q,1],[n,Es,ws,Q,Cs,Q,Q,Q,1],[t,Os,ws+` `+Es,Q,Cs+` `+Es,Q,Ds,Q,1],[e,Os+`.{fff}`,ws+` `+Es,Q,Cs+` `+Es,Q,Ds,Q,1]];function l(t){return(s,c,l,u,d,f)=>{let p=[],m=d>=o,h=d>=a&&d<o,g=t(l),_=Z(g*e,3),v=zs(g.getFullYear(),m?0:g.getMonth(),h||m?1:g.getDate()),y=Z(v*e,3);if(h||m){let n=h?d/a:0,r=m?d/o:0,i=_==y?_:Z(zs(v.getFullYear()+r,v.getMonth()+n,1)*e,3),s=new Date(oo(i/e)),c=s.getFullYear(),l=s.getMonth();for(let a=0;i<=u;a++){let o=zs(c+r*a,l+n*a,1),s=o-t(Z(o*e,3));i=Z((+o+s)*e,3),i<=u&&p.push(i)}}else{let a=d>=i?i:d,o=y+(ao(l)-ao(_))+ko(_-y,a);p.push(o);let m=t(o),h=m.getHours()+m.getMinutes()/n+m.getSeconds()/r,g=d/r,v=f/s.axes[c]._space;for(;o=Z(o+d,e==1?0:3),!(o>u);)if(g>1){let e=ao(Z(h+g,6))%24,n=t(o).getHours()-e;n>1&&(n=-1),o-=n*r,h=(h+g)%24;let i=p[p.length-1];Z((o-i)/d,3)*v>=.7&&p.push(o)}else p.push(o)}return p}}return[s,c,l]}var[As,js,Ms]=ks(1),[Ns,Ps,Fs]=ks(.001);No(2,-53,53,[1]);function Is(e,t){return e.map(e=>e.map((n,r)=>r==0||r==8||n==null?n:t(r==1||e[8]==0?n:e[1]+n)))}function Ls(e,t){return(n,r,i,a,o)=>{let s=t.find(e=>o>=e[0])||t[t.length-1],c,l,u,d,f,p;return r.map(t=>{let n=e(t),r=n.getFullYear(),i=n.getMonth(),a=n.getDate(),o=n.getHours(),m=n.getMinutes(),h=n.getSeconds(),g=r!=c&&s[2]||i!=l&&s[3]||a!=u&&s[4]||o!=d&&s[5]||m!=f&&s[6]||h!=p&&s[7]||s[1];return c=r,l=i,u=a,d=o,f=m,p=h,g(n)})}}function Rs(e,t){let n=us(t);return(t,r,i,a,o)=>r.map(t=>n(e(t)))}function zs(e,t,n){return new Date(e,t,n)}function Bs(e,t){return t(e)}var Vs=`{YYYY}-{MM}-{DD} {h}:{mm}{aa}`;function Hs(e,t){return(n,r,i,a)=>a==null?_a:t(e(r))}function Us(e,t){let n=e.series[t];return n.width?n.stroke(e,t):n.points.width?n.points.stroke(e,t):null}function Ws(e,t){return e.series[t].fill(e,t)}var Gs={show:!0,live:!0,isolate:!1,mount:bo,markers:{show:!0,width:2,stroke:Us,fill:Ws,dash:`solid`},idx:null,idxs:null,values:[]};function Ks(e,t){let n=e.cursor.points,r=Da(),i=n.size(e,t);q(r,$i,i),q(r,ea,i);let a=i/-2;q(r,`marginLeft`,a),q(r,`marginTop`,a);let o=n.width(e,t,i);return o&&q(r,`borderWidth`,o),r}function qs(e,t){let n=e.series[t].points;return n._fill||n._stroke}function Js(e,t){let n=e.series[t].points;return n._stroke||n._fill}function Ys(e,t){return e.series[t].points.size}var Xs=[0,0];function Zs(e,t,n){return Xs[0]=t,Xs[1]=n,Xs}function Qs(e,t,n,r=!0){return e=>{e.button!=0||r&&e.target!=t||n(e)}}function $s(e,t,n,r=!0){return e=>{r&&e.target!=t||n(e)}}var ec={show:!0,x:!0,y:!0,lock:!1,move:Zs,points:{one:!1,show:Ks,size:Ys,width:0,stroke:Js,fill:qs},bind:{mousedown:Qs,mouseup:Qs,click:Qs,dblclick:Qs,mousemove:$s,mouseleave:$s,mouseenter:$s},drag:{setScale:!0,x:!0,y:!1,dist:0,uni:null,click:(e,t)=>{t.stopPropagation(),t.stopImmediatePropagation()},_x:!1,_y:!1},focus:{dist:(e,t,n,r,i)=>r-i,prox:-1,bias:0},hover:{skip:[void 0],prox:null,bias:0},left:-10,top:-10,idx:null,dataIdx:null,idxs:null,event:null},tc={show:!0,stroke:`rgba(0,0,0,0.07)`,width:2},nc=Ko({},tc,{filter:So}),rc=Ko({},nc,{size:10}),ic=Ko({},tc,{show:!1}),ac=`12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "Noto Sans", sans-serif, "Apple Color Emoji", "Segoe UI Emoji", "Segoe UI Symbol", "Noto Color Emoji"`,oc=`bold `+ac,sc=1.5,cc={show:!0,scale:`x`,stroke:aa,space:50,gap:5,alignTo:1,size:50,labelGap:0,labelSize:30,labelFont:oc,side:2,grid:nc,ticks:rc,border:ic,font:ac,lineGap:sc,rotate:0},lc=`Value`,uc=`Time`,dc={show:!0,scale:`x`,auto:!1,sorted:1,min:Y,max:-1/0,idxs:[]};function fc(e,t,n,r,i){return t.map(e=>e==null?``:to(e))}function pc(e,t,n,r,i,a,o){let s=[],c=jo.get(i)||0;n=o?n:Z(ko(n,i),c);for(let e=n;e<=r;e=Z(e+i,c))s.push(Object.is(e,-0)?0:e);return s}function mc(e,t,n,r,i,a,o){let s=[],c=e.scales[e.axes[t].scale].log;i=uo(c,ao((c==10?po:mo)(n))),c==10&&(i=vs[Ra(i,vs)]);let l=n,u=i*c;c==10&&(u=vs[Ra(u,vs)]);do s.push(l),l+=i,c==10&&!jo.has(l)&&(l=Z(l,jo.get(i))),l>=u&&(i=l,u=i*c,c==10&&(u=vs[Ra(u,vs)]));while(l<=r);return s}function hc(e,t,n,r,i,a,o){let s=e.scales[e.axes[t].scale].asinh,c=r>s?mc(e,t,lo(s,n),r,i):[s],l=r>=0&&n<=0?[0]:[];return(n<-s?mc(e,t,lo(s,-r),-n,i):[s]).reverse().map(e=>-e).concat(l,c)}var gc=/./,_c=/[12357]/,vc=/[125]/,yc=/1/,bc=(e,t,n,r)=>e.map((e,i)=>t==4&&e==0||i%r==0&&n.test(e.toExponential()[+(e<0)])?e:null);function xc(e,t,n,r,i){let a=e.axes[n],o=a.scale,s=e.scales[o],c=e.valToPos,l=a._space,u=c(10,o),d=c(9,o)-u>=l?gc:c(7,o)-u>=l?_c:c(5,o)-u>=l?vc:yc;if(d==yc){let e=io(c(1,o)-u);if(e<l)return bc(t.slice().reverse(),s.distr,d,so(l/e)).reverse()}return bc(t,s.distr,d,1)}function Sc(e,t,n,r,i){let a=e.axes[n],o=a.scale,s=a._space,c=e.valToPos,l=io(c(1,o)-c(2,o));return l<s?bc(t.slice().reverse(),3,gc,so(s/l)).reverse():t}function Cc(e,t,n,r){return r==null?_a:t==null?``:to(t)}var wc={show:!0,scale:`y`,stroke:aa,space:30,gap:5,alignTo:1,size:50,labelGap:0,labelSize:30,labelFont:oc,side:3,grid:nc,ticks:rc,border:ic,font:ac,lineGap:sc,rotate:0};function Tc(e,t){return Z((3+(e||1)*2)*t,3)}function Ec(e,t){let{scale:n,idxs:r}=e.series[0],i=e._data[0],a=e.valToPos(i[r[0]],n,!0),o=io(e.valToPos(i[r[1]],n,!0)-a)/(e.series[t].points.space*K);return r[1]-r[0]<=o}var Dc={scale:null,auto:!0,sorted:0,min:Y,max:-1/0},Oc=(e,t,n,r,i)=>i,kc={show:!0,auto:!0,sorted:0,gaps:Oc,alpha:1,facets:[Ko({},Dc,{scale:`x`}),Ko({},Dc,{scale:`y`})]},Ac={scale:`y`,auto:!0,sorted:0,show:!0,spanGaps:!1,gaps:Oc,alpha:1,points:{show:Ec,filter:null},values:null,min:Y,max:-1/0,idxs:[],path:null,clip:null};function jc(e,t,n,r,i){return n/10}var Mc={time:Mi,auto:!0,distr:1,log:10,asinh:1,min:null,max:null,dir:1,ori:0},Nc=Ko({},Mc,{time:!1,ori:1}),Pc={};function Fc(e,t){let n=Pc[e];return n||(n={key:e,plots:[],sub(e){n.plots.push(e)},unsub(e){n.plots=n.plots.filter(t=>t!=e)},pub(e,t,r,i,a,o,s){for(let c=0;c<n.plots.length;c++)n.plots[c]!=t&&n.plots[c].pub(e,t,r,i,a,o,s)}},e!=null&&(Pc[e]=n)),n}var Ic=1,Lc=2;function Rc(e,t,n){let r=e.mode,i=e.series[t],a=r==2?e._data[t]:e._data,o=e.scales,s=e.bbox,c=a[0],l=r==2?a[1]:a[t],u=r==2?o[i.facets[0].scale]:o[e.series[0].scale],d=r==2?o[i.facets[1].scale]:o[i.scale],f=s.left,p=s.top,m=s.width,h=s.height,g=e.valToPosH,_=e.valToPosV;return u.ori==0?n(i,c,l,u,d,g,_,f,p,m,h,qc,Yc,Zc,$c,tl):n(i,c,l,u,d,_,g,p,f,h,m,Jc,Xc,Qc,el,nl)}function zc(e,t){let n=0,r=0,i=J(e.bands,Fo);for(let e=0;e<i.length;e++){let a=i[e];a.series[0]==t?n=a.dir:a.series[1]==t&&(a.dir==1?r|=1:r|=2)}return[n,r==1?-1:r==2?1:r==3?2:0]}function Bc(e,t,n,r,i){let a=e.mode,o=e.series[t],s=a==2?o.facets[1].scale:o.scale,c=e.scales[s];return i==-1?c.min:i==1?c.max:c.distr==3?c.dir==1?c.min:c.max:0}function Vc(e,t,n,r,i,a){return Rc(e,t,(e,t,o,s,c,l,u,d,f,p,m)=>{let h=e.pxRound,g=s.dir*(s.ori==0?1:-1),_=s.ori==0?Yc:Xc,v,y;g==1?(v=n,y=r):(v=r,y=n);let b=h(l(t[v],s,p,d)),x=h(u(o[v],c,m,f)),S=h(l(t[y],s,p,d)),C=h(u(a==1?c.max:c.min,c,m,f)),w=new Path2D(i);return _(w,S,C),_(w,b,C),_(w,b,x),w})}function Hc(e,t,n,r,i,a){let o=null;if(e.length>0){o=new Path2D;let s=t==0?Zc:Qc,c=n;for(let t=0;t<e.length;t++){let n=e[t];if(n[1]>n[0]){let e=n[0]-c;e>0&&s(o,c,r,e,r+a),c=n[1]}}let l=n+i-c;l>0&&s(o,c,r-5,l,r+a+10)}return o}function Uc(e,t,n){let r=e[e.length-1];r&&r[0]==t?r[1]=n:e.push([t,n])}function Wc(e,t,n,r,i,a,o){let s=[],c=e.length;for(let l=i==1?n:r;l>=n&&l<=r;l+=i)if(t[l]===null){let u=l,d=l;if(i==1)for(;++l<=r&&t[l]===null;)d=l;else for(;--l>=n&&t[l]===null;)d=l;let f=a(e[u]),p=d==u?f:a(e[d]),m=u-i;f=o<=0&&m>=0&&m<c?a(e[m]):f;let h=d+i;p=o>=0&&h>=0&&h<c?a(e[h]):p,p>=f&&s.push([f,p])}return s}function Gc(e){return e==0?xo:e==1?oo:t=>Oo(t,e)}function Kc(e){let t=e==0?qc:Jc,n=e==0?(e,t,n,r,i,a)=>{e.arcTo(t,n,r,i,a)}:(e,t,n,r,i,a)=>{e.arcTo(n,t,i,r,a)},r=e==0?(e,t,n,r,i)=>{e.rect(t,n,r,i)}:(e,t,n,r,i)=>{e.rect(n,t,i,r)};return(e,i,a,o,s,c=0,l=0)=>{c==0&&l==0?r(e,i,a,o,s):(c=co(c,o/2,s/2),l=co(l,o/2,s/2),t(e,i+c,a),n(e,i+o,a,i+o,a+s,c),n(e,i+o,a+s,i,a+s,l),n(e,i,a+s,i,a,l),n(e,i,a,i+o,a,c),e.closePath())}}var qc=(e,t,n)=>{e.moveTo(t,n)},Jc=(e,t,n)=>{e.moveTo(n,t)},Yc=(e,t,n)=>{e.lineTo(t,n)},Xc=(e,t,n)=>{e.lineTo(n,t)},Zc=Kc(0),Qc=Kc(1),$c=(e,t,n,r,i,a)=>{e.arc(t,n,r,i,a)},el=(e,t,n,r,i,a)=>{e.arc(n,t,r,i,a)},tl=(e,t,n,r,i,a,o)=>{e.bezierCurveTo(t,n,r,i,a,o)},nl=(e,t,n,r,i,a,o)=>{e.bezierCurveTo(n,t,i,r,o,a)};function rl(e){return(e,t,n,r,i)=>Rc(e,t,(t,a,o,s,c,l,u,d,f,p,m)=>{let{pxRound:h,points:g}=t,_,v;s.ori==0?(_=qc,v=$c):(_=Jc,v=el);let y=Z(g.width*K,3),b=(g.size-g.width)/2*K,x=Z(b*2,3),S=new Path2D,C=new Path2D,{left:w,top:T,width:E,height:D}=e.bbox;Zc(C,w-x,T-x,E+x*2,D+x*2);let O=e=>{if(o[e]!=null){let t=h(l(a[e],s,p,d)),n=h(u(o[e],c,m,f));_(S,t+b,n),v(S,t,n,b,0,ro*2)}};if(i)i.forEach(O);else for(let e=n;e<=r;e++)O(e);return{stroke:y>0?S:null,fill:S,clip:C,flags:3}})}function il(e){return(t,n,r,i,a,o)=>{r!=i&&(a!=r&&o!=r&&e(t,n,r),a!=i&&o!=i&&e(t,n,i),e(t,n,o))}}var al=il(Yc),ol=il(Xc);function sl(e){let t=J(e?.alignGaps,0);return(e,n,r,i)=>Rc(e,n,(a,o,s,c,l,u,d,f,p,m,h)=>{[r,i]=Ha(s,r,i);let g=a.pxRound,_=e=>g(u(e,c,m,f)),v=e=>g(d(e,l,h,p)),y,b;c.ori==0?(y=Yc,b=al):(y=Xc,b=ol);let x=c.dir*(c.ori==0?1:-1),S={stroke:new Path2D,fill:null,clip:null,band:null,gaps:null,flags:Ic},C=S.stroke,w=!1;if(i-r>=m*4){let t=t=>e.posToVal(t,c.key,!0),n=null,a=null,l,u,d,f=_(o[x==1?r:i]),p=_(o[r]),m=_(o[i]),h=t(x==1?p+1:m-1);for(let e=x==1?r:i;e>=r&&e<=i;e+=x){let r=o[e],i=(x==1?r<h:r>h)?f:_(r),c=s[e];i==f?c==null?c===null&&(w=!0):(u=c,n==null?(y(C,i,v(u)),l=n=a=u):u<n?n=u:u>a&&(a=u)):(n!=null&&b(C,f,v(n),v(a),v(l),v(u)),c==null?(n=a=null,c===null&&(w=!0)):(u=c,y(C,i,v(u)),n=a=l=u),f=i,h=t(f+x))}n!=null&&n!=a&&d!=f&&b(C,f,v(n),v(a),v(l),v(u))}else for(let e=x==1?r:i;e>=r&&e<=i;e+=x){let t=s[e];t===null?w=!0:t!=null&&y(C,_(o[e]),v(t))}let[T,E]=zc(e,n);if(a.fill!=null||T!=0){let t=S.fill=new Path2D(C),s=v(a.fillTo(e,n,a.min,a.max,T)),c=_(o[r]),l=_(o[i]);x==-1&&([l,c]=[c,l]),y(t,l,s),y(t,c,s)}if(!a.spanGaps){let l=[];w&&l.push(...Wc(o,s,r,i,x,_,t)),S.gaps=l=a.gaps(e,n,r,i,l),S.clip=Hc(l,c.ori,f,p,m,h)}return E!=0&&(S.band=E==2?[Vc(e,n,r,i,C,-1),Vc(e,n,r,i,C,1)]:Vc(e,n,r,i,C,E)),S})}function cl(e){let t=J(e.align,1),n=J(e.ascDesc,!1),r=J(e.alignGaps,0),i=J(e.extend,!1);return(e,a,o,s)=>Rc(e,a,(c,l,u,d,f,p,m,h,g,_,v)=>{[o,s]=Ha(u,o,s);let y=c.pxRound,{left:b,width:x}=e.bbox,S=e=>y(p(e,d,_,h)),C=e=>y(m(e,f,v,g)),w=d.ori==0?Yc:Xc,T={stroke:new Path2D,fill:null,clip:null,band:null,gaps:null,flags:Ic},E=T.stroke,D=d.dir*(d.ori==0?1:-1),O=C(u[D==1?o:s]),ee=S(l[D==1?o:s]),te=ee,k=ee;i&&t==-1&&(k=b,w(E,k,O)),w(E,ee,O);for(let e=D==1?o:s;e>=o&&e<=s;e+=D){let n=u[e];if(n==null)continue;let r=S(l[e]),i=C(n);t==1?w(E,r,O):w(E,te,i),w(E,r,i),O=i,te=r}let ne=te;i&&t==1&&(ne=b+x,w(E,ne,O));let[re,A]=zc(e,a);if(c.fill!=null||re!=0){let t=T.fill=new Path2D(E),n=C(c.fillTo(e,a,c.min,c.max,re));w(t,ne,n),w(t,k,n)}if(!c.spanGaps){let i=[];i.push(...Wc(l,u,o,s,D,S,r));let f=c.width*K/2,p=n||t==1?f:-f,m=n||t==-1?-f:f;i.forEach(e=>{e[0]+=p,e[1]+=m}),T.gaps=i=c.gaps(e,a,o,s,i),T.clip=Hc(i,d.ori,h,g,_,v)}return A!=0&&(T.band=A==2?[Vc(e,a,o,s,E,-1),Vc(e,a,o,s,E,1)]:Vc(e,a,o,s,E,A)),T})}function ll(e,t,n,r,i,a,o=Y){if(e.length>1){let s=null;for(let c=0,l=1/0;c<e.length;c++)if(t[c]!==void 0){if(s!=null){let t=io(e[c]-e[s]);t<l&&(l=t,o=io(n(e[c],r,i,a)-n(e[s],r,i,a)))}s=c}}return o}function ul(e){e||=Po;let t=J(e.size,[.6,Y,1]),n=e.align||0,r=e.gap||0,i=e.radius;i=i==null?[0,0]:typeof i==`number`?[i,0]:i;let a=X(i),o=1-t[0],s=J(t[1],Y),c=J(t[2],1),l=J(e.disp,Po),u=J(e.each,e=>{}),{fill:d,stroke:f}=l;return(e,t,i,p)=>Rc(e,t,(m,h,g,_,v,y,b,x,S,C,w)=>{let T=m.pxRound,E=n,D=r*K,O=s*K,ee=c*K,te,k;_.ori==0?[te,k]=a(e,t):[k,te]=a(e,t);let ne=_.dir*(_.ori==0?1:-1),re=_.ori==0?Zc:Qc,A=_.ori==0?u:(e,t,n,r,i,a,o)=>{u(e,t,n,i,r,o,a)},j=J(e.bands,Fo).find(e=>e.series[0]==t),ie=j==null?0:j.dir,ae=m.fillTo(e,t,m.min,m.max,ie),M=T(b(ae,v,w,S)),N,P,oe,F=C,I=T(m.width*K),se=!1,ce=null,le=null,ue=null,de=null;d!=null&&(I==0||f!=null)&&(se=!0,ce=d.values(e,t,i,p),le=new Map,new Set(ce).forEach(e=>{e!=null&&le.set(e,new Path2D)}),I>0&&(ue=f.values(e,t,i,p),de=new Map,new Set(ue).forEach(e=>{e!=null&&de.set(e,new Path2D)})));let{x0:fe,size:pe}=l;if(fe!=null&&pe!=null){E=1,h=fe.values(e,t,i,p),fe.unit==2&&(h=h.map(t=>e.posToVal(x+t*C,_.key,!0)));let n=pe.values(e,t,i,p);P=pe.unit==2?n[0]*C:y(n[0],_,C,x)-y(0,_,C,x),F=ll(h,g,y,_,C,x,F),oe=F-P+D}else F=ll(h,g,y,_,C,x,F),oe=F*o+D,P=F-oe;oe<1&&(oe=0),I>=P/2&&(I=0),oe<5&&(T=xo);let me=oe>0,he=F-oe-(me?I:0);P=T(vo(he,ee,O)),N=(E==0?P/2:E==ne?0:P)-E*ne*((E==0?D/2:0)+(me?I/2:0));let ge={stroke:null,fill:null,clip:null,band:null,gaps:null,flags:0},_e=se?null:new Path2D,ve=null;if(j!=null)ve=e.data[j.series[1]];else{let{y0:n,y1:r}=l;n!=null&&r!=null&&(g=r.values(e,t,i,p),ve=n.values(e,t,i,p))}let ye=te*P,be=k*P;for(let n=ne==1?i:p;n>=i&&n<=p;n+=ne){let r=g[n];if(r==null)continue;if(ve!=null){let e=ve[n]??0;if(r-e==0)continue;M=b(e,v,w,S)}let i=y(_.distr!=2||l!=null?h[n]:n,_,C,x),a=b(J(r,ae),v,w,S),o=T(i-N),s=T(lo(a,M)),c=T(co(a,M)),u=s-c;if(r!=null){let i=r<0?be:ye,a=r<0?ye:be;se?(I>0&&ue[n]!=null&&re(de.get(ue[n]),o,c+ao(I/2),P,lo(0,u-I),i,a),ce[n]!=null&&re(le.get(ce[n]),o,c+ao(I/2),P,lo(0,u-I),i,a)):re(_e,o,c+ao(I/2),P,lo(0,u-I),i,a),A(e,t,n,o-I/2,c,P+I,u)}}return I>0?ge.stroke=se?de:_e:se||(ge._fill=m.width==0?m._fill:m._stroke??m._fill,ge.width=0),ge.fill=se?le:_e,ge})}function dl(e,t){let n=J(t?.alignGaps,0);return(t,r,i,a)=>Rc(t,r,(o,s,c,l,u,d,f,p,m,h,g)=>{[i,a]=Ha(c,i,a);let _=o.pxRound,v=e=>_(d(e,l,h,p)),y=e=>_(f(e,u,g,m)),b,x,S;l.ori==0?(b=qc,S=Yc,x=tl):(b=Jc,S=Xc,x=nl);let C=l.dir*(l.ori==0?1:-1),w=v(s[C==1?i:a]),T=w,E=[],D=[];for(let e=C==1?i:a;e>=i&&e<=a;e+=C)if(c[e]!=null){let t=s[e],n=v(t);E.push(T=n),D.push(y(c[e]))}let O={stroke:e(E,D,b,S,x,_),fill:null,clip:null,band:null,gaps:null,flags:Ic},ee=O.stroke,[te,k]=zc(t,r);if(o.fill!=null||te!=0){let e=O.fill=new Path2D(ee),n=y(o.fillTo(t,r,o.min,o.max,te));S(e,T,n),S(e,w,n)}if(!o.spanGaps){let e=[];e.push(...Wc(s,c,i,a,C,v,n)),O.gaps=e=o.gaps(t,r,i,a,e),O.clip=Hc(e,l.ori,p,m,h,g)}return k!=0&&(O.band=k==2?[Vc(t,r,i,a,ee,-1),Vc(t,r,i,a,ee,1)]:Vc(t,r,i,a,ee,k)),O})}function fl(e){return dl(pl,e)}function pl(e,t,n,r,i,a){let o=e.length;if(o<2)return null;let s=new Path2D;if(n(s,e[0],t[0]),o==2)r(s,e[1],t[1]);else{let n=Array(o),r=Array(o-1),a=Array(o-1),c=Array(o-1);for(let n=0;n<o-1;n++)a[n]=t[n+1]-t[n],c[n]=e[n+1]-e[n],r[n]=a[n]/c[n];n[0]=r[0];for(let e=1;e<o-1;e++)r[e]===0||r[e-1]===0||r[e-1]>0!=r[e]>0?n[e]=0:(n[e]=3*(c[e-1]+c[e])/((2*c[e]+c[e-1])/r[e-1]+(c[e]+2*c[e-1])/r[e]),isFinite(n[e])||(n[e]=0));n[o-1]=r[o-2];for(let r=0;r<o-1;r++)i(s,e[r]+c[r]/3,t[r]+n[r]*c[r]/3,e[r+1]-c[r]/3,t[r+1]-n[r+1]*c[r]/3,e[r+1],t[r+1])}return s}var ml=new Set;function hl(){for(let e of ml)e.syncRect(!0)}va&&(Ia(pa,ba,hl),Ia(ma,ba,hl,!0),Ia(ga,ba,()=>{jl.pxRatio=K}));var gl=sl(),_l=rl();function vl(e,t,n,r){return(r?[e[0],e[1]].concat(e.slice(2)):[e[0]].concat(e.slice(1))).map((e,r)=>bl(e,r,t,n))}function yl(e,t){return e.map((e,n)=>n==0?{}:Ko({},t,e))}function bl(e,t,n,r){return Ko({},t==0?n:r,e)}function xl(e,t,n){return t==null?Io:[t,n]}var Sl=xl;function Cl(e,t,n){return t==null?Io:Za(t,n,qa,!0)}function wl(e,t,n,r){return t==null?Io:Ga(t,n,e.scales[r].log,!1)}var Tl=wl;function El(e,t,n,r){return t==null?Io:Ka(t,n,e.scales[r].log,!1)}var Dl=El;function Ol(e,t,n,r,i){let a=lo(_o(e),_o(t)),o=t-e,s=Ra(i/r*o,n);do{let e=n[s],t=r*e/o;if(t>=i&&a+(e<5?jo.get(e):0)<=17)return[e,t]}while(++s<n.length);return[0,0]}function kl(e){let t,n;return e=e.replace(/(\d+)px/,(e,r)=>(t=oo((n=+r)*K))+`px`),[e,t,n]}function Al(e){e.show&&[e.font,e.labelFont].forEach(e=>{let t=Z(e[2]*K,1);e[0]=e[0].replace(/[0-9.]+px/,t+`px`),e[1]=t})}function jl(e,t,n){let r={mode:J(e.mode,1)},i=r.mode;function a(e,t,n,r){let i=t.valToPct(e);return r+n*(t.dir==-1?1-i:i)}function o(e,t,n,r){let i=t.valToPct(e);return r+n*(t.dir==-1?i:1-i)}function s(e,t,n,r){return t.ori==0?a(e,t,n,r):o(e,t,n,r)}r.valToPosH=a,r.valToPosV=o;let c=!1;r.status=0;let l=r.root=Da(Ni);if(e.id!=null&&(l.id=e.id),wa(l,e.class),e.title){let t=Da(Ii,l);t.textContent=e.title}let u=Ea(`canvas`),d=r.ctx=u.getContext(`2d`),f=Da(Li,l);Ia(`click`,f,e=>{e.target===m&&(H!=nn||U!=rn)&&cn.click(r,e)},!0);let p=r.under=Da(Ri,f);f.appendChild(u);let m=r.over=Da(zi,f);e=Go(e);let h=+J(e.pxAlign,1),g=Gc(h);(e.plugins||[]).forEach(t=>{t.opts&&(e=t.opts(r,e)||e)});let _=e.ms||.001,v=r.series=i==1?vl(e.series||[],dc,Ac,!1):yl(e.series||[null],kc),y=r.axes=vl(e.axes||[],cc,wc,!0),b=r.scales={},x=r.bands=e.bands||[];x.forEach(e=>{e.fill=X(e.fill||null),e.dir=J(e.dir,-1)});let S=i==2?v[1].facets[0].scale:v[0].scale,C={axes:Bt,series:At},w=(e.drawOrder||[`axes`,`series`]).map(e=>C[e]);function T(e){let t=e.distr==3?t=>po(t>0?t:e.clamp(r,t,e.min,e.max,e.key)):e.distr==4?t=>go(t,e.asinh):e.distr==100?t=>e.fwd(t):e=>e;return n=>{let r=t(n),{_min:i,_max:a}=e,o=a-i;return(r-i)/o}}function E(t){let n=b[t];if(n==null){let r=(e.scales||Po)[t]||Po;if(r.from!=null){E(r.from);let e=Ko({},b[r.from],r,{key:t});e.valToPct=T(e),b[t]=e}else{n=b[t]=Ko({},t==S?Mc:Nc,r),n.key=t;let e=n.time,a=n.range,o=Lo(a);if((t!=S||i==2&&!e)&&(o&&(a[0]==null||a[1]==null)&&(a={min:a[0]==null?Ja:{mode:1,hard:a[0],soft:a[0]},max:a[1]==null?Ja:{mode:1,hard:a[1],soft:a[1]}},o=!1),!o&&Vo(a))){let e=a;a=(t,n,r)=>n==null?Io:Za(n,r,e)}n.range=X(a||(e?Sl:t==S?n.distr==3?Tl:n.distr==4?Dl:xl:n.distr==3?wl:n.distr==4?El:Cl)),n.auto=X(!o&&n.auto),n.clamp=X(n.clamp||jc),n._min=n._max=null,n.valToPct=T(n)}}}E(`x`),E(`y`),i==1&&v.forEach(e=>{E(e.scale)}),y.forEach(e=>{E(e.scale)});for(let t in e.scales)E(t);let D=b[S],O=D.distr,ee,te;D.ori==0?(wa(l,Pi),ee=a,te=o):(wa(l,Fi),ee=o,te=a);let k={};for(let e in b){let t=b[e];(t.min!=null||t.max!=null)&&(k[e]={min:t.min,max:t.max},t.min=t.max=null)}let ne=e.tzDate||(e=>new Date(oo(e/_))),re=e.fmtDate||us,A=_==1?Ms(ne):Fs(ne),j=Ls(ne,Is(_==1?js:Ps,re)),ie=Hs(ne,Bs(Vs,re)),ae=[],M=r.legend=Ko({},Gs,e.legend),N=r.cursor=Ko({},ec,{drag:{y:i==2}},e.cursor),P=M.show,oe=N.show,F=M.markers;M.idxs=ae,F.width=X(F.width),F.dash=X(F.dash),F.stroke=X(F.stroke),F.fill=X(F.fill);let I,se,ce,le=[],ue=[],de,fe=!1,pe={};if(M.live){let e=v[1]?v[1].values:null;fe=e!=null,de=fe?e(r,1,0):{_:0};for(let e in de)pe[e]=_a}if(P){if(I=Ea(`table`,Ki,l),ce=Ea(`tbody`,null,I),M.mount(r,I),fe){se=Ea(`thead`,null,I,ce);let e=Ea(`tr`,null,se);for(var me in Ea(`th`,null,e),de)Ea(`th`,Zi,e).textContent=me}else wa(I,Ji),M.live&&wa(I,qi)}let he={show:!0},ge={show:!1};function _e(e,t){if(t==0&&(fe||!M.live||i==2))return Io;let n=[],a=Ea(`tr`,Yi,ce,ce.childNodes[t]);wa(a,e.class),e.show||wa(a,Vi);let o=Ea(`th`,null,a);if(F.show){let e=Da(Xi,o);if(t>0){let n=F.width(r,t);n&&(e.style.border=n+`px `+F.dash(r,t)+` `+F.stroke(r,t)),e.style.background=F.fill(r,t)}}let s=Da(Zi,o);for(var c in e.label instanceof HTMLElement?s.appendChild(e.label):s.textContent=e.label,t>0&&(F.show||(s.style.color=e.width>0?F.stroke(r,t):F.fill(r,t)),ye(`click`,o,t=>{if(N._lock)return;Ue(t);let n=v.indexOf(e);if((t.ctrlKey||t.metaKey)!=M.isolate){let e=v.some((e,t)=>t>0&&t!=n&&e.show);v.forEach((t,r)=>{r>0&&hn(r,e?r==n?he:ge:he,!0,G.setSeries)})}else hn(n,{show:!e.show},!0,G.setSeries)},!1),Ke&&ye(ua,o,t=>{N._lock||(Ue(t),hn(v.indexOf(e),Cn,!0,G.setSeries))},!1)),de){let e=Ea(`td`,Qi,a);e.textContent=`--`,n.push(e)}return[a,n]}let ve=new Map;function ye(e,t,n,i=!0){let a=ve.get(t)||{},o=N.bind[e](r,t,n,i);o&&(Ia(e,t,a[e]=o),ve.set(t,a))}function be(e,t,n){let r=ve.get(t)||{};for(let n in r)(e==null||n==e)&&(La(n,t,r[n]),delete r[n]);e??ve.delete(t)}let xe=0,Se=0,L=0,R=0,Ce=0,z=0,we=Ce,Te=z,Ee=L,De=R,Oe=0,ke=0,Ae=0,B=0;r.bbox={};let je=!1,Me=!1,Ne=!1,Pe=!1,Fe=!1,Ie=!1;function Le(e,t,n){(n||e!=r.width||t!=r.height)&&Re(e,t),Vt(!1),Ne=!0,Me=!0,Kt()}function Re(e,t){r.width=xe=L=e,r.height=Se=R=t,Ce=z=0,Ve(),He();let n=r.bbox;Oe=n.left=Oo(Ce*K,.5),ke=n.top=Oo(z*K,.5),Ae=n.width=Oo(L*K,.5),B=n.height=Oo(R*K,.5)}function ze(){let e=!1,t=0;for(;!e;){t++;let n=Rt(t),i=zt(t);e=t==3||n&&i,e||(Re(r.width,r.height),Me=!0)}}function Be({width:e,height:t}){Le(e,t)}r.setSize=Be;function Ve(){let e=!1,t=!1,n=!1,r=!1;y.forEach((i,a)=>{if(i.show&&i._show){let{side:a,_size:o}=i,s=a%2,c=o+(i.label==null?0:i.labelSize);c>0&&(s?(L-=c,a==3?(Ce+=c,r=!0):n=!0):(R-=c,a==0?(z+=c,e=!0):t=!0))}}),tt[0]=e,tt[1]=n,tt[2]=t,tt[3]=r,L-=at[1]+at[3],Ce+=at[3],R-=at[2]+at[0],z+=at[0]}function He(){let e=Ce+L,t=z+R,n=Ce,r=z;function i(i,a){switch(i){case 1:return e+=a,e-a;case 2:return t+=a,t-a;case 3:return n-=a,n+a;case 0:return r-=a,r+a}}y.forEach((e,t)=>{if(e.show&&e._show){let t=e.side;e._pos=i(t,e._size),e.label!=null&&(e._lpos=i(t,e.labelSize))}})}if(N.dataIdx==null){let e=N.hover,n=e.skip=new Set(e.skip??[]);n.add(void 0);let r=e.prox=X(e.prox),i=e.bias??=0;N.dataIdx=(e,a,o,s)=>{if(a==0)return o;let c=o,l=r(e,a,o,s)??Y,u=l>=0&&l<Y,d=D.ori==0?L:R,f=N.left,p=t[0],m=t[a];if(n.has(m[o])){c=null;let e=null,t=null,r;if(i==0||i==-1)for(r=o;e==null&&r-->0;)n.has(m[r])||(e=r);if(i==0||i==1)for(r=o;t==null&&r++<m.length;)n.has(m[r])||(t=r);if(e!=null||t!=null){if(u){let n=e==null?-1/0:ee(p[e],D,d,0),r=t==null?1/0:ee(p[t],D,d,0),i=f-n,a=r-f;i<=a?i<=l&&(c=e):a<=l&&(c=t)}else c=t==null?e:e==null?t:o-e<=t-o?e:t}}else u&&io(f-ee(p[o],D,d,0))>l&&(c=null);return c}}let Ue=e=>{N.event=e};N.idxs=ae,N._lock=!1;let We=N.points;We.show=X(We.show),We.size=X(We.size),We.stroke=X(We.stroke),We.width=X(We.width),We.fill=X(We.fill);let Ge=r.focus=Ko({},e.focus||{alpha:.3},N.focus),Ke=Ge.prox>=0,qe=Ke&&We.one,Je=[],Ye=[],Xe=[];function Ze(e,t){let n=We.show(r,t);if(n instanceof HTMLElement)return wa(n,Gi),wa(n,e.class),ka(n,-10,-10,L,R),m.insertBefore(n,Je[t]),n}function Qe(e,t){if(i==1||t>0){let t=i==1&&b[e.scale].time,n=e.value;e.value=t?Bo(n)?Hs(ne,Bs(n,re)):n||ie:n||Cc,e.label=e.label||(t?uc:lc)}if(qe||t>0){e.width=e.width==null?1:e.width,e.paths=e.paths||gl||Co,e.fillTo=X(e.fillTo||Bc),e.pxAlign=+J(e.pxAlign,h),e.pxRound=Gc(e.pxAlign),e.stroke=X(e.stroke||null),e.fill=X(e.fill||null),e._stroke=e._fill=e._paths=e._focus=null;let t=Tc(lo(1,e.width),1),n=e.points=Ko({},{size:t,width:lo(1,t*.2),stroke:e.stroke,space:t*2,paths:_l,_stroke:null,_fill:null},e.points);n.show=X(n.show),n.filter=X(n.filter),n.fill=X(n.fill),n.stroke=X(n.stroke),n.paths=X(n.paths),n.pxAlign=e.pxAlign}if(P){let n=_e(e,t);le.splice(t,0,n[0]),ue.splice(t,0,n[1]),M.values.push(null)}if(oe){ae.splice(t,0,null);let n=null;qe?t==0&&(n=Ze(e,t)):t>0&&(n=Ze(e,t)),Je.splice(t,0,n),Ye.splice(t,0,0),Xe.splice(t,0,0)}Qn(`addSeries`,t)}function $e(e,t){t??=v.length,e=i==1?bl(e,t,dc,Ac):bl(e,t,{},kc),v.splice(t,0,e),Qe(v[t],t)}r.addSeries=$e;function et(e){if(v.splice(e,1),P){M.values.splice(e,1),ue.splice(e,1);let t=le.splice(e,1)[0];be(null,t.firstChild),t.remove()}oe&&(ae.splice(e,1),Je.splice(e,1)[0].remove(),Ye.splice(e,1),Xe.splice(e,1)),Qn(`delSeries`,e)}r.delSeries=et;let tt=[!1,!1,!1,!1];function nt(e,t){if(e._show=e.show,e.show){let n=e.side%2,i=b[e.scale];i??=(e.scale=n?v[1].scale:S,b[e.scale]);let a=i.time;e.size=X(e.size),e.space=X(e.space),e.rotate=X(e.rotate),Lo(e.incrs)&&e.incrs.forEach(e=>{!jo.has(e)&&jo.set(e,Mo(e))}),e.incrs=X(e.incrs||(i.distr==2?_s:a?_==1?As:Ns:vs)),e.splits=X(e.splits||(a&&i.distr==1?A:i.distr==3?mc:i.distr==4?hc:pc)),e.stroke=X(e.stroke),e.grid.stroke=X(e.grid.stroke),e.ticks.stroke=X(e.ticks.stroke),e.border.stroke=X(e.border.stroke);let o=e.values;e.values=Lo(o)&&!Lo(o[0])?X(o):a?Lo(o)?Ls(ne,Is(o,re)):Bo(o)?Rs(ne,o):o||j:o||fc,e.filter=X(e.filter||(i.distr>=3&&i.log==10?xc:i.distr==3&&i.log==2?Sc:So)),e.font=kl(e.font),e.labelFont=kl(e.labelFont),e._size=e.size(r,null,t,0),e._space=e._rotate=e._incrs=e._found=e._splits=e._values=null,e._size>0&&(tt[t]=!0,e._el=Da(Bi,f))}}function rt(e,t,n,r){let[i,a,o,s]=n,c=t%2,l=0;return c==0&&(s||a)&&(l=t==0&&!i||t==2&&!o?oo(cc.size/3):0),c==1&&(i||o)&&(l=t==1&&!a||t==3&&!s?oo(wc.size/2):0),l}let it=r.padding=(e.padding||[rt,rt,rt,rt]).map(e=>X(J(e,rt))),at=r._padding=it.map((e,t)=>e(r,t,tt,0)),ot,st=null,ct=null,lt=i==1?v[0].idxs:null,ut=null,dt=!1;function ft(e,n){if(t=e??[],r.data=r._data=t,i==2){ot=0;for(let e=1;e<v.length;e++)ot+=t[e][0].length}else{t.length==0&&(r.data=r._data=t=[[]]),ut=t[0],ot=ut.length;let e=t;if(O==2){e=t.slice();let n=e[0]=Array(ot);for(let e=0;e<ot;e++)n[e]=e}r._data=t=e}if(Vt(!0),Qn(`setData`),O==2&&(Ne=!0),n!==!1){let e=D;e.auto(r,dt)?pt():mn(S,e.min,e.max),Pe||=N.left>=0,Ie=!0,Kt()}}r.setData=ft;function pt(){dt=!0;let e,n;i==1&&(ot>0?(st=lt[0]=0,ct=lt[1]=ot-1,e=t[0][st],n=t[0][ct],O==2?(e=st,n=ct):e==n&&(O==3?[e,n]=Ga(e,e,D.log,!1):O==4?[e,n]=Ka(e,e,D.log,!1):D.time?n=e+oo(86400/_):[e,n]=Za(e,n,qa,!0))):(st=lt[0]=e=null,ct=lt[1]=n=null)),mn(S,e,n)}let mt,ht,gt,_t,vt,yt,bt,xt,St,Ct;function wt(e,t,n,r,i,a){e??=oa,n??=Fo,r??=`butt`,i??=oa,a??=`round`,e!=mt&&(d.strokeStyle=mt=e),i!=ht&&(d.fillStyle=ht=i),t!=gt&&(d.lineWidth=gt=t),a!=vt&&(d.lineJoin=vt=a),r!=yt&&(d.lineCap=yt=r),n!=_t&&d.setLineDash(_t=n)}function Tt(e,t,n,r){t!=ht&&(d.fillStyle=ht=t),e!=bt&&(d.font=bt=e),n!=xt&&(d.textAlign=xt=n),r!=St&&(d.textBaseline=St=r)}function Et(e,t,n,i,a=0){if(i.length>0&&e.auto(r,dt)&&(t==null||t.min==null)){let t=J(st,0),r=J(ct,i.length-1),o=n.min==null?Wa(i,t,r,a,e.distr==3):[n.min,n.max];e.min=co(e.min,n.min=o[0]),e.max=lo(e.max,n.max=o[1])}}let Dt={min:null,max:null};function Ot(){for(let e in b){let t=b[e];k[e]==null&&(t.min==null||k[S]!=null&&t.auto(r,dt))&&(k[e]=Dt)}for(let e in b){let t=b[e];k[e]==null&&t.from!=null&&k[t.from]!=null&&(k[e]=Dt)}k[S]!=null&&Vt(!0);let e={};for(let t in k){let n=k[t];if(n!=null){let a=e[t]=Go(b[t],Ho);if(n.min!=null)Ko(a,n);else if(t!=S||i==2){if(ot==0&&a.from==null){let e=a.range(r,null,null,t);a.min=e[0],a.max=e[1]}else a.min=Y,a.max=-1/0}}}if(ot>0){v.forEach((n,a)=>{if(i==1){let i=n.scale,o=k[i];if(o==null)return;let s=e[i];if(a==0){let e=s.range(r,s.min,s.max,i);s.min=e[0],s.max=e[1],st=Ra(s.min,t[0]),ct=Ra(s.max,t[0]),ct-st>1&&(t[0][st]<s.min&&st++,t[0][ct]>s.max&&ct--),n.min=ut[st],n.max=ut[ct]}else n.show&&n.auto&&Et(s,o,n,t[a],n.sorted);n.idxs[0]=st,n.idxs[1]=ct}else if(a>0&&n.show&&n.auto){let[r,i]=n.facets,o=r.scale,s=i.scale,[c,l]=t[a],u=e[o],d=e[s];u!=null&&Et(u,k[o],r,c,r.sorted),d!=null&&Et(d,k[s],i,l,i.sorted),n.min=i.min,n.max=i.max}});for(let t in e){let n=e[t],i=k[t];if(n.from==null&&(i==null||i.min==null)){let e=n.range(r,n.min==Y?null:n.min,n.max==-1/0?null:n.max,t);n.min=e[0],n.max=e[1]}}}for(let t in e){let n=e[t];if(n.from!=null){let i=e[n.from];if(i.min==null)n.min=n.max=null;else{let e=n.range(r,i.min,i.max,t);n.min=e[0],n.max=e[1]}}}let n={},a=!1;for(let t in e){let r=e[t],i=b[t];if(i.min!=r.min||i.max!=r.max){i.min=r.min,i.max=r.max;let e=i.distr;i._min=e==3?po(i.min):e==4?go(i.min,i.asinh):e==100?i.fwd(i.min):i.min,i._max=e==3?po(i.max):e==4?go(i.max,i.asinh):e==100?i.fwd(i.max):i.max,n[t]=a=!0}}if(a){v.forEach((e,t)=>{i==2?t>0&&n.y&&(e._paths=null):n[e.scale]&&(e._paths=null)});for(let e in n)Ne=!0,Qn(`setScale`,e);oe&&N.left>=0&&(Pe=Ie=!0)}for(let e in k)k[e]=null}function kt(e){let t=vo(st-1,0,ot-1),n=vo(ct+1,0,ot-1);for(;e[t]==null&&t>0;)t--;for(;e[n]==null&&n<ot-1;)n++;return[t,n]}function At(){if(ot>0){let e=v.some(e=>e._focus)&&Ct!=Ge.alpha;e&&(d.globalAlpha=Ct=Ge.alpha),v.forEach((e,n)=>{if(n>0&&e.show&&(jt(n,!1),jt(n,!0),e._paths==null)){let a=Ct;Ct!=e.alpha&&(d.globalAlpha=Ct=e.alpha);let o=i==2?[0,t[n][0].length-1]:kt(t[n]);e._paths=e.paths(r,n,o[0],o[1]),Ct!=a&&(d.globalAlpha=Ct=a)}}),v.forEach((e,t)=>{if(t>0&&e.show){let n=Ct;Ct!=e.alpha&&(d.globalAlpha=Ct=e.alpha),e._paths!=null&&V(t,!1);{let n=e._paths==null?null:e._paths.gaps,i=e.points.show(r,t,st,ct,n),a=e.points.filter(r,t,i,n);(i||a)&&(e.points._paths=e.points.paths(r,t,st,ct,a),V(t,!0))}Ct!=n&&(d.globalAlpha=Ct=n),Qn(`drawSeries`,t)}}),e&&(d.globalAlpha=Ct=1)}}function jt(e,t){let n=t?v[e].points:v[e];n._stroke=n.stroke(r,e),n._fill=n.fill(r,e)}function V(e,t){let n=t?v[e].points:v[e],{stroke:r,fill:i,clip:a,flags:o,_stroke:s=n._stroke,_fill:c=n._fill,_width:l=n.width}=n._paths;l=Z(l*K,3);let u=null,f=l%2/2;t&&c==null&&(c=l>0?`#fff`:s);let p=n.pxAlign==1&&f>0;if(p&&d.translate(f,f),!t){let e=Oe-l/2,t=ke-l/2,n=Ae+l,r=B+l;u=new Path2D,u.rect(e,t,n,r)}t?Nt(s,l,n.dash,n.cap,c,r,i,o,a):Mt(e,s,l,n.dash,n.cap,c,r,i,o,u,a),p&&d.translate(-f,-f)}function Mt(e,n,i,a,o,s,c,l,u,d,f){let p=!1;u!=0&&x.forEach((m,h)=>{if(m.series[0]==e){let e=v[m.series[1]],g=t[m.series[1]],_=(e._paths||Po).band;Lo(_)&&(_=m.dir==1?_[0]:_[1]);let y,b=null;e.show&&_&&Qa(g,st,ct)?(b=m.fill(r,h)||s,y=e._paths.clip):_=null,Nt(n,i,a,o,b,c,l,u,d,f,y,_),p=!0}}),p||Nt(n,i,a,o,s,c,l,u,d,f)}function Nt(e,t,n,r,i,a,o,s,c,l,u,f){wt(e,t,n,r,i),(c||l||f)&&(d.save(),c&&d.clip(c),l&&d.clip(l)),f?(s&3)==3?(d.clip(f),u&&d.clip(u),Ft(i,o),Pt(e,a,t)):s&Lc?(Ft(i,o),d.clip(f),Pt(e,a,t)):s&Ic&&(d.save(),d.clip(f),u&&d.clip(u),Ft(i,o),d.restore(),Pt(e,a,t)):(Ft(i,o),Pt(e,a,t)),(c||l||f)&&d.restore()}function Pt(e,t,n){n>0&&(t instanceof Map?t.forEach((e,t)=>{d.strokeStyle=mt=t,d.stroke(e)}):t!=null&&e&&d.stroke(t))}function Ft(e,t){t instanceof Map?t.forEach((e,t)=>{d.fillStyle=ht=t,d.fill(e)}):t!=null&&e&&d.fill(t)}function It(e,t,n,i){let a=y[e],o;if(i<=0)o=[0,0];else{let s=a._space=a.space(r,e,t,n,i);o=Ol(t,n,a._incrs=a.incrs(r,e,t,n,i,s),i,s)}return a._found=o}function Lt(e,t,n,r,i,a,o,s,c,l){let u=o%2/2;h==1&&d.translate(u,u),wt(s,o,c,l,s),d.beginPath();let f,p,m,g,_=i+(r==0||r==3?-a:a);n==0?(p=i,g=_):(f=i,m=_);for(let r=0;r<e.length;r++)t[r]!=null&&(n==0?f=m=e[r]:p=g=e[r],d.moveTo(f,p),d.lineTo(m,g));d.stroke(),h==1&&d.translate(-u,-u)}function Rt(e){let t=!0;return y.forEach((n,i)=>{if(!n.show)return;let a=b[n.scale];if(a.min==null){n._show&&(t=!1,n._show=!1,Vt(!1));return}n._show||(t=!1,n._show=!0,Vt(!1));let o=n.side,s=o%2,{min:c,max:l}=a,[u,d]=It(i,c,l,s==0?L:R);if(d==0)return;let f=a.distr==2,p=n._splits=n.splits(r,i,c,l,u,d,f),m=a.distr==2?p.map(e=>ut[e]):p,h=a.distr==2?ut[p[1]]-ut[p[0]]:u,g=n._values=n.values(r,n.filter(r,m,i,d,h),i,d,h);n._rotate=o==2?n.rotate(r,g,i,d):0;let _=n._size;n._size=so(n.size(r,g,i,e)),_!=null&&n._size!=_&&(t=!1)}),t}function zt(e){let t=!0;return it.forEach((n,i)=>{let a=n(r,i,tt,e);a!=at[i]&&(t=!1),at[i]=a}),t}function Bt(){for(let e=0;e<y.length;e++){let t=y[e];if(!t.show||!t._show)continue;let n=t.side,i=n%2,a,o,c=t.stroke(r,e),l=n==0||n==3?-1:1,[u,f]=t._found;if(t.label!=null){let s=t.labelGap*l,p=oo((t._lpos+s)*K);Tt(t.labelFont[0],c,`center`,n==2?ta:na),d.save(),i==1?(a=o=0,d.translate(p,oo(ke+B/2)),d.rotate((n==3?-ro:ro)/2)):(a=oo(Oe+Ae/2),o=p);let m=yo(t.label)?t.label(r,e,u,f):t.label;d.fillText(m,a,o),d.restore()}if(f==0)continue;let p=b[t.scale],m=i==0?Ae:B,h=i==0?Oe:ke,_=t._splits,v=p.distr==2?_.map(e=>ut[e]):_,x=p.distr==2?ut[_[1]]-ut[_[0]]:u,S=t.ticks,C=t.border,w=S.show?S.size:0,T=oo(w*K),E=oo((t.alignTo==2?t._size-w-t.gap:t.gap)*K),D=t._rotate*-ro/180,O=g(t._pos*K),ee=O+(T+E)*l;o=i==0?ee:0,a=i==1?ee:0;let te=t.font[0];Tt(te,c,t.align==1?ra:t.align==2?ia:D>0?ra:D<0?ia:i==0?`center`:n==3?ia:ra,D||i==1?`middle`:n==2?ta:na);let k=t.font[1]*t.lineGap,ne=_.map(e=>g(s(e,p,m,h))),re=t._values;for(let e=0;e<re.length;e++){let t=re[e];if(t!=null){i==0?a=ne[e]:o=ne[e],t=``+t;let n=t.indexOf(`
-`)==-1?[t]:t.split(/\n/gm);for(let e=0;e<n.length;e++){let t=n[e];D?(d.save(),d.translate(a,o+e*k),d.rotate(D),d.fillText(t,0,0),d.restore()):d.fillText(t,a,o+e*k)}}}S.show&&Lt(ne,S.filter(r,v,e,f,x),i,n,O,T,Z(S.width*K,3),S.stroke(r,e),S.dash,S.cap);let A=t.grid;A.show&&Lt(ne,A.filter(r,v,e,f,x),i,i==0?2:1,i==0?ke:Oe,i==0?B:Ae,Z(A.width*K,3),A.stroke(r,e),A.dash,A.cap),C.show&&Lt([O],[1],+(i==0),i==0?1:2,i==1?ke:Oe,i==1?B:Ae,Z(C.width*K,3),C.stroke(r,e),C.dash,C.cap)}Qn(`drawAxes`)}function Vt(e){v.forEach((t,n)=>{n>0&&(t._paths=null,e&&(i==1?(t.min=null,t.max=null):t.facets.forEach(e=>{e.min=null,e.max=null})))})}let Ht=!1,Ut=!1,Wt=[];function Gt(){Ut=!1;for(let e=0;e<Wt.length;e++)Qn(...Wt[e]);Wt.length=0}function Kt(){Ht||=(Qo(Jt),!0)}function qt(e,t=!1){Ht=!0,Ut=t,e(r),Jt(),t&&Wt.length>0&&queueMicrotask(Gt)}r.batch=qt;function Jt(){if(je&&=(Ot(),!1),Ne&&=(ze(),!1),Me){if(q(p,ra,Ce),q(p,ta,z),q(p,$i,L),q(p,ea,R),q(m,ra,Ce),q(m,ta,z),q(m,$i,L),q(m,ea,R),q(f,$i,xe),q(f,ea,Se),u.width=oo(xe*K),u.height=oo(Se*K),y.forEach(({_el:e,_show:t,_size:n,_pos:r,side:i})=>{if(e!=null){if(t){let t=i===3||i===0?n:0,a=i%2==1;q(e,a?`left`:`top`,r-t),q(e,a?`width`:`height`,n),q(e,a?`top`:`left`,a?z:Ce),q(e,a?`height`:`width`,a?R:L),Ta(e,Vi)}else wa(e,Vi)}}),mt=ht=gt=vt=yt=bt=xt=St=_t=null,Ct=1,In(!0),Ce!=we||z!=Te||L!=Ee||R!=De){Vt(!1);let e=L/Ee,t=R/De;if(oe&&!Pe&&N.left>=0){N.left*=e,N.top*=t,Qt&&ka(Qt,oo(N.left),0,L,R),$t&&ka($t,0,oo(N.top),L,R);for(let n=0;n<Je.length;n++){let r=Je[n];r!=null&&(Ye[n]*=e,Xe[n]*=t,ka(r,so(Ye[n]),so(Xe[n]),L,R))}}if(W.show&&!Fe&&W.left>=0&&W.width>0){W.left*=e,W.width*=e,W.top*=t,W.height*=t;for(let e in zn)q(dn,e,W[e])}we=Ce,Te=z,Ee=L,De=R}Qn(`setSize`),Me=!1}xe>0&&Se>0&&(d.clearRect(0,0,u.width,u.height),Qn(`drawClear`),w.forEach(e=>e()),Qn(`draw`)),W.show&&Fe&&(fn(W),Fe=!1),oe&&Pe&&(Pn(null,!0,!1),Pe=!1),M.show&&M.live&&Ie&&(Mn(),Ie=!1),c||(c=!0,r.status=1,Qn(`ready`)),dt=!1,Ht=!1}r.redraw=(e,t)=>{Ne=t||!1,e===!1?Kt():mn(S,D.min,D.max)};function Yt(e,n){let i=b[e];if(i.from==null){if(ot==0){let t=i.range(r,n.min,n.max,e);n.min=t[0],n.max=t[1]}if(n.min>n.max){let e=n.min;n.min=n.max,n.max=e}if(ot>1&&n.min!=null&&n.max!=null&&n.max-n.min<1e-16)return;e==S&&i.distr==2&&ot>0&&(n.min=Ra(n.min,t[0]),n.max=Ra(n.max,t[0]),n.min==n.max&&n.max++),k[e]=n,je=!0,Kt()}}r.setScale=Yt;let Xt,Zt,Qt,$t,en,tn,nn,rn,an,on,H,U,sn=!1,cn=N.drag,ln=cn.x,un=cn.y;oe&&(N.x&&(Xt=Da(Ui,m)),N.y&&(Zt=Da(Wi,m)),D.ori==0?(Qt=Xt,$t=Zt):(Qt=Zt,$t=Xt),H=N.left,U=N.top);let W=r.select=Ko({show:!0,over:!0,left:0,width:0,top:0,height:0},e.select),dn=W.show?Da(Hi,W.over?m:p):null;function fn(e,t){if(W.show){for(let t in e)W[t]=e[t],t in zn&&q(dn,t,e[t]);t!==!1&&Qn(`setSelect`)}}r.setSelect=fn;function pn(e){if(v[e].show)P&&Ta(le[e],Vi);else if(P&&wa(le[e],Vi),oe){let t=qe?Je[0]:Je[e];t!=null&&ka(t,-10,-10,L,R)}}function mn(e,t,n){Yt(e,{min:t,max:n})}function hn(e,t,n,a){t.focus!=null&&wn(e),t.show!=null&&v.forEach((n,r)=>{r>0&&(e==r||e==null)&&(n.show=t.show,pn(r),i==2?(mn(n.facets[0].scale,null,null),mn(n.facets[1].scale,null,null)):mn(n.scale,null,null),Kt())}),n!==!1&&Qn(`setSeries`,e,t),a&&nr(`setSeries`,r,e,t)}r.setSeries=hn;function gn(e,t){Ko(x[e],t)}function _n(e,t){e.fill=X(e.fill||null),e.dir=J(e.dir,-1),t??=x.length,x.splice(t,0,e)}function vn(e){e==null?x.length=0:x.splice(e,1)}r.addBand=_n,r.setBand=gn,r.delBand=vn;function yn(e,t){v[e].alpha=t,oe&&Je[e]!=null&&(Je[e].style.opacity=t),P&&le[e]&&(le[e].style.opacity=t)}let bn,xn,Sn,Cn={focus:!0};function wn(e){if(e!=Sn){let t=e==null,n=Ge.alpha!=1;v.forEach((r,a)=>{if(i==1||a>0){let i=t||a==0||a==e;r._focus=t?null:i,n&&yn(a,i?1:Ge.alpha)}}),Sn=e,n&&Kt()}}P&&Ke&&ye(da,I,e=>{N._lock||(Ue(e),Sn!=null&&hn(null,Cn,!0,G.setSeries))});function Tn(e,t,n){let r=b[t];n&&(e=e/K-(r.ori==1?z:Ce));let i=L;r.ori==1&&(i=R,e=i-e),r.dir==-1&&(e=i-e);let a=r._min,o=r._max,s=e/i,c=a+(o-a)*s,l=r.distr;return l==3?uo(10,c):l==4?ho(c,r.asinh):l==100?r.bwd(c):c}function En(e,n){return Ra(Tn(e,S,n),t[0],st,ct)}r.valToIdx=e=>Ra(e,t[0]),r.posToIdx=En,r.posToVal=Tn,r.valToPos=(e,t,n)=>b[t].ori==0?a(e,b[t],n?Ae:L,n?Oe:0):o(e,b[t],n?B:R,n?ke:0),r.setCursor=(e,t,n)=>{H=e.left,U=e.top,Pn(null,t,n)};function Dn(e,t){q(dn,ra,W.left=e),q(dn,$i,W.width=t)}function On(e,t){q(dn,ta,W.top=e),q(dn,ea,W.height=t)}let kn=D.ori==0?Dn:On,An=D.ori==1?Dn:On;function jn(){if(P&&M.live)for(let e=+(i==2);e<v.length;e++){if(e==0&&fe)continue;let t=M.values[e],n=0;for(let r in t)ue[e][n++].firstChild.nodeValue=t[r]}}function Mn(e,t){if(e!=null&&(e.idxs?e.idxs.forEach((e,t)=>{ae[t]=e}):zo(e.idx)||ae.fill(e.idx),M.idx=ae[0]),P&&M.live){for(let e=0;e<v.length;e++)(e>0||i==1&&!fe)&&Nn(e,ae[e]);jn()}Ie=!1,t!==!1&&Qn(`setLegend`)}r.setLegend=Mn;function Nn(e,n){let i=v[e],a=e==0&&O==2?ut:t[e],o;fe?o=i.values(r,e,n)??pe:(o=i.value(r,n==null?null:a[n],e,n),o=o==null?pe:{_:o}),M.values[e]=o}function Pn(e,n,a){an=H,on=U,[H,U]=N.move(r,H,U),N.left=H,N.top=U,oe&&(Qt&&ka(Qt,oo(H),0,L,R),$t&&ka($t,0,oo(U),L,R));let o,s=st>ct;bn=Y,xn=null;let c=D.ori==0?L:R,l=D.ori==1?L:R;if(H<0||ot==0||s){o=N.idx=null;for(let e=0;e<v.length;e++){let t=Je[e];t!=null&&ka(t,-10,-10,L,R)}Ke&&hn(null,Cn,!0,e==null&&G.setSeries),M.live&&(ae.fill(o),Ie=!0)}else{let e,n,a;i==1&&(e=D.ori==0?H:U,n=Tn(e,S),o=N.idx=Ra(n,t[0],st,ct),a=ee(t[0][o],D,c,0));let s=-10,u=-10,d=0,f=0,p=!0,m=``,h=``;for(let e=+(i==2);e<v.length;e++){let g=v[e],_=ae[e],y=_==null?null:i==1?t[e][_]:t[e][1][_],x=N.dataIdx(r,e,o,n),S=x==null?null:i==1?t[e][x]:t[e][1][x];if(Ie=Ie||S!=y||x!=_,ae[e]=x,e>0&&g.show){let n=x==null?-10:x==o?a:ee(i==1?t[0][x]:t[e][0][x],D,c,0),_=S==null?-10:te(S,i==1?b[g.scale]:b[g.facets[1].scale],l,0);if(Ke&&S!=null){let t=D.ori==1?H:U,n=io(Ge.dist(r,e,x,_,t));if(n<bn){let r=Ge.bias;if(r!=0){let i=Tn(t,g.scale),a=S>=0?1:-1,o=i>=0?1:-1;o==a&&(o==1?r==1?S>=i:S<=i:r==1?S<=i:S>=i)&&(bn=n,xn=e)}else bn=n,xn=e}}if(Ie||qe){let t,i;D.ori==0?(t=n,i=_):(t=_,i=n);let a,o,c,l,g,v,y=!0,b=We.bbox;if(b!=null){y=!1;let t=b(r,e);c=t.left,l=t.top,a=t.width,o=t.height}else c=t,l=i,a=o=We.size(r,e);if(v=We.fill(r,e),g=We.stroke(r,e),qe)e==xn&&bn<=Ge.prox&&(s=c,u=l,d=a,f=o,p=y,m=v,h=g);else{let t=Je[e];t!=null&&(Ye[e]=c,Xe[e]=l,Na(t,a,o,y),ja(t,v,g),ka(t,so(c),so(l),L,R))}}}}if(qe){let e=Ge.prox;if(Ie||(Sn==null?bn<=e:bn>e||xn!=Sn)){let e=Je[0];e!=null&&(Ye[0]=s,Xe[0]=u,Na(e,d,f,p),ja(e,m,h),ka(e,so(s),so(u),L,R))}}}if(W.show&&sn){if(e!=null){let[t,n]=G.scales,[r,i]=G.match,[a,o]=e.cursor.sync.scales,s=e.cursor.drag;if(ln=s._x,un=s._y,ln||un){let{left:s,top:u,width:d,height:f}=e.select,p=e.scales[a].ori,m=e.posToVal,h,g,_,v,y,x=t!=null&&r(t,a),S=n!=null&&i(n,o);x&&ln?(p==0?(h=s,g=d):(h=u,g=f),_=b[t],v=ee(m(h,a),_,c,0),y=ee(m(h+g,a),_,c,0),kn(co(v,y),io(y-v))):kn(0,c),S&&un?(p==1?(h=s,g=d):(h=u,g=f),_=b[n],v=te(m(h,o),_,l,0),y=te(m(h+g,o),_,l,0),An(co(v,y),io(y-v))):An(0,l)}else Bn()}else{let e=io(an-en),t=io(on-tn);if(D.ori==1){let n=e;e=t,t=n}ln=cn.x&&e>=cn.dist,un=cn.y&&t>=cn.dist;let n=cn.uni;n==null?cn.x&&cn.y&&(ln||un)&&(ln=un=!0):ln&&un&&(ln=e>=n,un=t>=n,!ln&&!un&&(t>e?un=!0:ln=!0));let r,i;ln&&(D.ori==0?(r=nn,i=H):(r=rn,i=U),kn(co(r,i),io(i-r)),un||An(0,l)),un&&(D.ori==1?(r=nn,i=H):(r=rn,i=U),An(co(r,i),io(i-r)),ln||kn(0,c)),!ln&&!un&&(kn(0,0),An(0,0))}}if(cn._x=ln,cn._y=un,e==null){if(a){if(er!=null){let[e,t]=G.scales;G.values[0]=e==null?null:Tn(D.ori==0?H:U,e),G.values[1]=t==null?null:Tn(D.ori==1?H:U,t)}nr(sa,r,H,U,L,R,o)}if(Ke){let e=a&&G.setSeries,t=Ge.prox;Sn==null?bn<=t&&hn(xn,Cn,!0,e):bn>t?hn(null,Cn,!0,e):xn!=Sn&&hn(xn,Cn,!0,e)}}Ie&&(M.idx=o,Mn()),n!==!1&&Qn(`setCursor`)}let Fn=null;Object.defineProperty(r,"rect",{get(){return Fn??In(!1),Fn}});function In(e=!1){e?Fn=null:(Fn=m.getBoundingClientRect(),Qn(`syncRect`,Fn))}function Ln(e,t,n,r,i,a,o){N._lock||sn&&e!=null&&e.movementX==0&&e.movementY==0||(Rn(e,t,n,r,i,a,o,!1,e!=null),e==null?Pn(t,!0,!1):Pn(null,!0,!0))}function Rn(e,t,n,i,a,o,c,l,u){if(Fn??In(!1),Ue(e),e!=null)n=e.clientX-Fn.left,i=e.clientY-Fn.top;else{if(n<0||i<0){H=-10,U=-10;return}let[e,r]=G.scales,c=t.cursor.sync,[l,u]=c.values,[d,f]=c.scales,[p,m]=G.match,h=t.axes[0].side%2==1,g=D.ori==0?L:R,_=D.ori==1?L:R,v=h?o:a,y=h?a:o,x=h?i:n,S=h?n:i;if(n=d==null?x/v*g:p(e,d)?s(l,b[e],g,0):-10,i=f==null?S/y*_:m(r,f)?s(u,b[r],_,0):-10,D.ori==1){let e=n;n=i,i=e}}u&&(t==null||t.cursor.event.type==sa)&&((n<=1||n>=L-1)&&(n=Oo(n,L)),(i<=1||i>=R-1)&&(i=Oo(i,R))),l?(en=n,tn=i,[nn,rn]=N.move(r,n,i)):(H=n,U=i)}let zn={width:0,height:0,left:0,top:0};function Bn(){fn(zn,!1)}let Vn,Hn,Un,Wn;function Gn(e,t,n,i,a,o,s){sn=!0,ln=un=cn._x=cn._y=!1,Rn(e,t,n,i,a,o,s,!0,!1),e!=null&&(ye(la,ya,Kn,!1),nr(ca,r,nn,rn,L,R,null));let{left:c,top:l,width:u,height:d}=W;Vn=c,Hn=l,Un=u,Wn=d}function Kn(e,t,n,i,a,o,s){sn=cn._x=cn._y=!1,Rn(e,t,n,i,a,o,s,!1,!0);let{left:c,top:l,width:u,height:d}=W,f=u>0||d>0,p=Vn!=c||Hn!=l||Un!=u||Wn!=d;if(f&&p&&fn(W),cn.setScale&&f&&p){let e=c,t=u,n=l,r=d;if(D.ori==1&&(e=l,t=d,n=c,r=u),ln&&mn(S,Tn(e,S),Tn(e+t,S)),un)for(let e in b){let t=b[e];e!=S&&t.from==null&&t.min!=Y&&mn(e,Tn(n+r,e),Tn(n,e))}Bn()}else N.lock&&(N._lock=!N._lock,Pn(t,!0,e!=null));e!=null&&(be(la,ya),nr(la,r,H,U,L,R,null))}function qn(e,t,n,r,i,a,o){if(N._lock)return;Ue(e);let s=sn;if(sn){let e=!0,t=!0,n,r;D.ori==0?(n=ln,r=un):(n=un,r=ln),n&&r&&(e=H<=10||H>=L-10,t=U<=10||U>=R-10),n&&e&&(H=H<nn?0:L),r&&t&&(U=U<rn?0:R),Pn(null,!0,!0),sn=!1}H=-10,U=-10,ae.fill(null),Pn(null,!0,!0),s&&(sn=s)}function Jn(e,t,n,i,a,o,s){N._lock||(Ue(e),pt(),Bn(),e!=null&&nr(fa,r,H,U,L,R,null))}function Yn(){y.forEach(Al),Le(r.width,r.height,!0)}Ia(ga,ba,Yn);let Xn={};Xn.mousedown=Gn,Xn.mousemove=Ln,Xn.mouseup=Kn,Xn.dblclick=Jn,Xn.setSeries=(e,t,n,i)=>{let a=G.match[2];n=a(r,t,n),n!=-1&&hn(n,i,!0,!1)},oe&&(ye(ca,m,Gn),ye(sa,m,Ln),ye(ua,m,e=>{Ue(e),In(!1)}),ye(da,m,qn),ye(fa,m,Jn),ml.add(r),r.syncRect=In);let Zn=r.hooks=e.hooks||{};function Qn(e,t,n){Ut?Wt.push([e,t,n]):e in Zn&&Zn[e].forEach(e=>{e.call(null,r,t,n)})}(e.plugins||[]).forEach(e=>{for(let t in e.hooks)Zn[t]=(Zn[t]||[]).concat(e.hooks[t])});let $n=(e,t,n)=>n,G=Ko({key:null,setSeries:!1,filters:{pub:wo,sub:wo},scales:[S,v[1]?v[1].scale:null],match:[To,To,$n],values:[null,null]},N.sync);G.match.length==2&&G.match.push($n),N.sync=G;let er=G.key,tr=Fc(er);function nr(e,t,n,r,i,a,o){G.filters.pub(e,t,n,r,i,a,o)&&tr.pub(e,t,n,r,i,a,o)}tr.sub(r);function rr(e,t,n,r,i,a,o){G.filters.sub(e,t,n,r,i,a,o)&&Xn[e](null,t,n,r,i,a,o)}r.pub=rr;function ir(){tr.unsub(r),ml.delete(r),ve.clear(),La(ga,ba,Yn),l.remove(),I?.remove(),Qn(`destroy`)}r.destroy=ir;function ar(){Qn(`init`,e,t),ft(t||e.data,!1),k[S]?Yt(S,k[S]):pt(),Fe=W.show&&(W.width>0||W.height>0),Pe=Ie=!0,Le(e.width,e.height)}return v.forEach(Qe),y.forEach(nt),n?n instanceof HTMLElement?(n.appendChild(l),ar()):n(r,ar):ar(),r}jl.assign=Ko,jl.fmtNum=to,jl.rangeNum=Za,jl.rangeLog=Ga,jl.rangeAsinh=Ka,jl.orient=Rc,jl.pxRatio=K,jl.join=Zo,jl.fmtDate=us,jl.tzDate=fs,jl.sync=Fc;{jl.addGap=Uc,jl.clipGaps=Hc;let e=jl.paths={points:rl};e.linear=sl,e.stepped=cl,e.bars=ul,e.spline=fl}var Ml=62,Nl=`11px system-ui, sans-serif`,Pl=class{view;plot=null;names=``;data=null;place=A(`div`,{class:`chart-place`});title=A(`h3`);readout=A(`span`,{class:`readout`});element=A(`figure`,{class:`chart`},A(`figcaption`,{},this.title,this.readout),this.place);constructor(e,t){this.view=e,new ResizeObserver(()=>this.fit()).observe(this.place),wi(this.place,e,t,e=>this.timeAt(e))}set(e){this.data=e,this.title.textContent=e.title,this.place.setAttribute(`role`,`img`),this.place.setAttribute(`aria-label`,`${e.title}: ${e.lines.map(t=>`${t.name} ${t.way} ${Bl(t.y,e)}`).join(`; `)}`);let t=e.lines.map(e=>`${e.name} ${e.colour}`).join(),n=[e.x,...e.lines.map(e=>e.y)];this.plot===null||t!==this.names?(this.plot?.destroy(),this.plot=new jl(this.options(e),n,this.place),this.names=t):this.plot.setData(n,!1),this.scale(),this.cursor()}scale(){if(this.plot===null||this.data===null)return;let{begin:e,end:t}=this.view.now.window,n=this.data.most??Ll(this.data);this.plot.batch(()=>{this.plot.setScale(`x`,{min:e,max:t}),this.plot.setScale(`y`,{min:Math.min(0,Rl(this.data)),max:n*1.05})}),this.select()}cursor(){let{plot:e,data:t}=this,{hover:n}=this.view.now;if(e===null||t===null)return;let r=n===null?-10:e.valToPos(n,`x`);e.setCursor({left:n===null||r<0||r>e.over.clientWidth?-10:r,top:0},!1);let i=n===null?-1:Fl(t.x,n);this.readout.replaceChildren(...t.lines.filter(e=>!e.isDashed).map(e=>{let n=A(`span`,{class:`key`,"aria-hidden":`true`});n.style.borderColor=e.colour;let r=i<0?[]:t.lines.filter(t=>t.name===e.name).map(e=>{let n=e.y[i];return n==null?`–`:t.text(n)});return A(`span`,{},n,e.name,r.length===0?``:` ${r.join(` / `)}`)}))}select(){let{plot:e}=this,{selection:t}=this.view.now;if(e===null)return;let n=e.over.clientWidth,r=t===null?0:Math.max(0,e.valToPos(t.begin,`x`)),i=t===null?0:Math.min(n,e.valToPos(t.end,`x`));e.setSelect({left:r,width:Math.max(0,i-r),top:0,height:e.over.clientHeight},!1)}clear(){this.plot?.destroy(),this.plot=null,this.data=null}themed(){this.names=``}timeAt(e){if(this.plot===null)return null;let t=e-this.plot.over.offsetLeft;return t<0||t>this.plot.over.clientWidth?null:this.plot.posToVal(t,`x`)}fit(){let{clientWidth:e,clientHeight:t}=this.place;this.plot!==null&&e>0&&t>0&&(this.plot.setSize({width:e,height:t}),this.select(),this.cursor())}options(e){let t=B(),n={stroke:t.faint,font:Nl,grid:{stroke:t.line,width:1},ticks:{stroke:t.line,width:1,size:4}},r=()=>this.view.now.experiment?.origin_unix_ns??null,i=jl.paths.stepped({align:1});return{width:Math.max(50,this.place.clientWidth),height:Math.max(40,this.place.clientHeight),legend:{show:!1},padding:[4,8,0,0],cursor:{y:!1,drag:{x:!1,y:!1},points:{show:!1},bind:{mousemove:()=>null,mousedown:()=>null,mouseup:()=>null,dblclick:()=>null,mouseenter:()=>null,mouseleave:()=>null}},select:{show:!0,left:0,top:0,width:0,height:0},scales:{x:{time:!1,auto:!1},y:{auto:!1}},axes:[{...n,size:22,space:90,gap:2,values:(e,t)=>t.map(e=>_(r(),e,y((t[1]??e+1e9)-t[0])))},{...n,size:Ml,space:26,gap:3,values:(t,n)=>n.map(t=>e.text(t))}],series:[{},...e.lines.map(e=>({label:e.name,stroke:e.colour,width:1.25,dash:e.isDashed?[4,3]:void 0,paths:i,points:{show:!1}}))]}}};function Fl(e,t){let n=0,r=e.length;for(;n<r;){let i=n+r>>1;e[i]<=t?n=i+1:r=i}return n-1}function Il(e){return e.filter(e=>e!==null)}function Ll(e){return e.lines.reduce((e,t)=>Il(t.y).reduce((e,t)=>Math.max(e,t),e),1)}function Rl(e){return e.lines.reduce((e,t)=>Il(t.y).reduce((e,t)=>Math.min(e,t),e),0)}function zl(e){let t=Il(e);return t.length===0?null:t.reduce((e,t)=>e+t,0)/t.length}function Bl(e,t){let n=zl(e);return n===null?`nothing known`:`mean ${t.text(n)}, most ${t.text(Il(e).reduce((e,t)=>Math.max(e,t),0))}`}var Vl=[212,28,140,330,262,178,52,0];function Hl(e){let t=Math.floor(e/Vl.length);return`hsl(${(Vl[e%Vl.length]+17*t)%360} ${ue()?65:70}% ${ue()?62:42}%)`}var Ul=[{title:`CPU, of all CPUs of a host`,kinds:[`cpu`],words:[``],needs:`sched_switch`},{title:`Network: sent, dashed received`,kinds:[`net-sent`,`net-received`],words:[`sent`,`received`],needs:`net_dev_queue,net_if_receive_skb`},{title:`Disk: read, dashed written`,kinds:[`disk-read`,`disk-write`],words:[`read`,`written`],needs:`block_rq_issue,block_rq_complete`},{title:`Memory, since the begin of the window`,kinds:[`memory`],words:[``],needs:`kmem_mm_page_alloc,kmem_mm_page_free`}],Wl=class extends ar{series=[];charts;table;missing=A(`p`,{class:`missing muted`});parts;constructor(e,t){super(`usage`,`Usage`,e,t,[`window`,`clock`,`hover`,`selection`]),this.charts=Ul.map(()=>new Pl(e,t));let n=(e,t)=>e===null?`–`:Kl(t.unit)(e);this.table=new gr({label:`Usage in the window: a click goes to the instant of most`,origin:()=>this.origin,pick:t=>{t.at!==null&&(this.view.set({hover:tr(e,null,t.at)}),this.navigator.go(null,tr(e,null,t.at)))},columns:[{title:`host`,value:e=>e.host},{title:`what`,value:e=>e.what,grow:!0},{title:`mean`,unit:`count`,value:e=>e.mean,text:e=>n(e.mean,e)},{title:`most`,unit:`count`,value:e=>e.most,text:e=>n(e.most,e)},{title:`most at`,unit:`time`,value:e=>e.at,text:t=>t.at===null?`–`:_(this.origin,t.at,y((e.now.window.end-e.now.window.begin)/1e3))}]}),this.parts=A(`div`,{class:`usage-parts`},A(`div`,{class:`charts`},...this.charts.map(e=>e.element)),yr(`In this window`,this.table,this.missing))}changed(e,t){if(t.has(`hover`))for(let e of this.charts)e.cursor();if(t.has(`selection`))for(let e of this.charts)e.select();if(t.has(`window`)||t.has(`clock`)){for(let e of this.charts)e.scale();this.askSoon()}}themed(){for(let e of this.charts)e.themed();this.draw()}forget(){this.series=[];for(let e of this.charts)e.clear();this.table.set([]),this.body.replaceChildren()}async load(e){let t=this.takeAbout(`window`),n=Math.max(60,Math.min(1e3,Math.round(this.body.clientWidth/4))),r=await l.usage(t.begin,t.end,n,e);this.series=r.series,this.command.set(r.command),this.series.length===0?this.body.replaceChildren(Gn(`empty`,`Nothing is known of this time`,"No host was recorded then: `f` shows all there is.")):(this.body.firstChild!==this.parts&&this.body.replaceChildren(this.parts),this.draw())}draw(){if(this.series.length===0)return;let e=[],t=[];Ul.forEach((n,r)=>{let i=this.charts[r],a=this.series.filter(e=>n.kinds.includes(e.kind));if(i.element.hidden=a.length===0,a.length===0){i.clear(),t.push(`${Gl(n)} (\`${n.needs}\`)`);return}let o=this.dataOf(n,a);i.set(o);for(let[t,r]of a.entries())e.push(this.rowOf(n,r,o.lines[t]))}),this.missing.textContent=t.length===0?``:`None in this window, or not recorded: ${t.join(`, `).replace(/`/g,``)}`,this.missing.title=this.missing.textContent,this.table.set(e)}dataOf(e,t){let n=e=>tr(this.view,this.view.now.experiment?.hosts[e.host]?.row??null,0),r=[...new Set(t.flatMap(e=>e.x.map(t=>t+n(e))))].sort((e,t)=>e-t),i=t.map(t=>{let i=n(t),a=t.x.at(-1)+(t.x.length>1?t.x.at(-1)-t.x.at(-2):0),o=e.kinds.indexOf(t.kind),s=e.words[o],c=-1,l=r.map(e=>{for(;c+1<t.x.length&&t.x[c+1]+i<=e;)c+=1;return c<0||e-i>a?null:t.y[c]??null});return{name:t.name,way:s,colour:Hl(t.host),isDashed:o===1,y:l}});return{title:e.title,x:r,lines:i,most:e.kinds[0]===`cpu`?100:null,text:Kl(t[0].unit)}}rowOf(e,t,n){let r=t.y.reduce((e,t)=>t===null?e:e===null||t>e?t:e,null);return{host:t.name,what:`${Gl(e)}${n.way===``?``:` ${n.way}`}`,unit:t.unit,mean:zl(t.y),most:r,at:r===null?null:t.x[t.y.indexOf(r)]}}};function Gl(e){return e.title.replace(/[,:].*/,``)}function Kl(e){return e===`percent`?e=>`${Math.round(e*10)/10} %`:e===`bytes/s`?e=>`${h(e)}/s`:h}var ql=[Vr,jr,Qr,Wl,Ir,zr,ji,Cr].map(e=>(t,n)=>new e(t,n)),Jl=7,Yl=6,Xl=class{view;lines=[];pinnedCount=0;byId=new Map;children=new Map;places=new Map;isPathClosed=!1;collapsed=new Set;unfolded=new Set;hidden=new Set;pinned=[];filter=null;activity=null;active=new Set;watchers=new Set;constructor(e){this.view=e,e.watch(()=>{this.index(),this.change()},`rows`),e.watch(()=>this.change(),`onlyRows`,`path`)}watch(e){this.watchers.add(e)}row(e){return e===null?void 0:this.byId.get(e)}childrenOf(e){return this.children.get(e)??[]}lineOf(e){for(let t=this.byId.get(e);t!==void 0;t=this.row(t.parent)){let e=this.places.get(t.id);if(e!==void 0)return e;if(t.parent!==null&&this.row(t.parent)?.parent===null){let e=this.places.get(-1-t.host);if(e!==void 0&&this.folds(t))return e}}return-1}placeOf(e){return this.places.get(e)}name(e){return e.tid===void 0?e.pid===void 0?e.label:`${e.label} ${e.pid}`:`${e.label} ${e.tid}`}fullName(e){let t=this.view.now.experiment?.hosts[e.host]?.name??``;return e.kind===`host`?e.label:`${t} ${this.name(e)}`}toggle(e){e===-1e6?this.isPathClosed=!this.isPathClosed:e<0?Zl(this.unfolded,-1-e):Zl(this.collapsed,e),this.change()}get someExpanded(){return this.childrenOf(null).some(e=>!this.collapsed.has(e.id))}collapseAll(){if(this.someExpanded)for(let e of this.childrenOf(null))this.collapsed.add(e.id);else this.collapsed.clear();this.change()}pin(e){this.pinned=this.pinned.includes(e)?this.pinned.filter(t=>t!==e):[...this.pinned,e],this.change()}hide(e){this.hidden.add(e),this.pinned=this.pinned.filter(t=>t!==e),this.change()}get hiddenCount(){return this.hidden.size}showHidden(){this.hidden.clear(),this.change()}setFilter(e){this.filter=e,this.change()}get isFiltered(){return this.filter!==null}matches(e){return this.filter?.has(e)??!1}setActivity(e,t=0){this.activity=e;let n=new Set,r=this.top(this.view.now.row);r!==null&&n.add(r);for(let r of e===null?[]:this.childrenOf(null)){let i=Math.max(t,Yl);for(let t of this.sorted(this.childrenOf(r.id))){let r=1+this.childrenOf(t.id).length,a=t.kind===`process`||t.kind===`thread`;a&&(r>i||!e.has(t.id))||(i-=r,a&&n.add(t.id))}}this.active=n,this.change()}get isSorted(){return this.activity!==null}top(e){let t=this.row(e);for(;t!==void 0&&t.parent!==null&&this.row(t.parent)?.parent!==null;)t=this.row(t.parent);return t===void 0||t.parent===null?null:t.id}reveal(e){if(this.places.has(e))return;let t=this.byId.get(e);if(t!==void 0){for(let e=t;e!==void 0;e=this.row(e.parent))this.hidden.delete(e.id),e!==t&&this.collapsed.delete(e.id),this.folds(e)&&this.unfolded.add(e.host);this.change()}}get kept(){return{collapsed:[...this.collapsed],unfolded:[...this.unfolded],pinned:this.pinned,hidden:[...this.hidden]}}restore(e){for(let[t,n]of[[this.collapsed,e.collapsed],[this.unfolded,e.unfolded],[this.hidden,e.hidden]]){t.clear();for(let e of n)t.add(e)}this.pinned=[...e.pinned],this.change()}index(){this.byId=new Map,this.children=new Map;for(let e of this.view.now.rows){this.byId.set(e.id,e);let t=this.children.get(e.parent);t?t.push(e):this.children.set(e.parent,[e])}}folds(e){return this.activity!==null&&(e.kind===`process`||e.kind===`thread`)&&this.row(e.parent)?.kind===`host`&&!this.active.has(e.id)}wanted(){let e=this.view.now.onlyRows,t=this.filter;if(e===null&&t===null)return null;let n=new Set;for(let r of e??t)if(e===null||t===null||t.has(r))for(let e=this.byId.get(r);e!==void 0&&!n.has(e.id);e=this.row(e.parent))n.add(e.id);return n}change(){let e=[],t=this.wanted();this.pinned=this.pinned.filter(e=>this.byId.has(e));for(let t of this.pinned){let n=this.byId.get(t);e.push({id:t,row:n,host:n.host,label:this.fullName(n),depth:0,expandable:!1,expanded:!1,pinned:!0,sources:this.sources(n,!1)})}this.pinnedCount=e.length,this.addPath(e,this.view.now.path);for(let n of this.childrenOf(null))this.add(e,n,0,t);this.lines=e,this.places=new Map(e.map((e,t)=>[e.id,t]));for(let e of this.watchers)e()}addPath(e,t){let n=Xe(t),r=n[0];if(t===null||r===void 0)return;let i={row:null,pinned:!1},a=this.byId.get(`row`in t.of?t.of.row:-1),o=t.request===null?`critical path of ${a===void 0?`a thread`:this.name(a)}`:`critical path of request ${t.request}`;if(e.push({...i,id:Je,host:r.host,label:o,depth:0,expandable:!0,expanded:!this.isPathClosed,sources:[]}),!this.isPathClosed)for(let{id:t,host:r,row:a}of n){let n=this.byId.get(a);e.push({...i,id:t,host:r,label:n===void 0?``:this.fullName(n),depth:1,expandable:!1,expanded:!1,sources:[t]})}}add(e,t,n,r){if(this.hidden.has(t.id)||r!==null&&!r.has(t.id))return;let i=this.pinned.includes(t.id)&&t.kind!==`host`,a=this.childrenOf(t.id);r!==null&&(a=a.filter(e=>r.has(e.id)));let o=a.length>0&&(r!==null||!this.collapsed.has(t.id));if(i||e.push({id:t.id,row:t,host:t.host,label:this.name(t),depth:n,expandable:a.length>0,expanded:o,pinned:!1,sources:this.sources(t,o)}),!o)return;let s=r===null?a.filter(e=>this.folds(e)):[],c=s.length>0?a.filter(e=>!this.folds(e)):a;for(let t of this.sorted(c))this.add(e,t,n+1,r);if(s.length===0)return;let l=this.unfolded.has(t.host),u=`${s.length} less active`;if(e.push({id:-1-t.host,row:null,host:t.host,label:u,depth:n+1,expandable:!0,expanded:l,pinned:!1,sources:[]}),l)for(let t of s)this.add(e,t,n+2,r)}sorted(e){let t=this.activity;if(t===null)return e;let n=e=>e.kind===`process`||e.kind===`thread`?t.get(e.id)??0:1/0;return[...e].sort((e,t)=>{let r=n(e),i=n(t);return r===i?0:i>r?1:-1})}sources(e,t){if(e.kind!==`host`&&e.kind!==`process`)return[e.id];let n=this.childrenOf(e.id).filter(t=>t.kind===(e.kind===`host`?`cpu`:`thread`)).map(e=>e.id);return n.length===0?[e.id]:e.kind===`process`&&t?[]:n.slice(0,Jl)}};function Zl(e,t){e.delete(t)||e.add(t)}var Ql=20,$l=14,eu=170,tu=12,nu=300,ru=9,iu=10,au=11,ou=8,su=[[4,ou],[6,au],[5,iu]],cu=.35,lu=class{view;canvas=A(`canvas`,{role:`img`});caption=A(`p`,{class:`sample-text`});element=A(`figure`,{class:`sample`,hidden:!0},this.caption,A(`div`,{class:`sample-lines`},this.canvas));lines=[];begin=0;end=1;constructor(e){this.view=e,fe(()=>this.draw()),new ResizeObserver(()=>this.draw()).observe(this.element)}get isThere(){return this.lines.length>0}async load(e){let t=await l.sample().catch(()=>null);if(t===null||!t.hosts.some(e=>e.cpus.length>0))return;({begin:this.begin,end:this.end}=e),this.lines=du(t);let n=this.view.now.experiment?.origin_unix_ns??null,r=e=>_(n,e,3),i=t.share<.01?`less than 1 %`:`${Math.round(t.share*100)} %`;this.caption.textContent=`A first sample, of ${i} of the trace: how busy each CPU was, and the threads that ran most; pale where it is only likely. By the hosts' own clocks, from ${r(this.begin)} to ${r(this.end)} UTC.`,this.canvas.setAttribute(`aria-label`,this.lines.map(fu).join(`; `)),this.element.hidden=!1,this.draw()}draw(){let e=devicePixelRatio,t=this.element.clientWidth,n=this.lines.length*Ql;if(t<=eu||!this.isThere)return;this.canvas.width=Math.round(t*e),this.canvas.height=Math.round(n*e),this.canvas.style.width=`${t}px`,this.canvas.style.height=`${n}px`;let r=this.canvas.getContext(`2d`),i=B();r.scale(e,e),r.fillStyle=z(i.background),r.fillRect(0,0,t,n),r.font=`11px system-ui, sans-serif`,r.textBaseline=`middle`,this.lines.forEach((e,n)=>{let a=n*Ql+3+$l;e.depth===0&&(r.fillStyle=z(i.band),r.fillRect(0,n*Ql,t,Ql)),r.fillStyle=e.thread.length>0||e.depth===0?i.text:i.faint,r.fillText(e.label,6+e.depth*tu,n*Ql+Ql/2,158-e.depth*tu);for(let n of[!1,!0]){r.globalAlpha=n?1:cu;for(let i of e.cpu){let[e,o]=this.across(i,n,t),s=be(ru).height*$l;uu(r,ru,e,a,o,s);let c=a;for(let[t,n]of su){let a=$l*i[t]/1e3;uu(r,n,e,c,o,a),c-=a}}for(let i of e.thread){let[e,o]=this.across(i,n,t);uu(r,ou,e,a,o,Math.max(1,$l*i[3]/1e3))}}})}across([e,t,n],r,i){let a=(i-eu)/Math.max(1,this.end-this.begin),o=e=>eu+(e-this.begin)*a,s=r?o(e):Math.max(o(t),o(e)+1);return[s,r?Math.max(1,o(t)-s):Math.max(0,o(n)-s)]}};function uu(e,t,n,r,i,a){e.fillStyle=z(xe(t)),e.fillRect(n,r-a,i,a)}function du(e){let t=[];for(let{name:n,cpus:r,threads:i}of e.hosts){t.push({label:n,depth:0,cpu:[],thread:[]});for(let{cpu:e,parts:n}of r)t.push({label:`CPU ${e}`,depth:1,cpu:n,thread:[]});for(let{label:e,tid:n,parts:r}of i)t.push({label:`${e} ${n}`,depth:1,cpu:[],thread:r})}return t.slice(0,nu)}function fu({label:e,cpu:t,thread:n}){let r=t.length>0?t:n,i=r.reduce((e,t)=>e+t[2]-t[0],0);if(r.length===0)return e;let a=r.reduce((e,t)=>e+(t[2]-t[0])*(1e3-t[3]),0);return t.length>0?`${e} ${Math.round(a/Math.max(1,i)/10)} % busy`:e}var pu=class{inner=A(`div`);element=A(`div`,{class:`scrollbar`,"aria-hidden":`true`,tabindex:-1},this.inner);constructor(e){this.element.addEventListener(`scroll`,()=>{this.element.scrollTop!==e.scrollTop&&e.scrollTo(this.element.scrollTop)});let t=-1,n=-1;e.watch(()=>{t!==e.fixed&&(this.element.style.marginTop=`${34+(t=e.fixed)}px`),n!==e.full&&(this.inner.style.height=`${n=e.full}px`),this.element.scrollTop!==e.scrollTop&&(this.element.scrollTop=e.scrollTop)})}},mu=120,hu=4e3,gu=500,_u=600,vu=[[`unknown`],[`usermode`,`user`],[`syscall`,`call`],[`interrupted`],[`wait-cpu`,`waiting`,`preempted`],[`blocked`,`sleeping`],[`wait-fork`],[`dead`],[`running`],[`idle`],[`irq`,`interrupt`],[`softirq`],[`disk-read`,`read`],[`disk-write`,`write`],[`phase`]],yu=/[=<>]|&&|\|\||\s(matches|contains|present)(\s|$)/;function bu(e){let t={expression:null,words:[],pattern:null,host:[],pid:[],tid:[],kind:[],states:[],wrong:``},n=/(?:^|\s)\/(.+)\/(?:\s|$)/.exec(e);if(n!==null){try{t.pattern=new RegExp(n[1],`i`)}catch{t.wrong=`/${n[1]}/ is no regular expression`}e=e.replace(n[0],` `)}if(yu.test(e))return t.expression=e.trim(),t;for(let n of e.toLowerCase().split(/\s+/)){let[,e,r]=/^(host|pid|tid|kind|state):(.*)$/.exec(n)??[];if(e===void 0||r===void 0){n!==``&&t.words.push(n);continue}if(r===``)continue;if(e!==`state`){t[e].push(r);continue}let i=vu.flatMap((e,t)=>e.some(e=>e.startsWith(r))?[t]:[]);i.length===0&&(t.wrong=`No state “${r}”: ${vu.map(e=>e[0]).join(`, `)}`),t.states.push(...i)}return t}var xu=class{view;rows;tree;navigation;input=A(`input`,{type:`search`,class:`search`,placeholder:`Search rows  ( / )`,"aria-label":`Search rows: words, host:, pid:, tid:, kind:, state:, /regular expression/, or an expression on states`,spellcheck:`false`,autocomplete:`off`,title:`Words, host:h1, pid:199, tid:216, kind:cpu, state:blocked, /regular expression/; or an expression on states: duration > 10ms && state == blocked`});count=A(`span`,{class:`count`,"aria-live":`polite`});element=A(`div`,{class:`search-box`,role:`search`},this.input,this.count);timer=0;turn=0;runs=0;found=[];watchers=new Set;constructor(e,t,n,r){this.view=e,this.rows=t,this.tree=n,this.navigation=r,this.input.addEventListener(`input`,()=>{clearTimeout(this.timer),this.timer=window.setTimeout(()=>void this.run(),mu)}),this.input.addEventListener(`keydown`,e=>{e.key===`Enter`&&(this.jump(e.shiftKey?-1:1),e.preventDefault()),e.key===`Escape`&&(this.set(``),this.input.blur(),n.focus()),e.stopPropagation()}),e.watch(()=>{this.input.value!==``&&this.run()},`rows`,`clock`),e.watch(()=>{let e=bu(this.input.value);(e.states.length!==0||e.expression!==null)&&(clearTimeout(this.timer),this.timer=window.setTimeout(()=>void this.run(),360))},`window`)}watch(e){this.watchers.add(e)}get text(){return this.input.value}get isResting(){return this.timer===0&&this.runs===0}set(e){this.input.value=e,this.run()}async run(){clearTimeout(this.timer),this.timer=0,this.runs+=1,await this.look(),--this.runs}async look(){let e=this.turn+=1,t=this.input.value.trim(),n=bu(t);for(let e of this.watchers)e();if(this.input.classList.toggle(`wrong`,n.wrong!==``),n.expression!==null&&t!==``){await this.byExpression(n,e);return}if(this.view.set({filter:null}),t===``||n.wrong!==``){this.count.textContent=n.wrong,this.show([],t===``?null:new Set,n);return}let r=this.view.now.rows.filter(e=>this.fits(e,n)).map(e=>e.id);n.states.length>0&&(this.count.textContent=`…`,r=await this.inState(r,n.states),e!==this.turn)||(this.count.textContent=r.length===1?`1 row`:`${f(r.length)} rows`,this.show(r,new Set(r),n))}async byExpression(e,t){let{window:{begin:n,end:r},clock:i}=this.view.now,a=e.expression;this.count.textContent=`…`;let o=await l.matching(a,n,r,i).catch(e=>e);if(t!==this.turn)return;if(o instanceof Error){this.input.classList.add(`wrong`),this.count.textContent=this.count.title=o.message;return}let{rows:s,states:c,is_whole:u}=o;this.count.textContent=`${f(c)} states on ${f(s.length)} ${s.length===1?`row`:`rows`}`,this.count.title=u?``:`There are too many states to look at each: zoom in to find short ones`,this.view.set({filter:a}),this.show(s,new Set(s),e)}show(e,t,n){this.found=e,this.tree.marked=[...n.words,...n.host,...n.pid,...n.tid],this.rows.setFilter(t)}async jump(e){await this.run();let t=this.rows.lines.filter(e=>this.rows.matches(e.id)).map(e=>e.id),n=t.length>0?t:this.found;if(n.length===0)return;let r=n.indexOf(this.view.now.row??-1),i=n[r<0?0:(r+e+n.length)%n.length];this.navigation.go(i,(this.view.now.window.begin+this.view.now.window.end)/2)}fits(e,t){let n=this.view.now.experiment?.hosts[e.host]?.name.toLowerCase()??``;if(!t.host.every(e=>n.includes(e))||!t.kind.every(t=>e.kind.startsWith(t))||!t.pid.every(t=>String(e.pid)===t)||!t.tid.every(t=>String(e.tid)===t))return!1;let r=`${this.rows.name(e)} ${e.pid??``}`;if(t.pattern!==null&&!t.pattern.test(r))return!1;let i=this.rows.row(e.parent),a=`${n} ${i!==void 0&&i.kind===`process`?this.rows.name(i):``} ${e.kind} ${r}`.toLowerCase();return t.words.every(e=>a.includes(e))}async inState(e,t){let n=[],{window:{begin:r,end:i},clock:a}=this.view.now;for(let o=0;o<Math.min(e.length,hu);o+=gu){let s=await l.states({rows:e.slice(o,Math.min(o+gu,hu)),begin:r,end:i,pixels:_u,clock:a}).catch(()=>null);if(s===null)return n;s.rows.forEach((e,r)=>{s.style.subarray(s.starts[r],s.starts[r+1]).some(e=>t.includes(e))&&n.push(e)})}return n}},Su=400,Cu=100,wu=2e3,Tu={opening:`Opening the traces`,synchronizing:`Putting the clocks on one: matching packets`,indexing:`Indexing: what each thread and CPU did`,ready:`Ready`,failed:`The traces cannot be shown`},Eu=e=>new Promise(t=>setTimeout(t,e)),Du=class{minimap;sample;title=A(`h2`);text=A(`p`,{class:`stage-text`});bar=A(`progress`,{"aria-label":`Progress`});overview=A(`div`,{class:`stage-overview`});element=A(`main`,{class:`stage`,"aria-live":`polite`},this.title,this.bar,this.text,this.overview);banner=A(`div`,{class:`banner`,role:`alert`,hidden:!0});began=performance.now();isLost=!1;constructor(e,t){this.minimap=e,this.sample=t}async untilReady(t){let n=!1;for(this.show(`Opening the traces`,``,null);;){let r=await l.experiment().catch(e=>e);if(r instanceof Error){this.show(r instanceof e&&r.status>0?`The server refuses`:`The server does not answer`,r.message,null),await Eu(wu);continue}t(r);let{stage:i}=r;if(i.name===`ready`&&r.hosts.length>0)return r;if(r.grows&&(i.name===`ready`||i.name===`failed`))this.show(`Nothing has come yet`,i.message,null),await Eu(wu);else{if(i.name===`ready`)return this.show(`These traces hold no events`,`Nothing was recorded in ${r.traces.join(`, `)}. \`isochrone info ${r.traces[0]??`TRACE`}\` says what is in a trace, and what is missing.`,null),this.bar.hidden=!0,null;if(i.name===`failed`)return this.show(Tu.failed,`${i.message}\nIt was started as: ${r.command}`,null),this.bar.hidden=!0,null;n||(await this.minimap.load(),n=(this.minimap.overview?.hosts.length??0)>0,n&&this.overview.replaceChildren(this.minimap.element,this.sample.element)),n&&!this.sample.isThere&&await this.sample.load(this.minimap.overview),this.show(Tu[i.name],this.progress(i),i.total>0?i.done/i.total:null),await Eu(this.sample.isThere?Su:Cu)}}}progress({done:e,total:t,message:n}){let r=[n];return t>0&&r.push(`${h(e)} of ${h(t)}`),r.push(m(performance.now()-this.began<1e3?null:(performance.now()-this.began)*1e6)),r.filter(e=>e!==``&&e!==`–`).join(`, `)}show(e,t,n){this.title.textContent=e,this.text.textContent=t,n===null?this.bar.removeAttribute(`value`):this.bar.value=n}async lost(e,t){if(!this.isLost){for(this.isLost=!0,this.banner.textContent=e,this.banner.hidden=!1;;){await Eu(wu);let e=await l.experiment().catch(()=>null);if(e!==null&&e.stage.name===`ready`)break;e!==null&&(this.banner.textContent=`${Tu[e.stage.name]} …`)}this.isLost=!1,this.banner.hidden=!0,t()}}},Ou=5e3,ku=class{about=A(`span`,{class:`about`});live=A(`span`,{class:`answer`,role:`status`,"aria-live":`polite`});right=A(`span`,{class:`right`});element=A(`footer`,{class:`status`},this.about,this.live,this.right);timer=0;show(e){this.about.textContent!==e&&(this.about.textContent=e)}say(e,t=!1){this.live.textContent=e,this.live.classList.toggle(`wrong`,t),clearTimeout(this.timer),this.timer=window.setTimeout(()=>{this.live.textContent=``},t?2*Ou:Ou)}note(e){this.right.textContent!==e&&(this.right.textContent=e)}},Au=140,ju=class{view;rows;graph;clock;status;element=A(`div`,{class:`tooltip`,role:`tooltip`,hidden:!0});timer=0;stop=null;shown=``;exact=null;constructor(e,t,n,r,i){this.view=e,this.rows=t,this.graph=n,this.clock=r,this.status=i}hide(){this.element.hidden=!0,this.shown=``,clearTimeout(this.timer),this.stop?.abort()}leave(){this.hide(),this.status.show(``)}state(e,t,n,r){let i=this.rows.row(e),{clock:a}=this.view.now;if(i===void 0){this.hide();return}let o=this.graph.stateAt(e,t),s=`${a} ${e} ${o?.begin??`-`} ${o?.end??Math.floor(t)}`;s!==this.shown&&(this.shown=s,this.exact=null,clearTimeout(this.timer),this.stop?.abort(),this.timer=window.setTimeout(()=>void this.ask(e,t,s),Au));let c=this.rows.fullName(i);if(o===null&&this.exact===null){let e=i.begin===void 0||i.end===void 0||a===`own`||t>=i.begin&&t<i.end;this.fill(c,null,e?`nothing known`:`not alive`,[],t),this.status.show(`${c}: ${e?`nothing known`:`not alive`}`)}else{let e=this.exact?.state??be(o.style).name,n=this.exact?.begin??o.begin,r=this.exact?.end??o.end,i=this.exact===null?o.label:``;this.fill(c,this.exact?.style??o.style,i===``?e:`${e}: ${i}`,[[`since`,m(t-n)],[`lasts`,m(r-n)],...this.exact?.fields??[]],t),this.status.show(`${c}: ${i===``?e:`${e} ${i}`}, ${m(r-n)} from ${_(this.origin,n)}`)}this.place(n,r)}step({row:e,host:t,begin:n,end:r,cause:i,detail:a,uncertainty_ns:o},s,c,l){let u=this.rows.row(e),d=-this.clock.convert(t,`common`),f=u===void 0?``:this.rows.fullName(u),p=Ge(i);this.hide();let h=[[`since`,m(s+d-n)],[`lasts`,m(r-n)]];a!==``&&h.push([`detail`,a]),o!==null&&h.push([`clocks leave open`,`± ${m(o)}`]),this.fill(f,Oe(i),p,h,s),this.status.show(`${f}: ${p}, ${m(r-n)} of the critical path`),this.place(c,l)}message(e,t,n){let[r,i,a,o,s,c,l,u]=e,d=this.rows.row(r),f=this.rows.row(i);if(d===void 0||f===void 0)return;this.hide();let p=o-a,h=`${this.rows.fullName(d)} → ${this.rows.fullName(f)}`,g=[[`sent`,_(this.origin,a)],[`received`,_(this.origin,o)]];c!==null&&l!==null&&g.push([`surely`,`${m(p+c)} … ${m(p+l)}`]),s!==null&&g.push([`likely`,`± ${m(s)}`]);let v=u===1?`received ${m(-p)} before it was sent`:`message, ${m(p)}`;this.fill(h,null,v,g,null),this.status.show(`${h}: ${v}`),this.place(t,n)}get origin(){return this.view.now.experiment?.origin_unix_ns??null}async ask(e,t,n){this.stop=new AbortController;let r=await l.state(e,t,this.view.now.clock,this.stop.signal).catch(()=>null);if(r===null||n!==this.shown)return;this.exact=r;let i=this.rows.row(e),a=[[`own clock`,r.times.own],[`common clock`,r.times.common]];r.times.sure!==void 0&&a.push([`surely within`,r.times.sure]),r.times.likely!==void 0&&a.push([`likely within`,r.times.likely]),this.fill(this.rows.fullName(i),r.style,r.state,[[`begin`,_(this.origin,r.begin)],[`lasts`,m(r.end-r.begin)],...r.fields,...a],t)}fill(e,t,n,r,i){let a=A(`dl`);for(let[e,t]of r)a.append(A(`dt`,{},e),A(`dd`,{},t));let o=A(`span`,{class:`swatch`});t!==null&&(o.style.background=Ce(t)),this.element.replaceChildren(A(`strong`,{},e),A(`p`,{},...t===null?[]:[o],n),a),i!==null&&this.element.append(A(`p`,{class:`when`},_(this.origin,i)))}place(e,t){this.element.hidden=!1;let{offsetWidth:n,offsetHeight:r}=this.element,i=e+16+n>innerWidth?e-n-12:e+16,a=Math.max(4,Math.min(t+18,innerHeight-r-8));this.element.style.transform=`translate(${Math.max(4,Math.round(i))}px, ${Math.round(a)}px)`}},Mu=3,Nu=14,Pu=class{view;rows;layout;list=A(`div`,{class:`lines`,role:`tree`,tabindex:0,"aria-label":`Rows`});scrolling=A(`div`,{class:`scrolling`,role:`presentation`});fixed=A(`div`,{class:`fixed`,role:`presentation`});hiddenButton=j(``,`Show the hidden rows again`,()=>this.rows.showHidden());sortButton;element;marked=[];items=new Map;active=null;constructor(e,t,n,r){this.view=e,this.rows=t,this.layout=n,this.sortButton=j(`by activity`,`Sort rows by their CPU time in the window; those with little of it go to a fold (o)`,r,{"aria-pressed":`false`});let i=A(`div`,{class:`tree-head`},this.sortButton,j(`collapse`,`Collapse or expand all hosts (X)`,()=>this.rows.collapseAll()),this.hiddenButton);i.style.height=`34px`,this.list.append(this.scrolling,this.fixed),this.element=A(`nav`,{class:`tree`,"aria-label":`Hosts, processes and threads`},i,this.list),t.watch(()=>this.draw()),n.watch(()=>this.draw()),e.watch(()=>{this.view.now.row!==null&&(this.active=this.view.now.row),this.draw()},`row`,`experiment`),this.list.addEventListener(`wheel`,e=>{e.ctrlKey||(e.preventDefault(),this.layout.scrollBy(e.deltaY*(e.deltaMode===1?20:1)))},{passive:!1}),this.list.addEventListener(`click`,e=>this.click(e)),this.list.addEventListener(`keydown`,e=>this.key(e)),this.list.addEventListener(`scroll`,()=>{this.list.scrollTop=0})}focus(){this.list.focus()}move(e){let{lines:t}=this.rows;if(t.length===0)return;let n=this.active===null?-1:this.rows.placeOf(this.active)??this.rows.lineOf(this.active),r=n<0&&Number.isFinite(e)?this.layout.shown().first-Math.sign(e):n,i=Math.max(0,Math.min(r+e,t.length-1));this.choose(t[i]),this.layout.see(i)}choose(e){this.active=e.id;let t=e.row===null?Ze(this.view.now.path,e.id)?.row??null:e.id;this.view.set({row:t,selection:t===this.view.now.row?this.view.now.selection:null}),this.active=e.id,this.draw()}get activeLine(){return this.active===null?null:this.rows.lines[this.rows.placeOf(this.active)??-1]??null}key(e){let t=this.activeLine;t===null||e.key!==`ArrowLeft`&&e.key!==`ArrowRight`||e.ctrlKey||e.metaKey||e.altKey||(e.preventDefault(),t.expandable&&t.expanded!==(e.key===`ArrowRight`)?this.rows.toggle(t.id):e.key===`ArrowRight`?this.move(1):t.row!==null&&t.row.parent!==null&&this.move(this.rows.lineOf(t.row.parent)-this.rows.placeOf(t.id)))}click(e){let t=e.target,n=t.closest(`[data-id]`);if(n===null)return;let r=Number(n.dataset.id),i=t.closest(`[data-do]`)?.dataset.do;if(i===`pin`)this.rows.pin(r);else if(i===`hide`)this.rows.hide(r);else if(i===`toggle`||r<0&&r>=-1e6)this.rows.toggle(r);else{let e=this.rows.lines[this.rows.placeOf(r)??-1];e!==void 0&&this.choose(e)}}draw(){let{first:e,last:t}=this.layout.shown(Mu),n=this.rows.pinnedCount,r=[],i=new Map(this.items);this.items.clear();for(let n=e;n<t;n+=1)r.push(this.kept(n,i));Fu(this.scrolling,r),Fu(this.fixed,Array.from({length:n},(e,t)=>this.kept(t,i))),this.fixed.style.height=`${this.layout.fixed}px`,(this.active===null?void 0:this.rows.placeOf(this.active))===void 0?this.list.removeAttribute(`aria-activedescendant`):this.list.setAttribute(`aria-activedescendant`,`line${this.active}`),this.sortButton.setAttribute(`aria-pressed`,String(this.rows.isSorted)),this.hiddenButton.hidden=this.rows.hiddenCount===0,this.hiddenButton.textContent=`${f(this.rows.hiddenCount)} hidden`}kept(e,t){let n=this.rows.lines[e],r=this.marked.join(`
-`),i=n.id===this.active,a=this.beside(n),o=t.get(n.id),s=o!==void 0&&o.line===n&&o.marked===r&&o.isActive===i&&o.beside===a,c=s?o.element:this.item(n,a),l=this.layout.top(e);return s&&o.top===l||(c.style.transform=`translateY(${l}px)`),this.items.set(n.id,{line:n,marked:r,isActive:i,beside:a,top:l,element:c}),c}item(e,t){let{row:n}=e,r=A(`div`,{class:`line ${n?.kind??(e.id===-1e6?`host path`:e.id<-1e6?`path`:`fold`)}`,role:`treeitem`,id:`line${e.id}`,"data-id":e.id,"aria-level":e.depth+1,"aria-expanded":e.expandable?String(e.expanded):null,"aria-selected":String(e.id===this.active)});r.style.paddingLeft=`${4+e.depth*Nu}px`;let i=A(`span`,{class:`name`,title:this.title(e)});return i.append(...this.highlighted(e.label)),r.append(A(`span`,{class:`twist`,"data-do":e.expandable?`toggle`:null,"aria-hidden":`true`},e.expandable?e.expanded?`▾`:`▸`:``),i),t!==``&&r.append(A(`span`,{class:`beside`},t)),n!==null&&n.kind!==`host`&&r.append(A(`span`,{class:`acts`,"aria-hidden":`true`},A(`span`,{"data-do":`pin`,title:e.pinned?`Unpin (p)`:`Pin to the top (p)`},e.pinned?`⊖`:`⊕`),A(`span`,{"data-do":`hide`,title:`Hide (h)`},`×`))),r}beside(e){if(e.row?.kind!==`host`)return``;let t=this.view.now.experiment?.hosts[e.host];return t===void 0?``:t.is_reference?`reference`:t.likely_ns===null?t.sure_ns===null?`unsynchronized`:`sure ± ${m(t.sure_ns)}`:`± ${m(t.likely_ns)}`}title(e){let{row:t}=e,n=this.view.now.experiment?.hosts[e.host];return e.id<-1e6?`${e.label}: its steps of the critical path, by cause`:e.id===-1e6?`The threads that the path goes through, in the order in which it comes to them; colours are causes`:t===null?`Processes and threads of ${n?.name??`this host`} that had little or no CPU time when rows were sorted`:t.kind===`host`?n?.is_reference?`${t.label}: its clock is the common one`:`${t.label}: its clock is right to ± ${m(n?.likely_ns)} (likely), ± ${m(n?.sure_ns)} (surely)`:[this.rows.fullName(t),t.pid===void 0?``:`process ${t.pid}`,t.tid===void 0?``:`thread ${t.tid}`].filter(e=>e!==``).join(`, `)}highlighted(e){let t=e.toLowerCase(),n=-1,r=``;for(let e of this.marked){let i=t.indexOf(e);e!==``&&i>=0&&(n<0||i<n)&&(n=i,r=e)}return n<0?[e]:[e.slice(0,n),A(`mark`,{},e.slice(n,n+r.length)),e.slice(n+r.length)]}};function Fu(e,t){let n=new Set(t);for(let t of[...e.children])n.has(t)||t.remove();let r=e.firstElementChild;for(let n of t)n===r?r=r.nextElementSibling:e.insertBefore(n,r)}var Iu=250,Lu={collapsed:`x`,unfolded:`u`,pinned:`p`,hidden:`h`};function Ru(e,t){let n=t?e:[...e].sort((e,t)=>e-t),r=[];for(let e=0;e<n.length;e+=1){let i=n[e];for(;!t&&n[e+1]===n[e]+1;)e+=1;r.push(n[e]===i?`${i}`:`${i}-${n[e]}`)}return r.join(`.`)}function zu(e){let t=[];for(let n of(e??``).split(`.`)){let[,e,r]=/^(\d+)(?:-(\d+))?$/.exec(n)??[];if(e!==void 0)for(let n=Number(e);n<=Number(r??e)&&t.length<1e5;n+=1)t.push(n)}return t}function Bu(e){return`${Math.round(e.begin)},${Math.round(e.end)}`}function Vu(e){let[,t,n]=/^(-?\d+),(-?\d+)$/.exec(e??``)??[];return t!==void 0&&n!==void 0&&Number(t)<=Number(n)?{begin:Number(t),end:Number(n)}:null}function Hu(e){let t=e.get(`request`),[,n,r,i]=/^(\d+),(-?\d+),(-?\d+)$/.exec(e.get(`path`)??``)??[];return t!==null&&/^\d+$/.test(t)?{request:Number(t)}:n===void 0?null:{row:Number(n),begin:Number(r),end:Number(i)}}function Uu(){let e=new URL(location.href);e.searchParams.has(`token`)&&(e.searchParams.delete(`token`),history.replaceState(history.state,``,e))}function Wu(e){let t=new URLSearchParams(e.replace(/^#/,``)),n=t.get(`r`),r=t.get(`sort`),i=[];for(let e of t.getAll(`b`)){let[,t,n,r,a,o]=/^(-?\d+)~(\d*)~([co])~(\d+)~(.*)$/.exec(e)??[];t!==void 0&&i.push({at:Number(t),row:n===``?null:Number(n),clock:r===`o`?`own`:`common`,span:Number(a),name:o??``})}return{window:Vu(t.get(`w`)),selection:Vu(t.get(`s`)),row:n!==null&&/^\d+$/.test(n)?Number(n):null,clock:t.get(`c`)===`own`?`own`:`common`,drawer:t.get(`d`),search:t.get(`q`)??``,sorted:r!==`0`&&Vu(r),rows:{collapsed:zu(t.get(`x`)),unfolded:zu(t.get(`u`)),pinned:zu(t.get(`p`)),hidden:zu(t.get(`h`))},only:zu(t.get(`o`)),bookmarks:i,path:Hu(t)}}function Gu(e){let t=new URLSearchParams;e.window!==null&&t.set(`w`,Bu(e.window)),e.selection!==null&&t.set(`s`,Bu(e.selection)),e.row!==null&&t.set(`r`,String(e.row)),e.clock===`own`&&t.set(`c`,`own`),e.path!==null&&`request`in e.path?t.set(`request`,String(e.path.request)):e.path!==null&&t.set(`path`,`${e.path.row},${e.path.begin},${e.path.end}`),t.set(`d`,e.drawer??``),e.search!==``&&t.set(`q`,e.search),e.sorted!==null&&t.set(`sort`,e.sorted===!1?`0`:Bu(e.sorted));for(let[n,r]of Object.entries(Lu))e.rows[n].length>0&&t.set(r,Ru(e.rows[n],n===`pinned`));e.only.length>0&&t.set(`o`,Ru(e.only,!1));for(let n of e.bookmarks)t.append(`b`,`${n.at}~${n.row??``}~${n.clock===`own`?`o`:`c`}~${Math.round(n.span)}~${n.name}`);return`#${t.toString().replace(/%2C/g,`,`).replace(/%3A/g,`:`).replace(/%7E/g,`~`)}`}var Ku=class{place;timer=0;constructor(e){this.place=e}get isResting(){return this.timer===0}write(e){clearTimeout(this.timer),this.timer=0,history.replaceState(null,``,Gu({...this.place(),window:e}))}changed(){clearTimeout(this.timer),this.timer=window.setTimeout(()=>{this.timer=0,history.replaceState(null,``,Gu(this.place()))},Iu)}},qu=class{looking={experiment:null,rows:[],clock:`common`,window:{begin:0,end:1},selection:null,row:null,hover:null,path:null,filter:null,onlyRows:null};watchers=new Map;get now(){return this.looking}set(e){let t=this.looking,n=new Set(Object.keys(e).filter(n=>e[n]!==t[n]));if(n.size!==0){this.looking={...t,...e};for(let[e,t]of[...this.watchers])(t===null||[...n].some(e=>t.has(e)))&&e(this.looking,n)}}watch(e,...t){return this.watchers.set(e,t.length>0?new Set(t):null),()=>this.watchers.delete(e)}get range(){return this.looking.selection??this.looking.window}},Ju=`isochrone.tree`,Yu=`critical-path`,Xu=600,$=new qu,Zu=new Xl($),Qu=new b(Zu),$u=new Rn($,Zu,Qu),ed=new O($,$u),td=new C($),nd=new ku,rd=new Mn($,$u,ed),id=new Du(rd,new lu($)),ad=new S($,Zu,Qu,nd),od=new Pu($,Zu,Qu,()=>void ad.toggle()),sd=new U($,Zu,Qu,ed,td,Ed),cd=new xu($,Zu,od,$u),ld=new P(ql.map(e=>e($,$u))),ud=new Dn($,Zu,sd,$u,ed,nd,()=>ld.open(Yu)),dd=new ju($,Zu,sd,ed,nd),fd=k({view:$,rows:Zu,layout:Qu,navigation:$u,clock:ed,bookmarks:td,status:nd,activity:ad,tree:od,graph:sd,search:cd,drawer:ld,inspector:ud,goToBookmark:Td,help:()=>pd.toggle()}),pd=new xn(fd),md=new hn($,ed,cd,td,{requests:()=>ld.open(Yu),help:()=>pd.toggle(),exportPng:()=>Rt(sd),exportSvg:()=>Bt(sd),bookmark:()=>void td.toggle(),goTo:Td,clearRows:()=>$.set({onlyRows:null,path:null})});new W(sd,$u,ud,dd);var hd=!1;Uu();var gd=Wu(location.hash),_d=new Ku(wd),vd=document.getElementById(`page`),yd=bd();vd.append(md.element,id.banner,id.element,dd.element,pd.element),xd();function bd(){let e=Number(localStorage.getItem(Ju)??``)||230,t=t=>{e=Math.max(110,Math.min(e+t,innerWidth*.6)),od.element.style.width=`${e}px`};t(0);let n=ie(`vertical`,`Width of the names`,t,()=>localStorage.setItem(Ju,String(e)));return A(`main`,{class:`body`},od.element,n,sd.element,new pu(Qu).element)}async function xd(){let e=await id.untilReady(e=>$.set({experiment:e}));if(e===null)return;$.set({experiment:e,clock:gd.clock,window:$u.padded($u.boundsOf(gd.clock)),rows:await l.rows()}),await rd.load(),sd.losses=rd.overview?.losses??[],id.element.replaceWith(rd.element,yd,ld.element,nd.element),On(fd),od.focus(),await Sd(gd);let t=()=>_d.changed();$.watch(t,`window`,`selection`,`row`,`clock`,`onlyRows`,`path`);for(let e of[Zu,ld,cd,td,ad])e.watch(t);hd=!0,mn(e,$,$u,_d)}async function Sd(e){let t=e.row!==null&&Zu.row(e.row)!==void 0?e.row:null;Zu.restore(e.rows),td.set(e.bookmarks),e.window!==null&&$.set({window:$u.clamp(e.window)}),$.set({selection:e.selection,row:t,onlyRows:e.only.length>0?new Set(e.only):null}),e.path!==null&&await Cd(e.path),e.search!==``&&cd.set(e.search),ld.open(e.drawer??(innerHeight>=Xu?ld.first:null)),sd.fit(),e.sorted!==!1&&await ad.sort(e.sorted??$u.boundsOf(`common`));let n=t===null?-1:Zu.lineOf(t);n>=0&&Qu.see(n)}async function Cd(e){try{$.set({path:await l.path(e)})}catch(e){nd.say(`The path in the address cannot be shown: ${e instanceof Error?e.message:``}`,!0)}}function wd(){let{window:e,selection:t,row:n,clock:r,onlyRows:i,path:a}=$.now;return{window:$u.window??e,selection:t,row:n,clock:r,drawer:ld.id,search:cd.text,sorted:ad.sortedBy??!1,rows:Zu.kept,only:[...i??[]],bookmarks:[...td.list],path:a?.of??null}}function Td(e){e.clock!==$.now.clock&&ed.toggle(),$u.go(e.row,e.at,{begin:e.at-e.span/2,end:e.at+e.span/2})}function Ed(e){nd.note(sd.tiles.size.requests>0?`loading …`:``),e!==null&&(e.status!==0&&e.status!==503?nd.say(e.message,!0):id.lost(e.message,()=>{sd.tiles.ask(),sd.invalidate()}))}window.isochrone={view:$,rows:Zu,layout:Qu,navigation:$u,graph:sd,clock:ed,drawer:ld,frames:()=>sd.frames(),isReady:()=>hd,svg:()=>zt(sd),isResting:()=>hd&&!$u.isMoving&&!ed.isSliding&&sd.isResting&&cd.isResting&&ud.isResting&&ad.isResting&&ld.isResting&&_d.isResting,pixel:(e,t)=>sd.pixel(e,t)};
+// src/api.ts
+/** What the server says is wrong, in words. */
+var ApiError = class extends Error {
+	status;
+	constructor(status, message) {
+		super(message);
+		this.status = status;
+	}
+};
+async function answer(path, init, signal) {
+	const response = await fetch(`api/${path}`, {
+		...init,
+		signal
+	}).catch((error) => {
+		if (error instanceof DOMException && error.name === "AbortError") throw error;
+		throw new ApiError(0, "The server does not answer. Was it stopped? Start it again with the command that you used, and this page goes on.");
+	});
+	if (response.ok) return response;
+	const said = await response.json().catch(() => ({}));
+	throw new ApiError(response.status, said.error ?? `The server answered ${response.status}.`);
+}
+/** The server takes whole ns; places between pixels have fractions of them. */
+var whole = (value) => typeof value === "number" ? Math.round(value) : value;
+async function get(path, query = {}, signal) {
+	const there = Object.entries(query).filter(([, value]) => value !== null && value !== void 0);
+	const text = new URLSearchParams(there.map(([name, value]) => [name, String(whole(value))])).toString();
+	return await (await answer(text ? `${path}?${text}` : path, void 0, signal)).json();
+}
+function posted(body) {
+	return {
+		method: "POST",
+		headers: { "content-type": "application/json" },
+		body: JSON.stringify(body, (_, value) => whole(value))
+	};
+}
+async function post(path, body, signal) {
+	return await (await answer(path, posted(body), signal)).json();
+}
+var NO_LABEL = 4294967295;
+/** Decodes the binary form of states. */
+function decodeStates(buffer) {
+	const head = new Uint32Array(buffer, 0, 4);
+	if (head[0] !== 827282249) throw new ApiError(0, "The server's answer is of another version: reload the page.");
+	const [, rows, states, json] = head;
+	let at = 16;
+	const u32 = (count) => {
+		const it = new Uint32Array(buffer, at, count);
+		at += 4 * count;
+		return it;
+	};
+	const f64 = (count) => {
+		const it = new Float64Array(buffer, at, count);
+		at += 8 * count;
+		return it;
+	};
+	const ids = u32(rows), starts = u32(rows + 1), label = u32(states);
+	const style = new Uint8Array(buffer, at, states);
+	at = Math.ceil((at + states) / 8) * 8;
+	return {
+		rows: ids,
+		starts,
+		label,
+		style,
+		begin: f64(states),
+		end: f64(states),
+		labels: JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, at, json)))
+	};
+}
+/** The label of a state; "" if it has none. */
+function labelOf(states, place) {
+	const label = states.label[place] ?? NO_LABEL;
+	return label === NO_LABEL ? "" : states.labels[label] ?? "";
+}
+var api = {
+	experiment: (signal) => get("experiment", {}, signal),
+	overview: (bins, signal) => get("overview", { bins }, signal),
+	sample: (signal) => get("sample", {}, signal),
+	rows: async () => (await get("rows")).rows,
+	async states(asked, signal) {
+		return decodeStates(await (await answer("states", posted(asked), signal)).arrayBuffer());
+	},
+	messages: (begin, end, clock, limit, signal) => get("messages", {
+		begin,
+		end,
+		clock,
+		limit
+	}, signal),
+	matching: (text, begin, end, clock) => get("matching", {
+		text,
+		begin,
+		end,
+		clock
+	}),
+	wakeups: (begin, end, clock, rows, limit, signal) => get("wakeups", {
+		begin,
+		end,
+		clock,
+		rows: rows.join(","),
+		limit
+	}, signal),
+	state: (row, at, clock, signal) => get("state", {
+		row,
+		at,
+		clock
+	}, signal),
+	step: (row, at, to, clock) => get("step", {
+		row,
+		at,
+		to,
+		clock
+	}),
+	follow: (row, at, what, clock) => get("follow", {
+		row,
+		at,
+		what,
+		clock
+	}),
+	requests: () => get("requests"),
+	path: async (of) => ({
+		...await get("path", { ...of }),
+		of
+	}),
+	analyses: async () => (await get("analyses")).analyses,
+	table: (asked, signal) => post("table", asked, signal),
+	statistics: (begin, end, rows, signal) => post("statistics", {
+		begin,
+		end,
+		rows
+	}, signal),
+	usage: (begin, end, points, signal) => get("usage", {
+		begin,
+		end,
+		points
+	}, signal),
+	events: (asked, signal) => get("events", asked, signal),
+	sync: () => get("sync"),
+	link: (a, b, points) => get("link", {
+		a,
+		b,
+		points
+	})
+};
+// src/format.ts
+var MINUS$1 = "−";
+var counts = new Intl.NumberFormat("en-US");
+/** 1125 → "1,125". */
+function formatCount(count) {
+	return counts.format(count).replace("-", MINUS$1);
+}
+/** Four significant digits at most, without zeros at the end. */
+function digits(value) {
+	const places = value >= 1e3 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+	const text = value.toFixed(places);
+	return places > 0 ? text.replace(/\.?0+$/, "") : text;
+}
+/** A duration in the unit that suits it: "41.32 ms", "812 ns", "2 min 3.5 s"; "–" for what is unknown. */
+function formatDuration(ns) {
+	if (ns === null || ns === void 0 || !Number.isFinite(ns)) return "–";
+	const sign = ns < 0 ? MINUS$1 : "", size = Math.abs(ns);
+	if (size === 0) return "0 s";
+	if (size < 1e3) return `${sign}${digits(size)} ns`;
+	if (size < 1e6) return `${sign}${digits(size / 1e3)} µs`;
+	if (size < 1e9) return `${sign}${digits(size / 1e6)} ms`;
+	if (size < 12e10) return `${sign}${digits(size / 1e9)} s`;
+	const minutes = Math.floor(size / 6e10), hours = Math.floor(minutes / 60);
+	if (hours > 0) return `${sign}${hours} h ${minutes % 60} min`;
+	return `${sign}${minutes} min ${digits((size - minutes * 6e10) / 1e9)} s`;
+}
+/** 12345 → "12.3 kB". */
+function formatBytes(bytes) {
+	if (bytes === null || bytes === void 0 || !Number.isFinite(bytes)) return "–";
+	const units = [
+		"B",
+		"kB",
+		"MB",
+		"GB",
+		"TB"
+	];
+	let size = Math.abs(bytes), unit = 0;
+	while (size >= 1e3 && unit < units.length - 1) {
+		size /= 1e3;
+		unit += 1;
+	}
+	return `${bytes < 0 ? MINUS$1 : ""}${unit === 0 ? Math.round(size) : digits(size)} ${units[unit]}`;
+}
+/** Whole seconds since 1970 and the ns after them. The origin has whole seconds: no digit is lost. */
+function parts(origin, t) {
+	const seconds = Math.floor(t / 1e9);
+	return [(origin === null ? 0 : Number(origin.slice(0, -9) || "0")) + seconds, Math.round(t - seconds * 1e9)];
+}
+/** Time of the day (UTC) with as many decimal places as asked for: "05:54:31.203216897". */
+function formatTime(origin, t, places = 9) {
+	const [seconds, ns] = parts(origin, t);
+	const clock = (/* @__PURE__ */ new Date(seconds * 1e3)).toISOString().slice(11, 19);
+	return places <= 0 ? clock : `${clock}.${String(ns).padStart(9, "0").slice(0, places)}`;
+}
+/** The day (UTC): "2026-11-20". */
+function formatDate(origin, t) {
+	return (/* @__PURE__ */ new Date(parts(origin, t)[0] * 1e3)).toISOString().slice(0, 10);
+}
+/** How many decimal places of a second are needed to tell times apart that are `step` ns from each other. */
+function placesFor(step) {
+	return Math.max(0, Math.min(9, 9 - Math.floor(Math.log10(Math.max(step, 1)))));
+}
+var Layout = class {
+	rows;
+	/** Of the lines that scroll, in CSS pixels. */
+	scrollTop = 0;
+	width = 0;
+	/** Of the lines, without the axis. */
+	height = 0;
+	watchers = /* @__PURE__ */ new Set();
+	constructor(rows) {
+		this.rows = rows;
+		rows.watch(() => this.scrollTo(this.scrollTop));
+	}
+	watch(watcher) {
+		this.watchers.add(watcher);
+	}
+	/** Height of what does not scroll: the pinned lines. */
+	get fixed() {
+		return this.rows.pinnedCount * 20;
+	}
+	/** Height of everything that scrolls. */
+	get full() {
+		return (this.rows.lines.length - this.rows.pinnedCount) * 20;
+	}
+	get mostScroll() {
+		return Math.max(0, this.full - (this.height - this.fixed));
+	}
+	resize(width, height) {
+		if (width === this.width && height === this.height) return;
+		this.width = width;
+		this.height = height;
+		this.scrollTo(this.scrollTop);
+	}
+	scrollTo(top) {
+		this.scrollTop = Math.round(Math.max(0, Math.min(top, this.mostScroll)));
+		for (const watcher of this.watchers) watcher();
+	}
+	scrollBy(by) {
+		this.scrollTo(this.scrollTop + by);
+	}
+	/** Top of a line, below the axis; lines that are scrolled away are above 0 or below the height. */
+	top(place) {
+		return place < this.rows.pinnedCount ? place * 20 : place * 20 - this.scrollTop;
+	}
+	/** The line at a height below the axis; −1 if there is none. */
+	lineAt(y) {
+		if (y < 0 || y >= this.height) return -1;
+		const place = Math.floor(y < this.fixed ? y / 20 : (y + this.scrollTop) / 20);
+		return place < this.rows.lines.length ? place : -1;
+	}
+	/** Pinned lines, and those from `first` to `last` (exclusive) that are at least in part on the screen, with a margin. */
+	shown(margin = 0) {
+		const pinned = this.rows.pinnedCount;
+		const first = pinned + Math.floor(this.scrollTop / 20) - margin;
+		const last = pinned + Math.ceil((this.scrollTop + this.height - this.fixed) / 20) + margin;
+		return {
+			first: Math.max(pinned, first),
+			last: Math.max(pinned, Math.min(last, this.rows.lines.length))
+		};
+	}
+	/** Scrolls just as far as needed to see a line. */
+	see(place) {
+		if (place < this.rows.pinnedCount) return;
+		const top = this.top(place), room = this.height - this.fixed;
+		if (top < this.fixed) this.scrollBy(top - this.fixed - Math.min(40, room / 3));
+		else if (top + 20 > this.height) this.scrollBy(top + 20 - this.height + Math.min(40, room / 3));
+	}
+};
+// src/activity.ts
+/** Styles of states in which a thread has a CPU. */
+var ON_CPU = [
+	1,
+	2,
+	3,
+	8
+];
+var Activity = class {
+	view;
+	rows;
+	layout;
+	status;
+	watchers = /* @__PURE__ */ new Set();
+	/** Of which time the activity is; null where rows are in the order of the tree. */
+	sortedBy = null;
+	asked = 0;
+	constructor(view, rows, layout, status) {
+		this.view = view;
+		this.rows = rows;
+		this.layout = layout;
+		this.status = status;
+	}
+	watch(watcher) {
+		this.watchers.add(watcher);
+	}
+	/** Nothing is asked for. */
+	get isIdle() {
+		return this.asked === 0;
+	}
+	async toggle() {
+		if (this.rows.isSorted) this.off();
+		else await this.sort();
+	}
+	off() {
+		this.sortedBy = null;
+		this.rows.setActivity(null);
+		for (const watcher of this.watchers) watcher();
+	}
+	/** Rows keep the order of the window in which they were sorted: nothing moves by itself. */
+	async sort(asked) {
+		const { window, clock, experiment } = this.view.now;
+		const range = asked ?? (clock === "common" ? window : {
+			begin: experiment?.begin ?? 0,
+			end: experiment?.end ?? 1
+		});
+		this.asked += 1;
+		const statistics = await api.statistics(range.begin, range.end, null).catch(() => null);
+		this.asked -= 1;
+		if (statistics === null) {
+			if (asked === void 0) this.status.say("The rows could not be sorted: the server gives no statistics.", true);
+			return;
+		}
+		const activity = /* @__PURE__ */ new Map();
+		for (const { row, by_state } of statistics.threads) {
+			const time = ON_CPU.reduce((sum, style) => sum + (by_state[style] ?? 0), 0);
+			if (time <= 0) continue;
+			activity.set(row, time);
+			const parent = this.rows.row(row)?.parent ?? null;
+			if (parent !== null) activity.set(parent, (activity.get(parent) ?? 0) + time);
+		}
+		this.sortedBy = range;
+		const hosts = Math.max(1, experiment?.hosts.length ?? 1);
+		this.rows.setActivity(activity, Math.floor(this.layout.height / 20 / hosts) - 2);
+		if (asked === void 0) this.status.say(`Sorted by CPU time in ${formatDuration(range.end - range.begin)}`);
+		for (const watcher of this.watchers) watcher();
+	}
+};
+// src/bookmarks.ts
+var Bookmarks = class {
+	view;
+	list = [];
+	watchers = /* @__PURE__ */ new Set();
+	constructor(view) {
+		this.view = view;
+	}
+	watch(watcher) {
+		this.watchers.add(watcher);
+	}
+	set(list) {
+		this.list = list.slice(-50);
+		for (const watcher of this.watchers) watcher();
+	}
+	/** Marks the begin of the selection, else the instant under the pointer, else the middle of the window. Twice at the same place takes it away. */
+	toggle() {
+		const { window, selection, hover, row, clock, experiment } = this.view.now, span = window.end - window.begin;
+		const at = Math.round(selection?.begin ?? hover ?? (window.begin + window.end) / 2);
+		const same = this.list.find((it) => it.clock === clock && Math.abs(it.at - at) < span * .005);
+		if (same !== void 0) {
+			this.remove(same);
+			return null;
+		}
+		const mark = {
+			at,
+			row,
+			clock,
+			span,
+			name: formatTime(experiment?.origin_unix_ns ?? null, at, placesFor(span / 1e3))
+		};
+		this.set([...this.list, mark]);
+		return mark;
+	}
+	remove(mark) {
+		this.set(this.list.filter((other) => other !== mark));
+	}
+	rename(mark, name) {
+		this.set(this.list.map((other) => other === mark ? {
+			...mark,
+			name
+		} : other));
+	}
+};
+// src/animate.ts
+var still = matchMedia("(prefers-reduced-motion: reduce)");
+/** Calls `step` with 0 … 1 (eased) for a time, with 1 at the end always. Gives what jumps to the end. */
+function animate(ms, step) {
+	if (still.matches || ms <= 0) {
+		step(1);
+		return () => void 0;
+	}
+	const start = performance.now();
+	let frame = 0, isDone = false;
+	const finish = () => {
+		if (isDone) return;
+		isDone = true;
+		cancelAnimationFrame(frame);
+		step(1);
+	};
+	const next = (now) => {
+		const t = (now - start) / ms;
+		if (t >= 1) {
+			finish();
+			return;
+		}
+		step(Math.max(0, t * t * (3 - 2 * t)));
+		frame = requestAnimationFrame(next);
+	};
+	step(0);
+	frame = requestAnimationFrame(next);
+	return finish;
+}
+// src/clock.ts
+var SLIDE_MS = 400;
+/** Hosts whose clocks are further off than this share of the window make it wider, so that all are seen. */
+var FAR = .5;
+var ClockSwitch = class {
+	view;
+	navigation;
+	/** How much of the way is still to go: 1 … 0. */
+	left = 0;
+	stop = () => void 0;
+	watchers = /* @__PURE__ */ new Set();
+	constructor(view, navigation) {
+		this.view = view;
+		this.navigation = navigation;
+	}
+	watch(watcher) {
+		this.watchers.add(watcher);
+	}
+	get isSliding() {
+		return this.left > 0;
+	}
+	/** Own time − common time of a host, constant enough for a picture. */
+	shift(host) {
+		return this.view.now.experiment?.hosts[host]?.shift_ns ?? 0;
+	}
+	/** What a host's times on `clock` need, to be right on the clock that is shown. */
+	convert(host, clock) {
+		if (clock === this.view.now.clock) return 0;
+		return clock === "own" ? -this.shift(host) : this.shift(host);
+	}
+	/** How far a host's times are moved now, while rows slide. */
+	offset(host) {
+		return this.left === 0 ? 0 : this.left * (this.view.now.clock === "common" ? this.shift(host) : -this.shift(host));
+	}
+	toggle() {
+		const { clock, window: before, selection, row, rows, experiment } = this.view.now;
+		if (experiment === null || experiment.hosts.length === 0) return;
+		this.stop();
+		const to = clock === "own" ? "common" : "own";
+		this.navigation.remember();
+		const after = this.windowOn(to, before);
+		const host = row === null ? void 0 : rows.find((other) => other.id === row)?.host;
+		const moved = host === void 0 ? 0 : to === "own" ? this.shift(host) : -this.shift(host);
+		this.left = 1;
+		this.view.set({
+			clock: to,
+			selection: selection && {
+				begin: selection.begin + moved,
+				end: selection.end + moved
+			}
+		});
+		this.stop = animate(SLIDE_MS, (t) => {
+			this.left = 1 - t;
+			this.view.set({ window: {
+				begin: before.begin + (after.begin - before.begin) * t,
+				end: before.end + (after.end - before.end) * t
+			} });
+			for (const watcher of this.watchers) watcher();
+		});
+	}
+	/** The window that shows the same instants of all hosts on the other clock. */
+	windowOn(to, before) {
+		const hosts = this.view.now.experiment.hosts, span = before.end - before.begin;
+		const shifts = hosts.map((host) => to === "own" ? host.shift_ns : -host.shift_ns);
+		const least = Math.min(...shifts), most = Math.max(...shifts);
+		if (Math.max(-least, most) < span * FAR) return before;
+		if (to === "own") return this.navigation.clamp({
+			begin: before.begin + least,
+			end: before.end + most
+		}, to);
+		const begin = before.begin + most, end = before.end + least;
+		if (end > begin) return this.navigation.clamp({
+			begin,
+			end
+		}, to);
+		const middle = (before.begin + before.end) / 2;
+		const host = hosts.find((it) => middle >= it.begin + it.shift_ns && middle < it.end + it.shift_ns);
+		const moved = host === void 0 ? 0 : -host.shift_ns;
+		return this.navigation.clamp({
+			begin: before.begin + moved,
+			end: before.end + moved
+		}, to);
+	}
+};
+// src/commands.ts
+var ZOOM = 1.6;
+var PAN = .2;
+function commandsOf(doers) {
+	const { view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector } = doers;
+	const pan = (share) => {
+		const { begin, end } = navigation.window;
+		navigation.pan((end - begin) * share, "glide");
+	};
+	const zoom = (factor) => navigation.zoom(factor, view.now.hover ?? void 0, "glide");
+	const list = [];
+	const group = (name, ...commands) => {
+		for (const [keys, description, run] of commands) list.push({
+			keys: keys.split("  "),
+			description,
+			group: name,
+			run
+		});
+	};
+	group("Time", [
+		"w  +  =",
+		"zoom in (at the pointer)",
+		() => zoom(1 / ZOOM)
+	], [
+		"s  -",
+		"zoom out",
+		() => zoom(ZOOM)
+	], [
+		"a  ArrowLeft",
+		"pan left",
+		() => pan(-.2)
+	], [
+		"d  ArrowRight",
+		"pan right",
+		() => pan(PAN)
+	], [
+		"Enter",
+		"zoom to the selection",
+		() => {
+			const { selection } = view.now;
+			if (selection !== null) navigation.show(selection);
+			else status.say("Nothing is selected.");
+		}
+	], [
+		"f",
+		"fit all",
+		() => navigation.fit()
+	], [
+		"z",
+		"undo of zoom",
+		() => navigation.undo()
+	], [
+		"Z",
+		"redo",
+		() => navigation.redo()
+	], [
+		"k",
+		"own clocks or the common one",
+		() => clock.toggle()
+	], [
+		"b",
+		"bookmark this place, or remove it",
+		() => {
+			const mark = bookmarks.toggle();
+			status.say(mark === null ? "Bookmark removed" : `Bookmark at ${mark.name}`);
+		}
+	], [
+		"B",
+		"next bookmark",
+		() => nextBookmark(doers)
+	]);
+	group("States", [
+		"[",
+		"previous state of the row",
+		() => void inspector.step("previous")
+	], [
+		"]",
+		"next state",
+		() => void inspector.step("next")
+	], [
+		"m",
+		"follow the message to its other end",
+		() => void inspector.follow("message")
+	], [
+		"e",
+		"follow the wake-up: whom it wakes next",
+		() => void inspector.follow("wakeup")
+	], [
+		"E",
+		"who woke it",
+		() => void inspector.follow("waker")
+	], [
+		"c",
+		"critical path of the thread over the selection",
+		() => void inspector.path()
+	], [
+		"W",
+		"arrows of wake-ups of the row",
+		() => {
+			graph.arrows.areWakeupsOn = !graph.arrows.areWakeupsOn;
+			graph.invalidate();
+			status.say(graph.arrows.areWakeupsOn ? "Wake-ups of the selected row are shown" : "Wake-ups are not shown");
+		}
+	], [
+		"g",
+		"arrows of messages",
+		() => {
+			graph.arrows.areMessagesOn = !graph.arrows.areMessagesOn;
+			graph.invalidate();
+			status.say(graph.arrows.areMessagesOn ? "Messages are shown" : "Messages are not shown");
+		}
+	], [
+		"Escape",
+		"clear the selection, then the path, then the rows of a request",
+		() => clear(doers)
+	]);
+	group("Rows", [
+		"ArrowUp",
+		"row above",
+		() => tree.move(-1)
+	], [
+		"ArrowDown",
+		"row below",
+		() => tree.move(1)
+	], [
+		"PageUp",
+		"a page up",
+		() => tree.move(-Math.floor(layout.height / 20))
+	], [
+		"PageDown",
+		"a page down",
+		() => tree.move(Math.floor(layout.height / 20))
+	], [
+		"Home",
+		"first row",
+		() => tree.move(-Infinity)
+	], [
+		"End",
+		"last row",
+		() => tree.move(Infinity)
+	], [
+		"x",
+		"collapse or expand",
+		() => {
+			const line = tree.activeLine;
+			if (line?.expandable) rows.toggle(line.id);
+		}
+	], [
+		"X",
+		"collapse or expand all hosts",
+		() => rows.collapseAll()
+	], [
+		"o",
+		"sort by activity in the window",
+		() => void activity.toggle()
+	], [
+		"O",
+		"sort again, for the window of now",
+		() => void activity.sort()
+	], [
+		"p",
+		"pin to the top, or unpin",
+		() => {
+			if (view.now.row !== null) rows.pin(view.now.row);
+		}
+	], [
+		"h",
+		"hide",
+		() => {
+			if (view.now.row !== null) {
+				const { row } = view.now;
+				tree.move(1);
+				rows.hide(row);
+			}
+		}
+	], [
+		"H",
+		"show hidden rows",
+		() => rows.showHidden()
+	], [
+		"/",
+		"search",
+		() => {
+			search.input.focus();
+			search.input.select();
+		}
+	]);
+	group("Page", [
+		"v",
+		"open or close the drawer",
+		() => drawer.toggle()
+	], [
+		"?",
+		"this help",
+		() => doers.help()
+	]);
+	return list;
+}
+function clear({ view, search }) {
+	if (view.now.selection !== null) view.set({ selection: null });
+	else if (view.now.path !== null) view.set({ path: null });
+	else if (view.now.onlyRows !== null) view.set({ onlyRows: null });
+	else if (search.text !== "") search.set("");
+	else view.set({ row: null });
+}
+function nextBookmark({ view, bookmarks, goToBookmark, status }) {
+	const list = [...bookmarks.list].sort((a, b) => a.at - b.at), { window } = view.now, middle = (window.begin + window.end) / 2;
+	const next = list.find((mark) => mark.at > middle + (window.end - window.begin) * .01) ?? list[0];
+	if (next === void 0) status.say("There are no bookmarks: b makes one.");
+	else goToBookmark(next);
+}
+// src/dom.ts
+/** An element with properties (`on…`: listeners; the others: attributes) and children. */
+function h(tag, properties = {}, ...children) {
+	const element = document.createElement(tag);
+	for (const [name, value] of Object.entries(properties)) if (typeof value === "function") element.addEventListener(name.slice(2), value);
+	else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : String(value));
+	element.append(...children.filter((child) => child !== null));
+	return element;
+}
+/** A button with a text, and a longer one for who hovers or listens. */
+function button(text, title, run, properties = {}) {
+	return h("button", {
+		type: "button",
+		title,
+		"aria-label": title,
+		onclick: () => run(),
+		...properties
+	}, text);
+}
+/** A bar between two parts that can be dragged, or moved with the arrow keys: `move` gets pixels. */
+function splitter(orientation, label, move, done) {
+	const isVertical = orientation === "vertical";
+	const bar = h("div", {
+		class: `splitter ${orientation}`,
+		role: "separator",
+		"aria-orientation": orientation,
+		"aria-label": label,
+		tabindex: 0
+	});
+	bar.addEventListener("pointerdown", (event) => {
+		bar.setPointerCapture(event.pointerId);
+		let last = isVertical ? event.clientX : event.clientY;
+		const drag = (moved) => {
+			const now = isVertical ? moved.clientX : moved.clientY;
+			move(now - last);
+			last = now;
+		};
+		bar.addEventListener("pointermove", drag);
+		bar.addEventListener("pointerup", () => {
+			bar.removeEventListener("pointermove", drag);
+			done();
+		}, { once: true });
+		event.preventDefault();
+	});
+	bar.addEventListener("keydown", (event) => {
+		const by = event.key === (isVertical ? "ArrowLeft" : "ArrowUp") ? -16 : event.key === (isVertical ? "ArrowRight" : "ArrowDown") ? 16 : 0;
+		if (by === 0) return;
+		move(by);
+		done();
+		event.preventDefault();
+		event.stopPropagation();
+	});
+	return bar;
+}
+// src/drawer.ts
+var KEPT$2 = "isochrone.drawer";
+var LEAST = 120;
+var LEFT_FOR_GRAPH = 180;
+var Drawer = class {
+	panels;
+	tabs = h("div", {
+		class: "tabs",
+		role: "tablist",
+		"aria-label": "Panels"
+	});
+	body = h("div", {
+		class: "drawer-body",
+		role: "tabpanel",
+		tabindex: -1
+	});
+	element;
+	shown = null;
+	last = null;
+	height = Number(localStorage.getItem(KEPT$2) ?? "") || Math.round(innerHeight * .32);
+	watchers = /* @__PURE__ */ new Set();
+	constructor(panels) {
+		this.panels = panels;
+		const bar = h("div", { class: "tab-bar" }, this.tabs, button("×", "Close the drawer (v)", () => this.open(null), { class: "close" }));
+		this.element = h("section", {
+			class: "drawer",
+			"aria-label": "Details"
+		}, splitter("horizontal", "Height of the drawer", (by) => {
+			this.height = this.fitting(this.fitting(this.height) - by);
+			this.fit();
+		}, () => localStorage.setItem(KEPT$2, String(this.height))), bar, this.body);
+		for (const panel of panels) this.tabs.append(h("button", {
+			type: "button",
+			role: "tab",
+			id: `tab-${panel.id}`,
+			"data-id": panel.id,
+			onclick: () => this.open(this.shown === panel ? null : panel.id)
+		}, panel.title));
+		this.tabs.addEventListener("keydown", (event) => this.key(event));
+		addEventListener("resize", () => this.fit());
+		this.mark();
+	}
+	watch(watcher) {
+		this.watchers.add(watcher);
+	}
+	get isIdle() {
+		return this.shown?.isIdle ?? true;
+	}
+	/** Which panel is seen. */
+	get id() {
+		return this.shown?.id ?? null;
+	}
+	get first() {
+		return this.panels[0]?.id ?? null;
+	}
+	open(id) {
+		const next = this.panels.find((panel) => panel.id === id) ?? null;
+		if (next === this.shown) return;
+		this.shown?.hide();
+		this.shown = next;
+		this.last = next?.id ?? this.last;
+		this.body.replaceChildren(...next === null ? [] : [next.element]);
+		this.mark();
+		next?.show();
+		for (const watcher of this.watchers) watcher();
+	}
+	toggle() {
+		this.open(this.shown === null ? this.last ?? this.first : null);
+	}
+	/** What of a height the page has room for: on a larger page, it has its own height again. */
+	fitting(height) {
+		return Math.max(LEAST, Math.min(height, innerHeight - LEFT_FOR_GRAPH));
+	}
+	fit() {
+		this.element.style.height = this.shown === null ? "" : `${this.fitting(this.height)}px`;
+	}
+	mark() {
+		this.element.classList.toggle("closed", this.shown === null);
+		this.fit();
+		for (const tab of this.tabs.children) {
+			const isShown = tab.dataset.id === this.shown?.id;
+			tab.setAttribute("aria-selected", String(isShown));
+			tab.tabIndex = isShown || this.shown === null && tab === this.tabs.firstElementChild ? 0 : -1;
+		}
+		if (this.shown !== null) this.body.setAttribute("aria-labelledby", `tab-${this.shown.id}`);
+	}
+	key(event) {
+		const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0, tabs = [...this.tabs.children];
+		const now = tabs.indexOf(document.activeElement);
+		if (by === 0 || now < 0) return;
+		const next = tabs[(now + by + tabs.length) % tabs.length];
+		next.focus();
+		this.open(next.dataset.id ?? null);
+		event.preventDefault();
+		event.stopPropagation();
+	}
+};
+// src/theme.ts
+var KEPT$1 = "isochrone.theme";
+var system = matchMedia("(prefers-color-scheme: dark)");
+var watchers = /* @__PURE__ */ new Set();
+var theme = "light";
+function chosen() {
+	const kept = localStorage.getItem(KEPT$1);
+	return kept === "light" || kept === "dark" ? kept : null;
+}
+function apply() {
+	const next = chosen() ?? (system.matches ? "dark" : "light");
+	document.documentElement.dataset.theme = next;
+	if (next === theme) return;
+	theme = next;
+	for (const watcher of watchers) watcher();
+}
+function isDark() {
+	return theme === "dark";
+}
+function switchTheme() {
+	localStorage.setItem(KEPT$1, isDark() ? "light" : "dark");
+	apply();
+}
+/** Calls `watcher` when the theme changes: canvases and charts draw again. Gives what stops it. */
+function watchTheme(watcher) {
+	watchers.add(watcher);
+	return () => watchers.delete(watcher);
+}
+system.addEventListener("change", apply);
+apply();
+// src/colours.ts
+/** How much of its colour is left of what is pale. */
+var PALENESS = .18;
+/** By the number of the style in the server's answers. */
+var LOOKS = [
+	{
+		name: "unknown",
+		light: [
+			100,
+			100,
+			100
+		],
+		dark: [
+			120,
+			120,
+			120
+		],
+		height: .33,
+		ink: "black"
+	},
+	{
+		name: "usermode",
+		light: [
+			0,
+			200,
+			0
+		],
+		dark: [
+			0,
+			150,
+			0
+		],
+		height: 1,
+		ink: "black"
+	},
+	{
+		name: "system call",
+		light: [
+			0,
+			0,
+			200
+		],
+		dark: [
+			60,
+			60,
+			205
+		],
+		height: 1,
+		ink: "white"
+	},
+	{
+		name: "interrupted",
+		light: [
+			200,
+			0,
+			100
+		],
+		dark: [
+			165,
+			0,
+			83
+		],
+		height: .75,
+		ink: "white"
+	},
+	{
+		name: "waits for a CPU",
+		light: [
+			200,
+			100,
+			0
+		],
+		dark: [
+			165,
+			83,
+			0
+		],
+		height: .5,
+		ink: "black"
+	},
+	{
+		name: "blocked",
+		light: [
+			200,
+			200,
+			0
+		],
+		dark: [
+			145,
+			145,
+			0
+		],
+		height: .25,
+		ink: "black"
+	},
+	{
+		name: "waits for fork",
+		light: [
+			200,
+			200,
+			200
+		],
+		dark: [
+			130,
+			130,
+			130
+		],
+		height: .5,
+		ink: "black"
+	},
+	{
+		name: "dead",
+		light: [
+			255,
+			255,
+			255
+		],
+		dark: [
+			0,
+			0,
+			0
+		],
+		height: 0,
+		ink: "black"
+	},
+	{
+		name: "running",
+		light: [
+			0,
+			170,
+			120
+		],
+		dark: [
+			0,
+			125,
+			90
+		],
+		height: 1,
+		ink: "black"
+	},
+	{
+		name: "idle",
+		light: [
+			200,
+			200,
+			200
+		],
+		dark: [
+			70,
+			70,
+			74
+		],
+		height: .5,
+		ink: "black"
+	},
+	{
+		name: "interrupt",
+		light: [
+			200,
+			0,
+			100
+		],
+		dark: [
+			165,
+			0,
+			83
+		],
+		height: 1,
+		ink: "white"
+	},
+	{
+		name: "softirq",
+		light: [
+			200,
+			150,
+			100
+		],
+		dark: [
+			160,
+			120,
+			80
+		],
+		height: 1,
+		ink: "black"
+	},
+	{
+		name: "disk read",
+		light: [
+			0,
+			140,
+			160
+		],
+		dark: [
+			0,
+			115,
+			130
+		],
+		height: 1,
+		ink: "white"
+	},
+	{
+		name: "disk write",
+		light: [
+			150,
+			60,
+			170
+		],
+		dark: [
+			125,
+			50,
+			142
+		],
+		height: 1,
+		ink: "white"
+	},
+	{
+		name: "phase",
+		light: [
+			150,
+			170,
+			190
+		],
+		dark: [
+			90,
+			105,
+			120
+		],
+		height: 1,
+		ink: "black"
+	}
+];
+/** Then the causes of a critical path; and all of them again, pale: what a filter does not mean. */
+var FIRST_CAUSE = 40;
+var PALE = 64;
+/** The server's mark of a state that a filter does not mean. */
+var DIMMED = 128;
+var phaseLooks = Array.from({ length: 24 }, (_, place) => {
+	const hue = place * 137.508 % 360;
+	return {
+		name: "phase",
+		light: hsl(hue, .5, .62),
+		dark: hsl(hue, .4, .42),
+		height: 1,
+		ink: "black"
+	};
+});
+function phaseStyle(label) {
+	let hash = 0;
+	for (let at = 0; at < label.length; at += 1) hash = hash * 31 + label.charCodeAt(at) >>> 0;
+	return 16 + hash % 24;
+}
+function look(style) {
+	const full = style % PALE;
+	return (full >= FIRST_CAUSE ? causeLooks[full - FIRST_CAUSE] : full >= 16 ? phaseLooks[full - 16] : LOOKS[full]) ?? LOOKS[0];
+}
+function rgbOf(style) {
+	const it = look(style), rgb = isDark() ? it.dark : it.light;
+	return style < PALE ? rgb : pale(rgb);
+}
+function pale(rgb) {
+	const { background } = ink(), mix = (place) => Math.round(background[place] + (rgb[place] - background[place]) * PALENESS);
+	return [
+		mix(0),
+		mix(1),
+		mix(2)
+	];
+}
+/** The style in which a state is painted: phases have one by label, and what a filter does not mean a pale one. */
+function paintStyle(style, label) {
+	const full = style & -129, paint = full === 14 ? phaseStyle(label) : full;
+	return (style & DIMMED) === 0 ? paint : paint + PALE;
+}
+function isPale(style) {
+	return style >= PALE;
+}
+/** The colour of a style of states, for CSS. */
+function stateColour(style) {
+	return css(rgbOf(style));
+}
+function css(rgb, alpha = 1) {
+	return alpha === 1 ? `rgb(${rgb[0]},${rgb[1]},${rgb[2]})` : `rgba(${rgb[0]},${rgb[1]},${rgb[2]},${alpha})`;
+}
+var CAUSES = {
+	cpu: [
+		0,
+		170,
+		0
+	],
+	"wait-cpu": [
+		215,
+		110,
+		0
+	],
+	irq: [
+		200,
+		0,
+		100
+	],
+	softirq: [
+		200,
+		150,
+		100
+	],
+	network: [
+		20,
+		130,
+		220
+	],
+	disk: [
+		150,
+		60,
+		170
+	],
+	sleep: [
+		160,
+		160,
+		60
+	],
+	lock: [
+		220,
+		50,
+		40
+	],
+	pipe: [
+		0,
+		150,
+		150
+	],
+	socket: [
+		0,
+		110,
+		160
+	],
+	child: [
+		110,
+		110,
+		220
+	],
+	signal: [
+		190,
+		90,
+		160
+	],
+	other: [
+		130,
+		130,
+		130
+	],
+	unknown: [
+		130,
+		130,
+		130
+	]
+};
+/** The colour of a cause of a critical path, for CSS: the same in both themes. */
+function causeColour(cause) {
+	return css(CAUSES[cause] ?? CAUSES.other);
+}
+var causeNames = Object.keys(CAUSES);
+var causeLooks = causeNames.map((name) => ({
+	name,
+	light: CAUSES[name],
+	dark: CAUSES[name],
+	height: name === "cpu" ? 1 : name === "unknown" ? .33 : .75,
+	ink: "white"
+}));
+/** The style in which a cause is painted. */
+function causeStyle(cause) {
+	return FIRST_CAUSE + Math.max(0, causeNames.indexOf(CAUSES[cause] === void 0 ? "other" : cause));
+}
+var LIGHT = {
+	background: [
+		255,
+		255,
+		255
+	],
+	band: [
+		245,
+		246,
+		248
+	],
+	text: "#1c2026",
+	faint: "#6a717c",
+	line: "#e3e6ea",
+	message: "rgba(60,66,80,0.75)",
+	mpi: "rgba(0,120,140,0.9)",
+	inverted: "#e0001b",
+	sure: "rgba(40,110,230,0.22)",
+	likely: "rgba(25,80,190,0.75)",
+	wakeup: "rgba(150,60,200,0.9)",
+	selection: "rgba(60,120,220,0.13)",
+	edge: "#2f6fd6",
+	chosen: [
+		226,
+		236,
+		252
+	],
+	loss: "rgba(214,40,40,0.65)",
+	bytes: "#7d94b5",
+	lens: "rgba(47,111,214,0.14)",
+	mark: "#b06000",
+	halo: "rgba(255,255,255,0.85)"
+};
+var DARK = {
+	background: [
+		22,
+		24,
+		29
+	],
+	band: [
+		28,
+		31,
+		37
+	],
+	text: "#e4e7ec",
+	faint: "#949ca8",
+	line: "#30343c",
+	message: "rgba(205,210,220,0.7)",
+	mpi: "rgba(80,205,225,0.9)",
+	inverted: "#ff5060",
+	sure: "rgba(110,165,255,0.25)",
+	likely: "rgba(130,180,255,0.8)",
+	wakeup: "rgba(200,130,255,0.9)",
+	selection: "rgba(110,165,255,0.16)",
+	edge: "#6ea5ff",
+	chosen: [
+		36,
+		46,
+		66
+	],
+	loss: "rgba(255,90,90,0.6)",
+	bytes: "#5d7496",
+	lens: "rgba(110,165,255,0.18)",
+	mark: "#e0a040",
+	halo: "rgba(22,24,29,0.85)"
+};
+function ink() {
+	return isDark() ? DARK : LIGHT;
+}
+function hsl(hue, saturation, lightness) {
+	const spread = saturation * Math.min(lightness, 1 - lightness);
+	const channel = (place) => {
+		const k = (place + hue / 30) % 12;
+		return Math.round(255 * (lightness - spread * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+	};
+	return [
+		channel(0),
+		channel(8),
+		channel(4)
+	];
+}
+// src/graph/axis.ts
+/** Ticks are at least this far from each other. */
+var MIN_GAP = 96;
+var FONT$1 = "11px system-ui, sans-serif";
+/** A round step of time (1, 2 or 5 of a power of ten; 10, 15, 30 s, 1, 2, 5 … min) of at least `least` ns. */
+function roundStep(least) {
+	const seconds = [
+		10,
+		15,
+		30,
+		60,
+		120,
+		300,
+		600,
+		900,
+		1800,
+		3600,
+		7200,
+		14400,
+		43200,
+		86400
+	].map((it) => it * 1e9);
+	if (least > 5e9) return seconds.find((it) => it >= least) ?? Math.ceil(least / 864e11) * 864e11;
+	const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+	return [
+		1,
+		2,
+		5,
+		10
+	].map((it) => it * power).find((it) => it >= least) ?? power * 10;
+}
+/** Ticks of a window: x and text, the whole second's time in full, the parts of it short. */
+function ticks$1(scene) {
+	const origin = scene.view.now.experiment?.origin_unix_ns ?? null, step = roundStep(MIN_GAP / scene.scale), places = placesFor(step);
+	const list = [];
+	let second = "";
+	for (let t = Math.ceil(scene.begin / step) * step; t <= scene.end; t += step) {
+		const text = formatTime(origin, t, places), whole = text.slice(0, 8), isFull = whole !== second;
+		second = whole;
+		list.push({
+			x: scene.x(t),
+			text: isFull ? text : grouped(text.slice(8)),
+			isFull
+		});
+	}
+	return list;
+}
+/** ".203216" → ".203 216": digits that can be read. */
+function grouped(fraction) {
+	return "." + fraction.slice(1).replace(/(\d{3})(?=\d)/g, "$1 ");
+}
+function drawGrid(ctx, scene) {
+	ctx.fillStyle = ink().line;
+	for (const { x } of ticks$1(scene)) ctx.fillRect(Math.round(x), 34, 1, scene.layout.height);
+}
+function drawAxis(ctx, scene, bookmarks) {
+	const colours = ink(), { experiment, selection, clock } = scene.view.now, width = scene.layout.width;
+	ctx.fillStyle = css(colours.background);
+	ctx.fillRect(0, 0, width, 34);
+	ctx.fillStyle = colours.line;
+	ctx.fillRect(0, 33, width, 1);
+	ctx.font = FONT$1;
+	ctx.textBaseline = "alphabetic";
+	let free = 0;
+	for (const { x, text, isFull } of ticks$1(scene)) {
+		ctx.fillStyle = colours.line;
+		ctx.fillRect(Math.round(x), 28, 1, 5);
+		ctx.fillStyle = isFull ? colours.text : colours.faint;
+		const room = ctx.measureText(text).width;
+		const left = Math.max(2, Math.min(x - (isFull ? 0 : room / 2), width - room - 2));
+		if (left < free) continue;
+		ctx.fillText(text, left, 25);
+		free = left + room + 8;
+	}
+	const origin = experiment?.origin_unix_ns ?? null;
+	ctx.fillStyle = colours.faint;
+	const about = `${formatDate(origin, scene.begin)} UTC, ${clock === "own" ? "each host's own clock" : "common clock"}`;
+	ctx.fillText(about, 4, 11);
+	const span = `window ${formatDuration(scene.end - scene.begin)}`;
+	ctx.fillText(span, width - ctx.measureText(span).width - 6, 11);
+	if (selection !== null) drawSelected(ctx, scene, selection.begin, selection.end, 8 + ctx.measureText(about).width, width - ctx.measureText(span).width - 14);
+	for (const bookmark of bookmarks) drawFlag(ctx, scene, bookmark);
+}
+/** The duration of the selection, above it. */
+function drawSelected(ctx, scene, begin, end, left, right) {
+	const colours = ink(), x0 = Math.max(0, scene.x(begin)), x1 = Math.min(scene.layout.width, scene.x(end));
+	if (x1 < 0 || x0 > scene.layout.width) return;
+	ctx.fillStyle = colours.edge;
+	ctx.fillRect(x0, 31, Math.max(1, x1 - x0), 2);
+	const text = formatDuration(end - begin), room = ctx.measureText(text).width;
+	ctx.fillText(text, Math.max(left, Math.min((x0 + x1) / 2 - room / 2, right - room)), 11);
+}
+function drawFlag(ctx, scene, bookmark) {
+	if (bookmark.clock !== scene.view.now.clock) return;
+	const x = Math.round(scene.x(bookmark.at));
+	if (x < 0 || x > scene.layout.width) return;
+	ctx.fillStyle = ink().mark;
+	ctx.fillRect(x, 24, 1, 10 + scene.layout.height);
+	ctx.beginPath();
+	ctx.moveTo(x, 24);
+	ctx.lineTo(x + 8, 27);
+	ctx.lineTo(x, 31);
+	ctx.fill();
+}
+// src/panels/pathWords.ts
+var WORDS$1 = {
+	cpu: "computes",
+	"wait-cpu": "waits for a CPU",
+	irq: "interrupt",
+	softirq: "softirq",
+	network: "network",
+	disk: "waits for a disk",
+	sleep: "sleeps",
+	lock: "waits for a lock",
+	pipe: "waits for a pipe",
+	socket: "waits for a socket",
+	child: "waits for a child",
+	signal: "waits for a signal",
+	other: "other",
+	unknown: "unknown"
+};
+var PAST = {
+	cpu: (time) => `computed ${time}`,
+	"wait-cpu": (time) => `waited ${time} for a CPU`,
+	irq: (time) => `was interrupted for ${time}`,
+	softirq: (time) => `spent ${time} in softirqs`,
+	network: (time) => `network took ${time}`,
+	disk: (time) => `waited ${time} for a disk`,
+	sleep: (time) => `slept ${time}`,
+	lock: (time) => `waited ${time} for a lock`,
+	pipe: (time) => `waited ${time} for a pipe`,
+	socket: (time) => `waited ${time} for a socket`,
+	child: (time) => `waited ${time} for a child`,
+	signal: (time) => `waited ${time} for a signal`
+};
+/** A difference is worth a word from this share of the whole time on. */
+var WORTH = .03;
+var MOST$1 = 3;
+function causeWord(cause) {
+	return WORDS$1[cause] ?? cause;
+}
+function who(cause) {
+	return cause.comm === "" ? cause.host : `${cause.host} ${cause.comm}`;
+}
+/** "h2 appsrv waited 16.5 ms for a CPU (median 1.9 ms)": what took most longer than usual; null for paths of threads. */
+function differs(path) {
+	const known = path.causes.filter((it) => it.median_ns !== null), all = path.end - path.begin;
+	if (path.request === null || known.length === 0) return null;
+	const more = known.map((it) => ({
+		it,
+		by: it.total_ns - it.median_ns
+	})).filter(({ by }) => by > WORTH * all).sort((a, b) => b.by - a.by).slice(0, MOST$1);
+	if (more.length === 0) return "It does not differ from the others: nothing took much longer than the median of its service.";
+	return `Where it differs from the others: ${more.map(({ it }) => `${who(it)} ${(PAST[it.cause] ?? ((time) => `${it.cause} took ${time}`))(formatDuration(it.total_ns))} (median ${formatDuration(it.median_ns)})`).join("; ")}.`;
+}
+// src/pathRows.ts
+/** The number of the line above them; theirs follow, downwards. Rows of the traces have none below 0, folds of hosts −1 − host. */
+var PATH_HEAD = -1e6;
+var made = /* @__PURE__ */ new WeakMap();
+function pathRows(path) {
+	if (path === null) return [];
+	let rows = made.get(path);
+	if (rows === void 0) made.set(path, rows = rowsOf$1(path));
+	return rows;
+}
+function pathRow(path, id) {
+	return id < -1e6 ? pathRows(path)[-1000001 - id] : void 0;
+}
+/** The step of a row at an instant of the common clock. */
+function stepAt(row, at) {
+	return row.steps.find((step) => at >= step.begin && at < step.end);
+}
+function rowsOf$1(path) {
+	const byRow = /* @__PURE__ */ new Map();
+	for (const step of path.steps) {
+		if (step.row === null) continue;
+		const steps = byRow.get(step.row);
+		if (steps === void 0) byRow.set(step.row, [step]);
+		else steps.push(step);
+	}
+	return [...byRow].map(([row, steps], place) => ({
+		id: -1000001 - place,
+		row,
+		host: steps[0].host,
+		steps,
+		tile: tileOf(steps)
+	}));
+}
+function tileOf(steps) {
+	const causes = [...new Set(steps.map((step) => step.cause))];
+	return {
+		from: steps[0].begin,
+		to: steps.at(-1).end,
+		level: 0,
+		begin: Float64Array.from(steps, (step) => step.begin),
+		end: Float64Array.from(steps, (step) => step.end),
+		style: Uint8Array.from(steps, (step) => causeStyle(step.cause)),
+		label: Uint32Array.from(steps, (step) => causes.indexOf(step.cause)),
+		labels: causes.map(causeWord)
+	};
+}
+// src/graph/scene.ts
+var Scene = class {
+	view;
+	rows;
+	layout;
+	clock;
+	begin;
+	end;
+	/** CSS pixels for a ns. */
+	scale;
+	constructor(view, rows, layout, clock) {
+		this.view = view;
+		this.rows = rows;
+		this.layout = layout;
+		this.clock = clock;
+		this.begin = view.now.window.begin;
+		this.end = view.now.window.end;
+		this.scale = layout.width / (this.end - this.begin);
+	}
+	x(t) {
+		return (t - this.begin) * this.scale;
+	}
+	time(x) {
+		return this.begin + x / this.scale;
+	}
+	/** x of a time that was told for a host on a clock: moved as its rows are now. */
+	hostX(host, t, clock) {
+		return this.x(t + this.clock.convert(host, clock) + this.clock.offset(host));
+	}
+	/** Top of a line on the canvas. */
+	top(place) {
+		return 34 + this.layout.top(place);
+	}
+	middle(place) {
+		return this.top(place) + 10;
+	}
+	/** Middle of the line that shows a row; null if none does. */
+	rowY(id) {
+		const place = this.rows.lineOf(id);
+		return place < 0 ? null : this.middle(place);
+	}
+	hostOf(id) {
+		return this.rows.row(id)?.host ?? 0;
+	}
+	/** Whether the line of a row is among those that scroll (they are cut below the pinned ones). */
+	get linesTop() {
+		return 34 + this.layout.fixed;
+	}
+};
+// src/graph/pathOverlay.ts
+var HALF = 8;
+function drawPath(ctx, scene) {
+	const path = scene.view.now.path;
+	if (path === null) return;
+	const own = new Map(pathRows(path).map(({ id, row }) => [row, scene.rows.placeOf(id)]));
+	draw(ctx, scene, path, (row) => scene.rowY(row), true);
+	draw(ctx, scene, path, (row) => {
+		const place = own.get(row);
+		return place === void 0 ? null : scene.middle(place);
+	}, false);
+}
+function draw(ctx, scene, path, rowY, isOutlined) {
+	const placed = path.steps.map((step) => ({
+		x0: scene.hostX(step.host, step.begin, "common"),
+		x1: scene.hostX(step.host, step.end, "common"),
+		y: step.row === null ? null : rowY(step.row),
+		colour: causeColour(step.cause),
+		isTravel: step.row === null
+	}));
+	const width = scene.layout.width;
+	ctx.lineJoin = "round";
+	placed.forEach((step, place) => {
+		const before = lastWithRow(placed, place - 1, -1), after = lastWithRow(placed, place + 1, 1);
+		if (step.isTravel || step.y === null) {
+			if (before === null || after === null) return;
+			line$1(ctx, Math.max(-9e3, step.x0), before, Math.min(9e3, step.x1), after, step.colour, scene);
+			return;
+		}
+		if (place > 0 && before !== null && before !== step.y && placed[place - 1].y !== null) line$1(ctx, step.x0, before, step.x0, step.y, step.colour, scene);
+		if (!isOutlined) return;
+		const x0 = Math.max(step.x0, -4), x1 = Math.min(step.x1, width + 4);
+		if (x1 < x0) return;
+		ctx.strokeStyle = ink().halo;
+		ctx.lineWidth = 4;
+		ctx.strokeRect(x0, step.y - HALF, Math.max(1, x1 - x0), 2 * HALF);
+		ctx.strokeStyle = ctx.fillStyle = step.colour;
+		ctx.lineWidth = 2;
+		ctx.strokeRect(x0, step.y - HALF, Math.max(1, x1 - x0), 2 * HALF);
+		ctx.fillRect(x0, step.y + HALF - 3, Math.max(1, x1 - x0), 3);
+	});
+}
+function lastWithRow(steps, from, by) {
+	for (let place = from; place >= 0 && place < steps.length; place += by) {
+		const y = steps[place].y;
+		if (y !== null) return y;
+	}
+	return null;
+}
+function line$1(ctx, x0, y0, x1, y1, colour, scene) {
+	if (x0 < 0 && x1 < 0 || x0 > scene.layout.width && x1 > scene.layout.width) return;
+	for (const [stroke, width] of [[ink().halo, 5], [colour, 2.5]]) {
+		ctx.strokeStyle = stroke;
+		ctx.lineWidth = width;
+		ctx.beginPath();
+		ctx.moveTo(x0, y0);
+		ctx.lineTo(x1, y1);
+		ctx.stroke();
+	}
+}
+// src/graph/tiles.ts
+/** A tile has this many pixels of its level: a level's pixel is 2^level ns. */
+var TILE_PIXELS = 1024;
+/** Requests at once, and rows in one. */
+var MAX_REQUESTS = 3;
+var MAX_ROWS$1 = 500;
+/** The window has to rest this long before the next request. */
+var REST_MS$7 = 45;
+/** Number of levels that are searched for a substitute. */
+var COARSER = 30;
+var FINER = 3;
+var RETRY_MS$2 = 2e3;
+function levelOf(window, pixels) {
+	return Math.max(0, Math.floor(Math.log2((window.end - window.begin) / Math.max(pixels, 1))));
+}
+var spanOf = (level) => TILE_PIXELS * 2 ** level;
+var keyOf = (clock, filterId, row, level, index) => `${clock === "own" ? "o" : "c"}${filterId},${row}/${level}/${index}`;
+var Tiles = class {
+	arrived;
+	failed;
+	kept = /* @__PURE__ */ new Map();
+	states = 0;
+	requests = [];
+	wish = null;
+	timer = 0;
+	restsAt = 0;
+	/** The expression that dims states, and its number; 0: there is none. */
+	filter = null;
+	filterId = 0;
+	lastFilterId = 0;
+	/** No requests while the picture moves by itself. */
+	isPaused = false;
+	constructor(arrived, failed) {
+		this.arrived = arrived;
+		this.failed = failed;
+	}
+	/** No request is pending or scheduled. */
+	get isIdle() {
+		return this.requests.length === 0 && this.timer === 0;
+	}
+	/** Dims the states for which an expression does not hold. Until their tiles arrive, states are shown as they are. */
+	setFilter(filter) {
+		if (filter === this.filter) return;
+		this.evictFilter();
+		this.filter = filter;
+		this.filterId = filter === null ? 0 : this.lastFilterId += 1;
+		this.wish = null;
+	}
+	evictFilter() {
+		if (this.filterId === 0) return;
+		for (const [key, tile] of this.kept) {
+			if (!key.slice(1).startsWith(`${this.filterId},`)) continue;
+			this.kept.delete(key);
+			this.states -= tile.begin.length;
+		}
+	}
+	get size() {
+		return {
+			tiles: this.kept.size,
+			states: this.states,
+			requests: this.requests.length
+		};
+	}
+	/** The best cached pieces of a row for a window, in the order of time, with holes where there is none. */
+	pieces(row, clock, window, pixels) {
+		const level = levelOf(window, pixels), span = spanOf(level), pieces = [];
+		for (let index = Math.floor(window.begin / span); index * span < window.end; index += 1) {
+			const tile = this.use(keyOf(clock, this.filterId, row, level, index));
+			const begin = Math.max(index * span, window.begin), end = Math.min((index + 1) * span, window.end);
+			if (tile !== void 0) pieces.push({
+				tile,
+				begin,
+				end
+			});
+			else if (!this.substitute(pieces, row, clock, this.filterId, level, begin, end) && this.filterId !== 0) this.substitute(pieces, row, clock, 0, level, begin, end);
+		}
+		return pieces;
+	}
+	/** The state of a row at a time, from cached tiles. */
+	stateAt(row, clock, at, window, pixels) {
+		for (const { tile, begin, end } of this.pieces(row, clock, window, pixels)) {
+			if (at < begin || at >= end) continue;
+			const index = firstEndingAfter(tile, at);
+			if (index >= tile.begin.length || tile.begin[index] > at) return null;
+			return {
+				style: tile.style[index],
+				label: labelOfTile(tile, index),
+				begin: tile.begin[index],
+				end: tile.end[index]
+			};
+		}
+		return null;
+	}
+	/** Sets what is drawn: `rows` are visible, `near` are close to that. Requests what is missing, once the window rests. */
+	want(rows, near, window, pixels, clock) {
+		const before = this.wish;
+		if (before !== null && before.window === window && before.pixels === pixels && before.clock === clock && same(before.rows, rows)) return;
+		this.wish = {
+			rows,
+			near,
+			window,
+			pixels,
+			clock
+		};
+		this.restsAt = performance.now() + (before === null ? 0 : REST_MS$7);
+		this.schedule();
+	}
+	schedule() {
+		clearTimeout(this.timer);
+		this.timer = window.setTimeout(() => this.request(), Math.max(0, this.restsAt - performance.now()));
+	}
+	request() {
+		clearTimeout(this.timer);
+		this.timer = 0;
+		const wish = this.wish;
+		if (wish === null || this.isPaused) return;
+		const level = levelOf(wish.window, wish.pixels), span = spanOf(level);
+		const first = Math.floor(wish.window.begin / span), last = Math.ceil(wish.window.end / span) - 1;
+		for (const it of this.requests) if (it.clock !== wish.clock || it.filterId !== this.filterId || it.level !== level || it.index < first - 1 || it.index > last + 1) it.stop.abort();
+		this.requests = this.requests.filter((it) => !it.stop.signal.aborted);
+		const indices = [];
+		for (let index = first; index <= last; index += 1) indices.push(index);
+		for (const index of indices) if (!this.requestTiles(wish.rows, wish.clock, level, index)) return;
+		if (this.requests.length > 0) return;
+		for (const index of indices) if (!this.requestTiles(wish.near, wish.clock, level, index)) return;
+		for (const index of [first - 1, last + 1]) if (!this.requestTiles(wish.rows, wish.clock, level, index)) return;
+	}
+	/** False if there are too many requests. */
+	requestTiles(rows, clock, level, index) {
+		const missing = rows.filter((row) => !this.kept.has(keyOf(clock, this.filterId, row, level, index)) && !this.requests.some((it) => it.clock === clock && it.filterId === this.filterId && it.level === level && it.index === index && it.rows.has(row)));
+		for (let at = 0; at < missing.length; at += MAX_ROWS$1) {
+			if (this.requests.length >= MAX_REQUESTS) return false;
+			this.fetch(missing.slice(at, at + MAX_ROWS$1), clock, level, index);
+		}
+		return true;
+	}
+	async fetch(rows, clock, level, index) {
+		const span = spanOf(level), it = {
+			clock,
+			filterId: this.filterId,
+			level,
+			index,
+			rows: new Set(rows),
+			stop: new AbortController()
+		};
+		this.requests.push(it);
+		let wait = 0, wrong = null;
+		try {
+			const states = await api.states({
+				rows,
+				begin: index * span,
+				end: (index + 1) * span,
+				pixels: TILE_PIXELS,
+				clock,
+				...this.filter === null ? {} : { filter: this.filter }
+			}, it.stop.signal);
+			if (!it.stop.signal.aborted && it.filterId === this.filterId) this.keep(states, clock, level, index);
+		} catch (error) {
+			if (it.stop.signal.aborted) return;
+			wait = RETRY_MS$2;
+			wrong = error instanceof ApiError ? error : new ApiError(0, String(error));
+		}
+		this.requests = this.requests.filter((other) => other !== it);
+		this.failed(wrong);
+		this.restsAt = Math.max(this.restsAt, performance.now() + wait);
+		this.schedule();
+		this.arrived();
+	}
+	keep(states, clock, level, index) {
+		const span = spanOf(level);
+		for (let at = 0; at < states.rows.length; at += 1) {
+			const from = states.starts[at], to = states.starts[at + 1];
+			const style = states.style.slice(from, to), used = /* @__PURE__ */ new Map(), label = new Uint32Array(to - from);
+			for (let index = from; index < to; index += 1) {
+				const text = labelOf(states, index);
+				let known = used.get(text);
+				if (known === void 0) used.set(text, known = used.size);
+				label[index - from] = known;
+				style[index - from] = paintStyle(style[index - from], text);
+			}
+			this.put(keyOf(clock, this.filterId, states.rows[at], level, index), {
+				from: index * span,
+				to: (index + 1) * span,
+				level,
+				begin: states.begin.slice(from, to),
+				end: states.end.slice(from, to),
+				style,
+				label,
+				labels: [...used.keys()]
+			});
+		}
+		for (const [key, tile] of this.kept) {
+			if (this.states <= 2e6 && this.kept.size <= 3e4) break;
+			this.kept.delete(key);
+			this.states -= tile.begin.length;
+		}
+	}
+	put(key, tile) {
+		this.states += tile.begin.length - (this.kept.get(key)?.begin.length ?? 0);
+		this.kept.delete(key);
+		this.kept.set(key, tile);
+	}
+	/** A tile that was used is the last to be evicted. */
+	use(key) {
+		const tile = this.kept.get(key);
+		if (tile !== void 0) {
+			this.kept.delete(key);
+			this.kept.set(key, tile);
+		}
+		return tile;
+	}
+	/** Adds substitutes from other levels; false where there are none. */
+	substitute(pieces, row, clock, filterId, level, begin, end) {
+		for (let up = level + 1; up <= level + COARSER; up += 1) {
+			const tile = this.use(keyOf(clock, filterId, row, up, Math.floor(begin / spanOf(up))));
+			if (tile !== void 0 && tile.to >= end) {
+				pieces.push({
+					tile,
+					begin,
+					end
+				});
+				return true;
+			}
+		}
+		for (let down = level - 1; down >= Math.max(0, level - FINER); down -= 1) {
+			const span = spanOf(down);
+			let found = false;
+			for (let index = Math.floor(begin / span); index * span < end; index += 1) {
+				const tile = this.kept.get(keyOf(clock, filterId, row, down, index));
+				if (tile === void 0) continue;
+				found = true;
+				pieces.push({
+					tile,
+					begin: Math.max(begin, tile.from),
+					end: Math.min(end, tile.to)
+				});
+			}
+			if (found) return true;
+		}
+		return false;
+	}
+};
+function labelOfTile(tile, index) {
+	return tile.labels[tile.label[index] ?? -1] ?? "";
+}
+/** The first state of a tile that ends after a time. */
+function firstEndingAfter(tile, at) {
+	let low = 0, high = tile.end.length;
+	while (low < high) {
+		const middle = low + high >> 1;
+		if (tile.end[middle] <= at) low = middle + 1;
+		else high = middle;
+	}
+	return low;
+}
+function same(a, b) {
+	return a.length === b.length && a.every((id, index) => id === b[index]);
+}
+// src/graph/picture.ts
+/** Labels in one picture. */
+var MAX_LABELS = 1500;
+function drawPicture(ctx, scene, parts) {
+	const { width, height } = scene.layout;
+	ctx.save();
+	ctx.beginPath();
+	ctx.rect(0, 34, width, height);
+	ctx.clip();
+	drawGrid(ctx, scene);
+	drawLabels(ctx, scene, parts.labels);
+	drawLosses(ctx, scene, parts.losses);
+	drawFrontier(ctx, scene);
+	parts.arrows.draw(ctx, scene);
+	drawPath(ctx, scene);
+	drawSelection(ctx, scene);
+	ctx.restore();
+	drawAxis(ctx, scene, parts.bookmarks);
+}
+/** A state that goes on in the next tile has one label. */
+function addLabel(labels, label) {
+	const last = labels.at(-1);
+	if (last !== void 0 && last.y === label.y && last.tile !== label.tile && Math.abs(last.x1 - label.x0) < 1 && last.tile.style[last.place] === label.tile.style[label.place] && labelOfTile(last.tile, last.place) === labelOfTile(label.tile, label.place)) labels[labels.length - 1] = {
+		...last,
+		x1: label.x1
+	};
+	else labels.push(label);
+}
+/** Width of texts, kept: measuring is slow. */
+var widths = /* @__PURE__ */ new Map();
+var MAX_WIDTHS = 5e3;
+function widthOf$1(ctx, text) {
+	let width = widths.get(text);
+	if (width === void 0) {
+		if (widths.size > MAX_WIDTHS) widths.clear();
+		widths.set(text, width = ctx.measureText(text).width);
+	}
+	return width;
+}
+function drawLabels(ctx, scene, labels) {
+	ctx.font = FONT$1;
+	ctx.textBaseline = "middle";
+	let left = MAX_LABELS;
+	for (const ink of ["black", "white"]) {
+		ctx.fillStyle = ink;
+		for (const { x0, x1, y, tile, place } of labels) {
+			const { ink: own, height } = look(tile.style[place]);
+			if (own !== ink || height < .5 || isPale(tile.style[place])) continue;
+			const text = labelOfTile(tile, place);
+			if (text === "" || (left -= 1) < 0) continue;
+			const fits = cut(ctx, text, x1 - x0 - 6);
+			if (fits !== "" && x0 < scene.layout.width) ctx.fillText(fits, x0 + 3, y);
+		}
+	}
+}
+/** As much of a text as has room. */
+function cut(ctx, text, room) {
+	const width = widthOf$1(ctx, text);
+	if (width <= room) return text;
+	const count = Math.floor(text.length * room / width) - 1;
+	return count < 2 ? "" : `${text.slice(0, count)}…`;
+}
+/** Where events were lost, the host's lines are hatched: what is drawn there may be wrong. */
+function drawLosses(ctx, scene, losses) {
+	if (losses.length === 0) return;
+	ctx.strokeStyle = ink().loss;
+	ctx.lineWidth = 1;
+	ctx.beginPath();
+	scene.rows.lines.forEach((line, place) => {
+		const kind = line.row?.kind;
+		if (kind !== "host" && kind !== "cpu") return;
+		const y = scene.middle(place);
+		if (y < scene.linesTop - 20 || y > 34 + scene.layout.height + 20) return;
+		for (const loss of losses) {
+			if (loss.host !== line.host || kind === "cpu" && loss.cpu !== null && line.row?.cpu !== loss.cpu) continue;
+			const x0 = Math.max(0, scene.hostX(loss.host, loss.begin, "common")), x1 = Math.min(scene.layout.width, Math.max(scene.hostX(loss.host, loss.end, "common"), x0 + 2));
+			for (let x = x0; x < x1; x += 4) {
+				ctx.moveTo(x, y + 7);
+				ctx.lineTo(Math.min(x + 6, x1), y - 7);
+			}
+		}
+	});
+	ctx.stroke();
+}
+/** A line below the pinned rows, and above each host. */
+function drawFrontier(ctx, scene) {
+	ctx.fillStyle = ink().line;
+	if (scene.layout.fixed > 0) ctx.fillRect(0, scene.linesTop - 1, scene.layout.width, 2);
+}
+function drawSelection(ctx, scene) {
+	const { selection } = scene.view.now;
+	if (selection === null) return;
+	const x0 = Math.max(-2, scene.x(selection.begin)), x1 = Math.min(scene.layout.width + 2, scene.x(selection.end));
+	if (x1 < -1 || x0 > scene.layout.width + 1) return;
+	ctx.fillStyle = ink().selection;
+	ctx.fillRect(x0, 34, x1 - x0, scene.layout.height);
+	ctx.fillStyle = ink().edge;
+	ctx.fillRect(Math.round(x0), 34, 1, scene.layout.height);
+	ctx.fillRect(Math.round(x1), 34, 1, scene.layout.height);
+}
+// src/graph/svg.ts
+var round$2 = (value) => String(Math.round(value * 100) / 100);
+var escaped = (text) => text.replace(/[&<>"]/g, (it) => ({
+	"&": "&amp;",
+	"<": "&lt;",
+	">": "&gt;",
+	"\"": "&quot;"
+})[it]);
+var SvgContext = class {
+	width;
+	height;
+	fillStyle = "#000";
+	strokeStyle = "#000";
+	lineWidth = 1;
+	lineJoin = "miter";
+	globalAlpha = 1;
+	font = "11px sans-serif";
+	textBaseline = "alphabetic";
+	parts = [];
+	path = "";
+	clips = 0;
+	/** Groups that were opened since each `save`. */
+	groups = [];
+	measure = document.createElement("canvas").getContext("2d");
+	constructor(width, height) {
+		this.width = width;
+		this.height = height;
+	}
+	text() {
+		return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}">\n${this.parts.join("\n")}\n</svg>\n`;
+	}
+	translated(x, y, draw) {
+		this.parts.push(`<g transform="translate(${x} ${y})">`);
+		draw();
+		this.parts.push("</g>");
+	}
+	fillRect(x, y, width, height) {
+		this.parts.push(`<rect x="${round$2(x)}" y="${round$2(y)}" width="${round$2(width)}" height="${round$2(height)}" fill="${String(this.fillStyle)}"${this.alpha}/>`);
+	}
+	strokeRect(x, y, width, height) {
+		this.parts.push(`<rect x="${round$2(x)}" y="${round$2(y)}" width="${round$2(width)}" height="${round$2(height)}" fill="none" ${this.line}/>`);
+	}
+	beginPath() {
+		this.path = "";
+	}
+	moveTo(x, y) {
+		this.path += `M${round$2(x)} ${round$2(y)}`;
+	}
+	lineTo(x, y) {
+		this.path += `L${round$2(x)} ${round$2(y)}`;
+	}
+	closePath() {
+		this.path += "Z";
+	}
+	rect(x, y, width, height) {
+		this.path += `M${round$2(x)} ${round$2(y)}h${round$2(width)}v${round$2(height)}h${round$2(-width)}Z`;
+	}
+	stroke() {
+		if (this.path !== "") this.parts.push(`<path d="${this.path}" fill="none" ${this.line}/>`);
+	}
+	fill() {
+		if (this.path !== "") this.parts.push(`<path d="${this.path}" fill="${String(this.fillStyle)}"${this.alpha}/>`);
+	}
+	clip() {
+		this.clips += 1;
+		this.parts.push(`<clipPath id="clip${this.clips}"><path d="${this.path}"/></clipPath><g clip-path="url(#clip${this.clips})">`);
+		const last = this.groups.length - 1;
+		if (last >= 0) this.groups[last] = this.groups[last] + 1;
+	}
+	save() {
+		this.groups.push(0);
+	}
+	restore() {
+		this.parts.push("</g>".repeat(this.groups.pop() ?? 0));
+	}
+	fillText(text, x, y) {
+		const size = /(\d+)px/.exec(this.font)?.[1] ?? "11", middle = this.textBaseline === "middle" ? " dominant-baseline=\"central\"" : "";
+		this.parts.push(`<text x="${round$2(x)}" y="${round$2(y)}" font-family="system-ui, sans-serif" font-size="${size}" fill="${String(this.fillStyle)}"${middle}${this.alpha}>${escaped(text)}</text>`);
+	}
+	measureText(text) {
+		this.measure.font = this.font;
+		return this.measure.measureText(text);
+	}
+	get alpha() {
+		return this.globalAlpha === 1 ? "" : ` opacity="${round$2(this.globalAlpha)}"`;
+	}
+	get line() {
+		return `stroke="${String(this.strokeStyle)}" stroke-width="${this.lineWidth}"${this.alpha}`;
+	}
+};
+// src/graph/export.ts
+/** Width of the names beside the graph. */
+var NAMES$1 = 200;
+var INDENT$2 = 12;
+/** States narrower than this are not drawn alone: a file has to stay readable. */
+var MIN_BAR = .4;
+function drawNames(ctx, graph) {
+	const scene = graph.scene(), colours = ink();
+	ctx.save();
+	ctx.beginPath();
+	ctx.rect(0, 34, 196, scene.layout.height);
+	ctx.clip();
+	ctx.font = FONT$1;
+	ctx.textBaseline = "middle";
+	ctx.fillStyle = colours.text;
+	for (const place of graph.shownPlaces()) {
+		const line = graph.rows.lines[place];
+		if (place < graph.rows.pinnedCount || scene.top(place) >= scene.linesTop - 10) ctx.fillText(line.label, 6 + line.depth * INDENT$2, scene.middle(place));
+	}
+	ctx.restore();
+}
+function exportPng(graph) {
+	const ratio = devicePixelRatio, seen = graph.canvas, canvas = document.createElement("canvas");
+	canvas.width = seen.width + Math.round(NAMES$1 * ratio);
+	canvas.height = seen.height;
+	const ctx = canvas.getContext("2d");
+	ctx.fillStyle = css(ink().background);
+	ctx.fillRect(0, 0, canvas.width, canvas.height);
+	ctx.drawImage(seen, Math.round(NAMES$1 * ratio), 0);
+	ctx.scale(ratio, ratio);
+	drawNames(ctx, graph);
+	canvas.toBlob((blob) => {
+		if (blob !== null) save(blob, graph, "png");
+	});
+}
+/** The picture as text of an SVG file. */
+function svgOf(graph) {
+	const scene = graph.scene(), { layout } = graph, labels = [], svg = new SvgContext(layout.width + NAMES$1, layout.height + 34);
+	svg.fillStyle = css(ink().background);
+	svg.fillRect(0, 0, layout.width + NAMES$1, layout.height + 34);
+	drawNames(svg, graph);
+	svg.translated(NAMES$1, 0, () => {
+		svg.save();
+		svg.beginPath();
+		svg.rect(0, 34, layout.width, layout.height);
+		svg.clip();
+		for (const place of graph.shownPlaces()) {
+			const line = graph.rows.lines[place], top = scene.top(place);
+			if (place >= graph.rows.pinnedCount && top < scene.linesTop - 10) continue;
+			line.sources.forEach((row, stripe) => {
+				const share = 14 / line.sources.length, middle = top + 3 + share * (stripe + .5), { pieces, offset } = graph.pieces(row, line.host);
+				for (const { tile, begin, end } of pieces) for (let at = firstEndingAfter(tile, begin); at < tile.begin.length && tile.begin[at] < end; at += 1) {
+					const x0 = Math.max(0, scene.x(Math.max(tile.begin[at], begin) + offset)), x1 = Math.min(layout.width, scene.x(Math.min(tile.end[at], end) + offset));
+					const style = tile.style[at], height = look(style).height * share;
+					if (x1 - x0 < MIN_BAR || height === 0) continue;
+					svg.fillStyle = css(rgbOf(style));
+					svg.fillRect(x0, middle - height / 2, x1 - x0, height);
+					if (x1 - x0 >= 26 && line.sources.length === 1) addLabel(labels, {
+						x0,
+						x1,
+						y: middle,
+						tile,
+						place: at
+					});
+				}
+			});
+		}
+		svg.restore();
+		drawPicture(svg, scene, graph.parts(labels));
+	});
+	return svg.text();
+}
+function exportSvg(graph) {
+	save(new Blob([svgOf(graph)], { type: "image/svg+xml" }), graph, "svg");
+}
+function save(blob, graph, ending) {
+	const link = document.createElement("a"), address = URL.createObjectURL(blob);
+	link.href = address;
+	link.download = `${graph.view.now.experiment?.name ?? "isochrone"}.${ending}`;
+	link.click();
+	setTimeout(() => URL.revokeObjectURL(address), 1e4);
+}
+// src/graph/fetched.ts
+var REST_MS$6 = 60;
+var RETRY_MS$1 = 2e3;
+/** What is fetched around the window, as a share of it. */
+var MARGIN$1 = .5;
+var Fetched = class {
+	ask;
+	arrived;
+	/** What there is, of which range and clock; thinned if there was more than asked for. */
+	value = null;
+	clock = "common";
+	range = null;
+	isThinned = false;
+	timer = 0;
+	stop = null;
+	asking = null;
+	isBusy = false;
+	topic = "";
+	constructor(ask, arrived) {
+		this.ask = ask;
+		this.arrived = arrived;
+	}
+	/** No request is pending or scheduled. */
+	get isIdle() {
+		return !this.isBusy;
+	}
+	/** Forgets what is there: another topic is wanted. */
+	setTopic(topic) {
+		if (topic === this.topic) return;
+		this.topic = topic;
+		this.value = null;
+		this.range = null;
+		this.asking = null;
+		this.isBusy = false;
+		clearTimeout(this.timer);
+		this.stop?.abort();
+	}
+	want(window, clock) {
+		const span = window.end - window.begin, range = this.range;
+		if (range !== null && clock === this.clock && range.begin <= window.begin && range.end >= window.end && !(this.isThinned && range.end - range.begin > span * 2 * 1.5)) return;
+		const key = `${clock} ${window.begin} ${window.end}`;
+		if (key === this.asking) return;
+		this.asking = key;
+		this.isBusy = true;
+		clearTimeout(this.timer);
+		this.timer = globalThis.setTimeout(() => void this.fetch({
+			begin: window.begin - span * MARGIN$1,
+			end: window.end + span * MARGIN$1
+		}, clock), REST_MS$6);
+	}
+	async fetch(range, clock) {
+		this.stop?.abort();
+		const stop = this.stop = new AbortController();
+		try {
+			const { value, isThinned } = await this.ask(range, clock, stop.signal);
+			if (stop.signal.aborted) return;
+			this.value = value;
+			this.isThinned = isThinned;
+			this.range = range;
+			this.clock = clock;
+			this.isBusy = false;
+		} catch {
+			if (!stop.signal.aborted) setTimeout(() => {
+				this.asking = null;
+				this.arrived();
+			}, RETRY_MS$1);
+			return;
+		}
+		this.arrived();
+	}
+};
+// src/graph/arrows.ts
+/** Asked for, and drawn at most. */
+var MAX_ASKED = 5e3;
+var MAX_DRAWN = 1e3;
+var MAX_WAKEUPS = 2e3;
+var HEAD = 5;
+var Arrows = class {
+	view;
+	areMessagesOn = true;
+	areWakeupsOn = false;
+	/** Packets, then what MPI programs sent. */
+	messages;
+	wakeups;
+	total = 0;
+	constructor(view, arrived) {
+		this.view = view;
+		this.messages = new Fetched(async (range, clock, signal) => {
+			const { total, messages, mpi_total, mpi } = await api.messages(range.begin, range.end, clock, MAX_ASKED, signal);
+			this.total = total;
+			return {
+				value: [messages, mpi],
+				isThinned: total > messages.length || mpi_total > mpi.length
+			};
+		}, arrived);
+		this.wakeups = new Fetched(async (range, clock, signal) => {
+			const { total, wakeups } = await api.wakeups(range.begin, range.end, clock, [this.view.now.row ?? 0], MAX_WAKEUPS, signal);
+			return {
+				value: wakeups,
+				isThinned: total > wakeups.length
+			};
+		}, arrived);
+	}
+	/** No request is pending or scheduled. */
+	get isIdle() {
+		return this.messages.isIdle && this.wakeups.isIdle;
+	}
+	/** Asks for what the window lacks. */
+	want() {
+		const { window, clock, row } = this.view.now;
+		if (this.areMessagesOn) this.messages.want(window, clock);
+		if (!this.areWakeupsOn || row === null || row < 0) return;
+		this.wakeups.setTopic(`${row}`);
+		this.wakeups.want(window, clock);
+	}
+	/** What is seen of the messages now, and how many there are in the fetched range. */
+	seen(scene) {
+		const arrows = [];
+		if (!this.areMessagesOn) return {
+			arrows,
+			total: 0
+		};
+		const clock = this.messages.clock, width = scene.layout.width, bottom = scene.top(0) + scene.layout.scrollTop + scene.layout.full + scene.layout.fixed;
+		const seen = [];
+		const [packets, mpi] = this.messages.value ?? [[], []];
+		const look = (message, isMpi) => {
+			const [from, to, sent, received] = message;
+			const x0 = scene.hostX(scene.hostOf(from), sent, clock), x1 = scene.hostX(scene.hostOf(to), received, clock);
+			if (x0 < 0 && x1 < 0 || x0 > width && x1 > width) return;
+			const y0 = scene.rowY(from), y1 = scene.rowY(to);
+			if (y0 === null || y1 === null || y0 === y1 || y0 < 0 && y1 < 0 || y0 > bottom && y1 > bottom) return;
+			seen.push({
+				x0,
+				y0,
+				x1,
+				y1,
+				isInverted: x1 < x0,
+				isMpi,
+				message
+			});
+		};
+		packets.forEach((message) => look(message, false));
+		mpi.forEach((message) => look(message, true));
+		const keep = Math.min(1, MAX_DRAWN / Math.max(seen.length, 1));
+		seen.forEach((arrow, place) => {
+			if (Math.floor(place * keep) !== Math.floor((place - 1) * keep)) arrows.push(arrow);
+		});
+		return {
+			arrows,
+			total: this.total
+		};
+	}
+	draw(ctx, scene) {
+		const { arrows } = this.seen(scene), colours = ink();
+		this.bounds(ctx, scene, arrows);
+		ctx.globalAlpha = arrows.length > 300 ? .5 : 1;
+		drawArrows(ctx, arrows.filter((arrow) => !arrow.isInverted && !arrow.isMpi), colours.message, 1);
+		drawArrows(ctx, arrows.filter((arrow) => !arrow.isInverted && arrow.isMpi), colours.mpi, 1);
+		ctx.globalAlpha = 1;
+		drawArrows(ctx, arrows.filter((arrow) => arrow.isInverted), colours.inverted, 1.25);
+		if (this.areWakeupsOn) this.drawWakeups(ctx, scene);
+	}
+	/** Bars at the received ends: surely within the light one, likely within the dark one. */
+	bounds(ctx, scene, arrows) {
+		const colours = ink(), scale = scene.scale;
+		for (const [colour, range, height] of [[
+			colours.sure,
+			sureOf,
+			7
+		], [
+			colours.likely,
+			likelyOf,
+			1.5
+		]]) {
+			ctx.fillStyle = colour;
+			for (const { x1, y1, message } of arrows) {
+				const [low, high] = range(message);
+				if ((high - low) * scale >= 2) ctx.fillRect(x1 + low * scale, y1 - height, (high - low) * scale, 2 * height);
+			}
+		}
+	}
+	drawWakeups(ctx, scene) {
+		const clock = this.wakeups.clock, arrows = [];
+		for (const [from, to, at] of this.wakeups.value ?? []) {
+			const x = scene.hostX(scene.hostOf(to), at, clock), y1 = scene.rowY(to);
+			if (y1 === null || x < 0 || x > scene.layout.width) continue;
+			const y0 = from === null ? null : scene.rowY(from);
+			arrows.push({
+				x0: x,
+				y0: y0 === null || y0 === y1 ? y1 - 14 : y0,
+				x1: x,
+				y1
+			});
+		}
+		drawArrows(ctx, arrows, ink().wakeup, 1);
+	}
+};
+function sureOf(message) {
+	return [message[5] ?? 0, message[6] ?? 0];
+}
+function likelyOf(message) {
+	return [-(message[4] ?? 0), message[4] ?? 0];
+}
+function drawArrows(ctx, arrows, colour, width) {
+	if (arrows.length === 0) return;
+	ctx.strokeStyle = ctx.fillStyle = colour;
+	ctx.lineWidth = width;
+	for (const { x0, y0, x1, y1 } of arrows) {
+		ctx.beginPath();
+		ctx.moveTo(x0, y0);
+		ctx.lineTo(x1, y1);
+		ctx.stroke();
+	}
+	ctx.beginPath();
+	for (const { x0, y0, x1, y1 } of arrows) {
+		const length = Math.hypot(x1 - x0, y1 - y0) || 1, dx = (x1 - x0) / length, dy = (y1 - y0) / length;
+		const bx = x1 - HEAD * dx, by = y1 - HEAD * dy;
+		ctx.moveTo(x1, y1);
+		ctx.lineTo(bx - dy * HEAD * .45, by + dx * HEAD * .45);
+		ctx.lineTo(bx + dy * HEAD * .45, by - dx * HEAD * .45);
+		ctx.closePath();
+	}
+	ctx.fill();
+}
+// src/graph/paint.ts
+/** Columns that hold no state, and those that hold a mix. */
+var EMPTY = 255;
+var MIX = 254;
+/** In a mix, what ran is never lower than this share of the row. */
+var MIN_SHARE = .2;
+var Raster = class {
+	width;
+	height;
+	image;
+	pixels;
+	columns;
+	colour = /* @__PURE__ */ new Uint32Array(128);
+	/** Of the column that is being filled: how many states have touched it, the first two of them, and, once there are three, share by style and the styles that have one. */
+	count = 0;
+	style0 = 0;
+	share0 = 0;
+	style1 = 0;
+	share1 = 0;
+	share = /* @__PURE__ */ new Float32Array(128);
+	touched = /* @__PURE__ */ new Uint8Array(128);
+	touchedCount = 0;
+	column = -1;
+	plans = /* @__PURE__ */ new Map();
+	/** Mixed columns of the row: the column, and where its parts begin in the two lists after it (no objects: there may be one for each pixel). */
+	mixColumn;
+	mixBegin;
+	mixes = 0;
+	partStyle = /* @__PURE__ */ new Uint8Array(1024);
+	partHeight = /* @__PURE__ */ new Float32Array(1024);
+	parts = 0;
+	/** Height of each style as a share of the row's. */
+	heights = /* @__PURE__ */ new Float32Array(128);
+	constructor(width, height) {
+		this.width = width;
+		this.height = height;
+		this.image = new ImageData(width, height);
+		this.pixels = new Uint32Array(this.image.data.buffer);
+		this.columns = new Uint8Array(width);
+		this.mixColumn = new Int32Array(width);
+		this.mixBegin = new Int32Array(width + 1);
+		for (let style = 0; style < 128; style += 1) this.heights[style] = style === 7 ? 0 : look(style).height;
+		this.readColours();
+	}
+	/** Takes over the colours of the theme. */
+	readColours() {
+		for (let style = 0; style < 128; style += 1) this.colour[style] = packed(rgbOf(style));
+		this.plans.clear();
+	}
+	fill(top, bottom, colour) {
+		const from = Math.max(0, top) * this.width, to = Math.min(this.height, bottom) * this.width;
+		if (to > from) this.pixels.fill(packed(colour), from, to);
+	}
+	/**
+	* One row of states: `pieces` are drawn from `top` on, `height` pixels high, cut to `clip`. Times are moved by `offset` ns.
+	* Bars of at least `labelWidth` pixels go to `bars`.
+	*/
+	row(pieces, begin, scale, offset, top, height, clip, labelWidth, bars) {
+		this.columns.fill(EMPTY);
+		this.mixes = this.parts = 0;
+		for (const { tile, begin: from, end: to } of pieces) this.piece(tile, from, to, begin - offset, scale, labelWidth, bars);
+		this.flush();
+		this.lines(top, height, clip[0], clip[1]);
+	}
+	piece(tile, from, to, origin, scale, labelWidth, bars) {
+		const { begin, end, style } = tile, width = this.width, columns = this.columns;
+		for (let place = firstEndingAfter(tile, from); place < begin.length && begin[place] < to; place += 1) {
+			const x0 = Math.max((Math.max(begin[place], from) - origin) * scale, 0), x1 = Math.min((Math.min(end[place], to) - origin) * scale, width);
+			if (x1 <= x0 && (x0 >= width || x1 < 0)) continue;
+			const first = Math.floor(x0), last = Math.floor(x1), it = style[place];
+			if (first === last) {
+				this.touch(first, it, x1 - x0);
+				continue;
+			}
+			this.touch(first, it, first + 1 - x0);
+			for (let column = first + 1; column < last; column += 1) columns[column] = it;
+			if (x1 > last) this.touch(last, it, x1 - last);
+			if (x1 - x0 >= labelWidth) bars.push({
+				x0,
+				x1,
+				tile,
+				place
+			});
+		}
+	}
+	touch(column, style, share) {
+		if (column >= this.width) return;
+		if (column !== this.column) {
+			this.flush();
+			this.column = column;
+			this.count = 1;
+			this.style0 = style;
+			this.share0 = share;
+		} else if (this.count === 1) {
+			this.count = 2;
+			this.style1 = style;
+			this.share1 = share;
+		} else {
+			if (this.count === 2) {
+				this.add(this.style0, this.share0);
+				this.add(this.style1, this.share1);
+			}
+			this.count += 1;
+			this.add(style, share);
+		}
+	}
+	add(style, share) {
+		if (this.share[style] === 0) {
+			this.touched[this.touchedCount] = style;
+			this.touchedCount += 1;
+		}
+		this.share[style] = this.share[style] + share + 1e-9;
+	}
+	flush() {
+		const { count, column } = this;
+		if (count === 0) return;
+		if (count === 1) this.columns[column] = this.style0;
+		else if (count === 2) this.columns[column] = this.share1 > this.share0 ? this.style1 : this.style0;
+		else {
+			this.columns[column] = this.touchedCount === 1 ? this.touched[0] : this.mix(column);
+			for (let at = 0; at < this.touchedCount; at += 1) this.share[this.touched[at]] = 0;
+			this.touchedCount = 0;
+		}
+		this.count = 0;
+		this.column = -1;
+	}
+	mix(column) {
+		const { touched, touchedCount: count, share, heights } = this;
+		if (this.parts + count > this.partStyle.length) this.grow();
+		for (let at = 1; at < count; at += 1) {
+			const style = touched[at];
+			let to = at;
+			for (; to > 0 && touched[to - 1] > style; to -= 1) touched[to] = touched[to - 1];
+			touched[to] = style;
+		}
+		let sum = 0;
+		for (let at = 0; at < count; at += 1) sum += share[touched[at]];
+		this.mixColumn[this.mixes] = column;
+		this.mixBegin[this.mixes] = this.parts;
+		this.mixes += 1;
+		for (let at = 0; at < count; at += 1) {
+			const style = touched[at], height = heights[style];
+			this.partStyle[this.parts] = style;
+			this.partHeight[this.parts] = Math.max(height > .5 ? MIN_SHARE : 0, share[style] / sum * height);
+			this.parts += 1;
+		}
+		this.mixBegin[this.mixes] = this.parts;
+		return MIX;
+	}
+	grow() {
+		const styles = new Uint8Array(this.partStyle.length * 2), heights = new Float32Array(this.partHeight.length * 2);
+		styles.set(this.partStyle);
+		heights.set(this.partHeight);
+		this.partStyle = styles;
+		this.partHeight = heights;
+	}
+	/** Pixel lines of the row: those of the same kind are the same, so that each kind is made once and copied. The background below must be even. */
+	lines(top, height, clipTop, clipBottom) {
+		const { width, pixels, columns } = this, first = Math.max(0, clipTop), last = Math.min(this.height, clipBottom);
+		const made = /* @__PURE__ */ new Map(), hatch = this.colour[0], isHatched = columns.includes(0), plan = this.plan(height);
+		for (let line = 0; line < height; line += 1) {
+			const { lut, kind, mayHatch } = plan[line], hasUnknown = mayHatch && isHatched;
+			const y = top + line, from = y * width;
+			if (y < first || y >= last) continue;
+			const same = made.get(kind);
+			if (same !== void 0 && !hasUnknown) {
+				pixels.copyWithin(from, same, same + width);
+				continue;
+			}
+			for (let x = 0; x < width; x += 1) {
+				const style = columns[x];
+				let colour = lut[style];
+				if (style === 0 && hasUnknown) colour = (x + y & 3) < 2 ? hatch : 0;
+				if (colour !== 0) pixels[from + x] = colour;
+			}
+			if (!hasUnknown) made.set(kind, from);
+		}
+		for (let mix = 0; mix < this.mixes; mix += 1) this.mixed(mix, top, height, first, last);
+	}
+	/** For each pixel line of a row of this height: the colour of each style there (0: none), and the styles as text. */
+	plan(height) {
+		const known = this.plans.get(height);
+		if (known !== void 0) return known;
+		const plan = Array.from({ length: height }, (_, line) => {
+			const lut = /* @__PURE__ */ new Uint32Array(256), kind = [];
+			for (let style = 0; style < 128; style += 1) {
+				const bar = Math.max(2, Math.round(look(style).height * height)), gap = Math.floor((height - bar) / 2);
+				if (style === 7 || line < gap || line >= gap + bar) continue;
+				lut[style] = this.colour[style];
+				kind.push(style);
+			}
+			return {
+				lut,
+				kind: kind.join(),
+				mayHatch: lut[0] !== 0
+			};
+		});
+		this.plans.set(height, plan);
+		return plan;
+	}
+	mixed(mix, top, height, first, last) {
+		const { width, pixels, partHeight, partStyle, colour } = this, column = this.mixColumn[mix], begin = this.mixBegin[mix], end = this.mixBegin[mix + 1];
+		let sum = 0;
+		for (let part = begin; part < end; part += 1) sum += partHeight[part];
+		const fit = height / Math.max(sum, 1);
+		let y = top + (height - Math.min(sum, 1) * height) / 2;
+		for (let part = begin; part < end; part += 1) {
+			const next = y + partHeight[part] * fit, to = Math.min(Math.round(next), last), it = colour[partStyle[part]];
+			for (let at = Math.max(Math.round(y), first); at < to; at += 1) pixels[at * width + column] = it;
+			y = next;
+		}
+	}
+};
+function packed(rgb) {
+	return (4278190080 | rgb[2] << 16 | rgb[1] << 8 | rgb[0]) >>> 0;
+}
+// src/graph/graph.ts
+/** Rows above and below the screen whose states are fetched, too. */
+var NEAR$1 = 20;
+var KEPT_FRAMES = 300;
+var Graph = class {
+	view;
+	rows;
+	layout;
+	clock;
+	bookmarks;
+	element = document.createElement("div");
+	canvas = document.createElement("canvas");
+	cursor = document.createElement("div");
+	empty = document.createElement("p");
+	ctx;
+	tiles;
+	arrows;
+	losses = [];
+	raster = null;
+	frame = 0;
+	times = [];
+	constructor(view, rows, layout, clock, bookmarks, failed) {
+		this.view = view;
+		this.rows = rows;
+		this.layout = layout;
+		this.clock = clock;
+		this.bookmarks = bookmarks;
+		this.element.className = "graph";
+		this.canvas.setAttribute("role", "img");
+		this.canvas.setAttribute("aria-label", "Time graph: states of the rows over time. The line at the bottom of the page tells the state under the pointer or the selected one.");
+		this.cursor.className = "cursor";
+		this.empty.className = "empty";
+		this.element.append(this.canvas, this.cursor, this.empty);
+		this.ctx = this.canvas.getContext("2d", {
+			alpha: false,
+			willReadFrequently: true
+		});
+		this.tiles = new Tiles(() => this.invalidate(), failed);
+		this.arrows = new Arrows(view, () => this.invalidate());
+		const again = () => this.invalidate();
+		view.watch(again, "window", "selection", "row", "clock", "path", "experiment");
+		view.watch(() => this.moveCursor(), "hover", "window");
+		view.watch(({ filter }) => {
+			this.tiles.setFilter(filter);
+			again();
+		}, "filter");
+		rows.watch(again);
+		layout.watch(again);
+		clock.watch(again);
+		bookmarks.watch(again);
+		watchTheme(() => {
+			this.raster?.readColours();
+			again();
+		});
+		new ResizeObserver(() => this.fit()).observe(this.element);
+	}
+	/** Times of the last drawings, in ms. */
+	frames() {
+		return [...this.times];
+	}
+	invalidate() {
+		if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
+	}
+	scene() {
+		return new Scene(this.view, this.rows, this.layout, this.clock);
+	}
+	parts(labels) {
+		return {
+			labels,
+			arrows: this.arrows,
+			losses: this.losses,
+			bookmarks: this.bookmarks.list
+		};
+	}
+	/** The line and the time at a place of the canvas (CSS pixels), and the row that is drawn there. */
+	at(x, y) {
+		const place = this.layout.lineAt(y - 34), line = this.rows.lines[place] ?? null, time = this.scene().time(x);
+		if (line === null || line.sources.length === 0) return {
+			line,
+			place,
+			row: line?.row?.id ?? null,
+			time
+		};
+		const share = (y - 34 - this.layout.top(place) - 3) / 14;
+		const stripe = Math.max(0, Math.min(line.sources.length - 1, Math.floor(share * line.sources.length)));
+		return {
+			line,
+			place,
+			row: line.sources[stripe],
+			time
+		};
+	}
+	/** No request or frame is pending. */
+	get isIdle() {
+		return this.frame === 0 && this.tiles.isIdle && this.arrows.isIdle;
+	}
+	/** What is known here of the state of a row. */
+	stateAt(row, time) {
+		const { clock, window } = this.view.now;
+		return this.tiles.stateAt(row, clock, time, window, this.layout.width);
+	}
+	/** Colour of a pixel as it is seen: red, green, blue; its place in CSS pixels. */
+	pixel(x, y) {
+		const ratio = devicePixelRatio;
+		return [...this.ctx.getImageData(Math.round(x * ratio), Math.round(y * ratio), 1, 1).data.subarray(0, 3)];
+	}
+	/** Places of the lines that are at least in part on the screen, scrolling ones first: pinned ones are drawn over them. */
+	shownPlaces() {
+		const { first, last } = this.layout.shown(), places = [];
+		for (let place = first; place < last; place += 1) places.push(place);
+		for (let place = 0; place < this.rows.pinnedCount; place += 1) places.push(place);
+		return places;
+	}
+	/** The states of a row to draw now, with the ns by which they are moved: of this clock, else of the other, moved. */
+	pieces(row, host) {
+		const { clock, window, path } = this.view.now, moved = this.clock.offset(host), step = pathRow(path, row);
+		if (step !== void 0) return {
+			pieces: [{
+				tile: step.tile,
+				begin: step.tile.from,
+				end: step.tile.to
+			}],
+			offset: moved + this.clock.convert(host, "common")
+		};
+		const shifted = {
+			begin: window.begin - moved,
+			end: window.end - moved
+		};
+		const pieces = this.tiles.pieces(row, clock, shifted, this.layout.width);
+		if (pieces.length > 0) return {
+			pieces,
+			offset: moved
+		};
+		const other = clock === "own" ? "common" : "own", offset = moved + this.clock.convert(host, other);
+		return {
+			pieces: this.tiles.pieces(row, other, {
+				begin: window.begin - offset,
+				end: window.end - offset
+			}, this.layout.width),
+			offset
+		};
+	}
+	/** Takes the size that there is. */
+	fit() {
+		const ratio = devicePixelRatio, width = Math.floor(this.element.clientWidth), height = Math.floor(this.element.clientHeight);
+		if (width <= 0 || height <= 34) return;
+		this.canvas.width = Math.round(width * ratio);
+		this.canvas.height = Math.round(height * ratio);
+		this.canvas.style.width = `${width}px`;
+		this.canvas.style.height = `${height}px`;
+		this.raster = new Raster(this.canvas.width, this.canvas.height - Math.round(34 * ratio));
+		this.layout.resize(width, height - 34);
+		cancelAnimationFrame(this.frame);
+		this.draw();
+	}
+	moveCursor() {
+		const { hover } = this.view.now, x = hover === null ? -1 : this.scene().x(hover);
+		this.cursor.hidden = x < 0 || x > this.layout.width;
+		this.cursor.style.transform = `translateX(${Math.round(x)}px)`;
+	}
+	draw() {
+		this.frame = 0;
+		if (this.raster === null || this.view.now.rows.length === 0) return;
+		const start = performance.now(), ratio = devicePixelRatio;
+		this.tellEmpty();
+		const labels = this.drawBars(this.raster, ratio);
+		this.ctx.putImageData(this.raster.image, 0, Math.round(34 * ratio));
+		this.ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+		drawPicture(this.ctx, this.scene(), this.parts(labels));
+		this.times.push(performance.now() - start);
+		if (this.times.length > KEPT_FRAMES) this.times.shift();
+		this.tiles.isPaused = this.clock.isSliding;
+		if (!this.clock.isSliding) this.want();
+	}
+	/** An empty graph says why. */
+	tellEmpty() {
+		this.empty.hidden = this.rows.lines.length > 0;
+		if (this.empty.hidden) return;
+		const among = this.view.now.onlyRows === null ? "" : " among the rows of the request";
+		this.empty.textContent = this.rows.isFiltered ? `No row fits the search${among}. Esc in the search box clears it.` : `No row is left to show${among}. H shows hidden rows again.`;
+	}
+	drawBars(raster, ratio) {
+		const { begin, end } = this.view.now.window, scale = raster.width / (end - begin), colours = ink(), labels = [], bars = [];
+		raster.fill(0, raster.height, colours.background);
+		const fixed = Math.round(this.layout.fixed * ratio);
+		for (const place of this.shownPlaces()) {
+			const line = this.rows.lines[place], isPinned = place < this.rows.pinnedCount, y = this.layout.top(place), least = isPinned ? 0 : fixed;
+			const top = Math.round(y * ratio), bottom = Math.round((y + 20) * ratio);
+			const background = line.row !== null && line.row.id === this.view.now.row ? colours.chosen : line.row?.kind === "host" || line.id === -1e6 ? colours.band : colours.background;
+			raster.fill(Math.max(top, least), bottom, background);
+			const inner = 3, count = line.sources.length;
+			line.sources.forEach((row, stripe) => {
+				const from = Math.round((y + inner + 14 * stripe / count) * ratio), to = Math.round((y + inner + 14 * (stripe + 1) / count) * ratio);
+				const { pieces, offset } = this.pieces(row, line.host);
+				bars.length = 0;
+				raster.row(pieces, begin, scale, offset, from, to - from - (count > 1 ? 1 : 0), [least, raster.height], 26 * ratio, bars);
+				if (count > 1 || top < least) return;
+				for (const { x0, x1, tile, place: at } of bars) addLabel(labels, {
+					x0: x0 / ratio,
+					x1: x1 / ratio,
+					y: 34 + y + 10,
+					tile,
+					place: at
+				});
+			});
+		}
+		return labels;
+	}
+	want() {
+		const { window, clock } = this.view.now, seen = /* @__PURE__ */ new Set(), near = /* @__PURE__ */ new Set();
+		for (const place of this.shownPlaces()) for (const row of this.rows.lines[place].sources) if (row >= 0) seen.add(row);
+		const { first, last } = this.layout.shown(NEAR$1);
+		for (let place = first; place < last; place += 1) for (const row of this.rows.lines[place].sources) if (row >= 0 && !seen.has(row)) near.add(row);
+		this.tiles.want([...seen], [...near], window, this.layout.width, clock);
+		this.arrows.want();
+	}
+};
+// src/graph/pointer.ts
+/** Less than this is a click. */
+var DRAG$1 = 4;
+/** How near to an edge of the selection, or to an arrow, the pointer has to be. */
+var EDGE$1 = 5;
+var NEAR_ARROW = 3;
+var WHEEL_ZOOM$1 = .0022;
+var GraphPointer = class {
+	graph;
+	navigation;
+	inspector;
+	tooltip;
+	element;
+	constructor(graph, navigation, inspector, tooltip) {
+		this.graph = graph;
+		this.navigation = navigation;
+		this.inspector = inspector;
+		this.tooltip = tooltip;
+		const element = this.element = graph.element;
+		element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+		element.addEventListener("pointerdown", (event) => this.down(event));
+		element.addEventListener("pointermove", (event) => {
+			if (event.buttons === 0) this.hover(event);
+		});
+		element.addEventListener("pointerleave", () => {
+			this.tooltip.leave();
+			this.graph.view.set({ hover: null });
+		});
+		element.addEventListener("dblclick", (event) => {
+			const { row, time } = this.graph.at(...this.place(event)), step = this.step(row, time);
+			if (step !== void 0) this.navigation.show(this.onShown(step));
+			else if (row !== null && row >= 0) this.inspector.zoomTo(row, time);
+		});
+		element.addEventListener("auxclick", (event) => event.preventDefault());
+	}
+	place(event) {
+		const box = this.element.getBoundingClientRect();
+		return [event.clientX - box.left, event.clientY - box.top];
+	}
+	wheel(event) {
+		event.preventDefault();
+		this.tooltip.hide();
+		const [x] = this.place(event), unit = event.deltaMode === 1 ? 20 : 1, scene = this.graph.scene();
+		if (event.ctrlKey || event.metaKey) {
+			this.navigation.zoom(Math.exp(event.deltaY * unit * WHEEL_ZOOM$1), scene.time(x));
+			return;
+		}
+		const across = event.shiftKey && event.deltaX === 0 ? event.deltaY : event.deltaX;
+		if (across !== 0) this.navigation.pan(across * unit / scene.scale);
+		if (!event.shiftKey && event.deltaY !== 0) this.graph.layout.scrollBy(event.deltaY * unit);
+	}
+	down(event) {
+		if (event.button === 2) return;
+		const [x, y] = this.place(event), { view } = this.graph, start = this.graph.scene().time(x);
+		this.tooltip.hide();
+		this.element.setPointerCapture(event.pointerId);
+		let isMoved = false, moves;
+		const edge = this.edgeAt(x);
+		if (event.button === 1 || event.shiftKey) {
+			event.preventDefault();
+			let lastX = x, lastY = y;
+			moves = (nowX, nowY) => {
+				this.navigation.pan((lastX - nowX) / this.graph.scene().scale);
+				this.graph.layout.scrollBy(lastY - nowY);
+				lastX = nowX;
+				lastY = nowY;
+			};
+		} else {
+			const { selection } = view.now;
+			const fixed = edge === "begin" ? selection.end : edge === "end" ? selection.begin : start;
+			moves = (nowX) => {
+				const now = this.graph.scene().time(Math.max(0, Math.min(nowX, this.graph.layout.width)));
+				view.set({
+					selection: {
+						begin: Math.min(fixed, now),
+						end: Math.max(fixed, now)
+					},
+					hover: now
+				});
+			};
+		}
+		const move = (moved) => {
+			const [nowX, nowY] = this.place(moved);
+			if (!isMoved && Math.hypot(nowX - x, nowY - y) < DRAG$1) return;
+			isMoved = true;
+			moves(nowX, nowY);
+		};
+		const end = (up) => {
+			this.element.removeEventListener("pointermove", move);
+			this.element.removeEventListener("pointerup", end);
+			this.element.removeEventListener("pointercancel", end);
+			if (!isMoved && up.type === "pointerup" && event.button === 0 && !event.shiftKey) this.click(x, y);
+		};
+		this.element.addEventListener("pointermove", move);
+		this.element.addEventListener("pointerup", end);
+		this.element.addEventListener("pointercancel", end);
+	}
+	click(x, y) {
+		if (y < 34) {
+			this.graph.view.set({ selection: null });
+			return;
+		}
+		const { row, line, time } = this.graph.at(x, y);
+		const step = this.step(row, time);
+		if (step !== void 0) {
+			this.graph.view.set({
+				row: step.row,
+				selection: this.onShown(step)
+			});
+			return;
+		}
+		if (line !== null && line.row === null) {
+			this.graph.rows.toggle(line.id);
+			return;
+		}
+		if (row === null) {
+			this.graph.view.set({
+				row: null,
+				selection: null
+			});
+			return;
+		}
+		if (line.row.kind === "host" || line.row.kind === "process") {
+			this.graph.view.set({
+				row: line.id,
+				selection: null
+			});
+			return;
+		}
+		this.inspector.select(row, time);
+	}
+	/** The step of the critical path that is drawn in one of its rows. */
+	step(row, time) {
+		const it = row === null ? void 0 : pathRow(this.graph.view.now.path, row);
+		return it === void 0 ? void 0 : stepAt(it, time - this.graph.clock.convert(it.host, "common"));
+	}
+	onShown({ host, begin, end }) {
+		const moved = this.graph.clock.convert(host, "common");
+		return {
+			begin: begin + moved,
+			end: end + moved
+		};
+	}
+	edgeAt(x) {
+		const { selection } = this.graph.view.now, scene = this.graph.scene();
+		if (selection === null) return null;
+		const x0 = scene.x(selection.begin), x1 = scene.x(selection.end);
+		if (x1 - x0 < 15) return null;
+		return Math.abs(x - x0) <= EDGE$1 ? "begin" : Math.abs(x - x1) <= EDGE$1 ? "end" : null;
+	}
+	hover(event) {
+		const [x, y] = this.place(event), { row, line, time } = this.graph.at(x, y);
+		this.graph.view.set({ hover: time });
+		this.element.style.cursor = this.edgeAt(x) !== null ? "ew-resize" : "";
+		if (y < 34 || line === null) {
+			this.tooltip.hide();
+			return;
+		}
+		const arrow = this.arrowAt(x, y);
+		const step = this.step(row, time);
+		if (step !== void 0) this.tooltip.step(step, time, event.clientX, event.clientY);
+		else if (arrow !== null) this.tooltip.message(arrow.message, event.clientX, event.clientY);
+		else if (row !== null && row >= 0) this.tooltip.state(row, time, event.clientX, event.clientY);
+		else this.tooltip.hide();
+	}
+	arrowAt(x, y) {
+		let nearest = null, least = NEAR_ARROW;
+		for (const arrow of this.graph.arrows.seen(this.graph.scene()).arrows) {
+			const dx = arrow.x1 - arrow.x0, dy = arrow.y1 - arrow.y0, along = ((x - arrow.x0) * dx + (y - arrow.y0) * dy) / (dx * dx + dy * dy);
+			if (along < .03 || along > .97) continue;
+			const distance = Math.abs((x - arrow.x0) * dy - (y - arrow.y0) * dx) / Math.hypot(dx, dy);
+			if (distance < least) {
+				least = distance;
+				nearest = arrow;
+			}
+		}
+		return nearest;
+	}
+};
+// src/growth.ts
+/** How often it is asked whether there is more. */
+var ASK_MS = 1e3;
+/** A window that ends in this last part of itself before the end follows the end. */
+var NEAR = .05;
+/** Where a window is when what it is of ends later: all of it stays all (null), the end stays the end, all else stays. */
+function followed(window, bounds, end) {
+	const span = window.end - window.begin, isAtEnd = window.end >= bounds.end - NEAR * span;
+	if (isAtEnd && window.begin <= bounds.begin + NEAR * span) return null;
+	const by = isAtEnd ? end - bounds.end : 0;
+	return {
+		begin: window.begin + by,
+		end: window.end + by
+	};
+}
+/** Asks until there is another look at the traces, then shows that. Does nothing for traces that are whole. */
+async function followGrowth(shown, view, navigation, address) {
+	if (!shown.grows) return;
+	let now = null;
+	while (now === null || now.look === shown.look || now.stage.name !== "ready") {
+		await new Promise((done) => setTimeout(done, ASK_MS));
+		now = await api.experiment().catch(() => null);
+	}
+	const { window, clock } = view.now, here = navigation.window ?? window;
+	address.write(here === null || now.end === null ? here : followed(here, navigation.boundsOf(clock), now.end));
+	location.reload();
+}
+// src/header.ts
+var Header = class {
+	view;
+	clock;
+	bookmarks;
+	acts;
+	name = h("span", { class: "experiment" });
+	growth = h("span", {
+		class: "growth",
+		title: "The traces are still being recorded; what comes is shown as soon as it was looked at"
+	}, "● recording");
+	switch;
+	count = h("span", {
+		class: "inverted",
+		role: "status"
+	});
+	only;
+	marks = h("div", { class: "items" });
+	element;
+	constructor(view, clock, search, bookmarks, acts) {
+		this.view = view;
+		this.clock = clock;
+		this.bookmarks = bookmarks;
+		this.acts = acts;
+		this.switch = h("button", {
+			type: "button",
+			class: "clock-switch",
+			role: "switch",
+			"aria-checked": "true",
+			title: "Own clocks or the common one (k)",
+			onclick: () => clock.toggle()
+		}, h("span", { class: "own" }, "own clocks"), h("span", {
+			class: "knob",
+			"aria-hidden": "true"
+		}), h("span", { class: "common" }, "common clock"));
+		this.only = button("rows of one request ×", "Show all rows again", () => acts.clearRows(), { class: "chip" });
+		this.element = h("header", { class: "header" }, h("h1", {}, "isochrone"), this.name, this.growth, this.switch, this.count, h("span", { class: "room" }), this.only, search.element, button("requests", "Pick a request: its critical path", () => acts.requests()), this.bookmarkMenu(), this.exportMenu(), button("◐", "Light or dark", switchTheme, { class: "icon" }), button("?", "Keys, mouse, colours (?)", () => acts.help(), { class: "icon" }));
+		const draw = () => this.draw();
+		view.watch(draw, "experiment", "clock", "onlyRows");
+		clock.watch(draw);
+		bookmarks.watch(() => this.drawMarks());
+		this.draw();
+		this.drawMarks();
+	}
+	draw() {
+		const { experiment, clock, onlyRows } = this.view.now;
+		document.title = experiment === null ? "isochrone" : `${experiment.name} – isochrone`;
+		this.name.textContent = experiment?.name ?? "";
+		this.name.title = [...experiment?.traces ?? [], ...experiment?.notes ?? []].join("\n");
+		this.growth.hidden = experiment?.grows !== true;
+		this.switch.setAttribute("aria-checked", String(clock === "common"));
+		this.switch.disabled = (experiment?.hosts.length ?? 0) < 2;
+		this.only.hidden = onlyRows === null;
+		const messages = experiment?.messages ?? null;
+		this.count.hidden = messages === null || messages.count === 0;
+		if (messages === null) return;
+		const [now, before] = clock === "own" ? [messages.inverted_own, messages.inverted] : [messages.inverted, messages.inverted_own];
+		const inverted = Math.round(now + (before - now) * this.clock.left);
+		this.count.textContent = `${formatCount(inverted)} of ${formatCount(messages.count)} messages arrive before they were sent`;
+		this.count.classList.toggle("bad", inverted > 0);
+	}
+	bookmarkMenu() {
+		return menu("bookmarks", "Bookmarks", [button("Bookmark this place (b)", "Bookmark this place", () => this.acts.bookmark()), this.marks]);
+	}
+	exportMenu() {
+		return menu("export", "Export what is seen", [
+			button("as PNG (pixels)", "Export as PNG", () => this.acts.exportPng()),
+			button("as SVG (vectors)", "Export as SVG", () => this.acts.exportSvg()),
+			button("copy the link to this view", "Copy the link", () => void navigator.clipboard?.writeText(location.href))
+		]);
+	}
+	drawMarks() {
+		this.marks.replaceChildren(...this.bookmarks.list.map((mark) => {
+			const name = h("input", {
+				value: mark.name,
+				"aria-label": "Name of the bookmark",
+				onchange: () => this.bookmarks.rename(mark, name.value)
+			});
+			return h("div", { class: "mark" }, name, button("→", `Go to ${mark.name}`, () => this.acts.goTo(mark)), button("×", `Remove ${mark.name}`, () => this.bookmarks.remove(mark)));
+		}));
+	}
+};
+/** A button that opens a list; it closes when something else is used. */
+function menu(text, title, items) {
+	const details = h("details", { class: "menu" }, h("summary", { title }, `${text} ▾`), h("div", { class: "items" }, ...items));
+	addEventListener("pointerdown", (event) => {
+		if (!details.contains(event.target)) details.open = false;
+	});
+	details.addEventListener("keydown", (event) => {
+		if (event.key !== "Escape") return;
+		details.open = false;
+		details.querySelector("summary")?.focus();
+		event.stopPropagation();
+	});
+	return details;
+}
+// src/panels/stack.ts
+/** Parts side by side; `scale`: how much of the width the whole takes. Its text says the same. */
+function stack(parts, scale = 1) {
+	const seen = parts.filter((part) => part.share > 0);
+	const bar = h("span", {
+		class: "stack",
+		role: "img",
+		"aria-label": seen.map((part) => `${part.name} ${part.text}`).join(", ")
+	});
+	for (const part of seen) {
+		const it = h("span", { title: `${part.name}: ${part.text}` });
+		it.style.width = `${part.share * scale * 100}%`;
+		it.style.background = part.colour;
+		bar.append(it);
+	}
+	return bar;
+}
+/** A square of a colour, with a name. */
+function swatch(colour, name) {
+	const square = h("span", {
+		class: "swatch",
+		"aria-hidden": "true"
+	});
+	square.style.background = colour;
+	return h("span", { class: "named" }, square, name);
+}
+// src/help.ts
+var GESTURES = [
+	["wheel", "scroll rows"],
+	["Ctrl or ⌘ + wheel", "zoom at the pointer"],
+	["Shift + wheel, or sideways", "pan"],
+	["drag", "select time; its edges can be dragged"],
+	["middle button or Shift + drag", "pan"],
+	["click", "select row and state"],
+	["double click", "zoom to the state"],
+	["minimap", "drag the lens, its edges, or a new window; double click: all"]
+];
+var SEARCH = [
+	["wget h1", "rows with all these words in their names"],
+	["host:h1 pid:199 tid:216", "by host, process, thread"],
+	["kind:cpu", "host, cpu, disk, phase, process, thread"],
+	["state:blocked", "rows in that state within the window"],
+	["duration > 10ms && state == blocked", "rows with such states, the others pale: state, label, duration, host, process, comm, kind, pid, tid, cpu; == != < > contains matches && || ! ( )"],
+	["/kworker\\/[01]/", "a regular expression"]
+];
+var Help = class {
+	commands;
+	element = h("dialog", {
+		class: "help",
+		"aria-label": "Help"
+	});
+	constructor(commands) {
+		this.commands = commands;
+		this.element.addEventListener("click", (event) => {
+			if (event.target === this.element) this.element.close();
+		});
+	}
+	toggle() {
+		if (this.element.open) {
+			this.element.close();
+			return;
+		}
+		const groups = /* @__PURE__ */ new Map();
+		for (const { keys, description, group } of this.commands) groups.set(group, [...groups.get(group) ?? [], [keys.map(readable).join("  "), description]]);
+		groups.set("Mouse", [...GESTURES]);
+		groups.set("Search", [...SEARCH]);
+		const lists = [...groups].map(([title, pairs]) => h("section", {}, h("h3", {}, title), definitions(pairs)));
+		const colours = h("ul", { class: "legend" }, ...LOOKS.map((look, style) => h("li", {}, swatch(stateColour(style), look.name))));
+		const close = button("×", "Close", () => this.element.close(), {
+			class: "close",
+			autofocus: true
+		});
+		this.element.replaceChildren(h("header", {}, h("h2", {}, "Keys, mouse, colours"), close), h("div", { class: "columns" }, ...lists, h("section", {}, h("h3", {}, "Colours"), colours, messages()), h("section", {}, h("h3", {}, "Causes of a critical path"), causes())));
+		this.element.showModal();
+	}
+};
+function causes() {
+	return h("ul", { class: "legend" }, ...causeNames.map((cause) => h("li", {}, swatch(causeColour(cause), causeWord(cause)))));
+}
+function messages() {
+	return h("p", {}, "Arrows are messages between hosts; those of MPI programs are blue-green, within hosts too. The bar at their end is what the clocks leave open: surely within the light one, likely within the dark one. Red: received before it was sent.");
+}
+function definitions(pairs) {
+	const list = h("dl");
+	for (const [key, text] of pairs) list.append(h("dt", {}, ...key.split("  ").flatMap((it, place) => [place > 0 ? " " : null, h("kbd", {}, it)])), h("dd", {}, text));
+	return list;
+}
+function readable(key) {
+	return {
+		ArrowLeft: "←",
+		ArrowRight: "→",
+		ArrowUp: "↑",
+		ArrowDown: "↓",
+		Escape: "Esc",
+		" ": "Space",
+		PageUp: "Page ↑",
+		PageDown: "Page ↓"
+	}[key] ?? (/^[A-Z]$/.test(key) ? `Shift+${key}` : key);
+}
+// src/inspector.ts
+/** A state that is shown takes this share of the window at most, else the window grows. */
+var ZOOMED_SHARE = .6;
+var Inspector = class {
+	view;
+	rows;
+	graph;
+	navigation;
+	clock;
+	status;
+	openPath;
+	asked = 0;
+	constructor(view, rows, graph, navigation, clock, status, openPath) {
+		this.view = view;
+		this.rows = rows;
+		this.graph = graph;
+		this.navigation = navigation;
+		this.clock = clock;
+		this.status = status;
+		this.openPath = openPath;
+	}
+	/** Nothing is asked for. */
+	get isIdle() {
+		return this.asked === 0;
+	}
+	/** Selects the state of a row at an instant: what is known here at once, the exact one when the server has told it. */
+	async select(row, at) {
+		const here = this.graph.stateAt(row, at);
+		const guess = here === null ? null : {
+			begin: here.begin,
+			end: here.end
+		};
+		this.view.set({
+			row,
+			selection: guess
+		});
+		const state = await this.ask(() => api.state(row, at, this.view.now.clock), false);
+		if (state === null || this.view.now.row !== row || this.view.now.selection !== guess) return state;
+		this.take(state);
+		return state;
+	}
+	async zoomTo(row, at) {
+		const state = await this.select(row, at);
+		if (state !== null) this.navigation.show(state);
+	}
+	async step(to) {
+		const { row, selection, clock } = this.view.now;
+		if (row === null) {
+			this.status.say("Select a row first.");
+			return;
+		}
+		const at = selection === null ? this.middle() : (selection.begin + selection.end) / 2;
+		const state = await this.ask(() => selection === null ? api.state(row, at, clock) : api.step(row, at, to, clock));
+		if (state === null) return;
+		this.take(state);
+		this.see(state.begin, state.end);
+	}
+	async follow(what) {
+		const { row, selection, clock } = this.view.now;
+		if (row === null) {
+			this.status.say("Select a row first.");
+			return;
+		}
+		const at = selection === null ? this.middle() : (selection.begin + selection.end) / 2;
+		const end = await this.ask(() => api.follow(row, at, what, clock));
+		if (end === null) return;
+		this.navigation.go(end.row, end.at);
+		await this.select(end.row, end.at);
+		this.status.say(`${this.name(end.row)}: ${end.text}`);
+	}
+	/** The critical path of the selected thread over the selected time. */
+	async path() {
+		const { begin, end } = this.view.range, it = this.rows.row(this.view.now.row);
+		if (it?.kind !== "thread") {
+			this.status.say("Select a thread, and a time if you like, first.");
+			return;
+		}
+		const moved = -this.clock.convert(it.host, "common");
+		this.status.say("Looking for the critical path …");
+		const path = await this.ask(() => api.path({
+			row: it.id,
+			begin: Math.round(begin + moved),
+			end: Math.round(end + moved)
+		}));
+		if (path === null) return;
+		this.view.set({ path });
+		this.openPath();
+		this.status.say(`Critical path of ${this.rows.fullName(it)}: ${path.steps.length} steps, ${formatDuration(path.end - path.begin)}`);
+	}
+	name(row) {
+		const it = this.rows.row(row);
+		return it === void 0 ? "" : this.rows.fullName(it);
+	}
+	middle() {
+		const { begin, end } = this.view.now.window;
+		return (begin + end) / 2;
+	}
+	take(state) {
+		this.view.set({
+			row: state.row,
+			selection: {
+				begin: state.begin,
+				end: state.end
+			}
+		});
+		const call = state.fields.find(([name]) => name === "call")?.[1];
+		this.status.say(`${this.name(state.row)}: ${call ?? state.state ?? look(state.style).name}, ${formatDuration(state.end - state.begin)}`);
+	}
+	/** Moves the window no further than needed to see a range. */
+	see(begin, end) {
+		const { window } = this.view.now, span = window.end - window.begin, room = span * .05;
+		if (end - begin > span * ZOOMED_SHARE) {
+			if (begin < window.begin || end > window.end) this.navigation.show({
+				begin,
+				end
+			});
+		} else if (begin < window.begin + room) this.navigation.pan(begin - window.begin - span * .2, "glide");
+		else if (end > window.end - room) this.navigation.pan(end - window.end + span * .2, "glide");
+		const place = this.rows.placeOf(this.view.now.row ?? -1);
+		if (place !== void 0) this.graph.layout.see(place);
+	}
+	/** null if there is none; why, in the status line. */
+	async ask(request, tells = true) {
+		this.asked += 1;
+		try {
+			return await request();
+		} catch (error) {
+			if (tells && error instanceof ApiError) this.status.say(error.message, error.status !== 404);
+			return null;
+		} finally {
+			this.asked -= 1;
+		}
+	}
+};
+// src/keys.ts
+/** A key as it is written in the list: "Z" has the shift key in it; those with ⌘, Ctrl or Alt belong to the browser. */
+function listen(commands) {
+	const byKey = new Map(commands.flatMap((command) => command.keys.map((key) => [key, command])));
+	addEventListener("keydown", (event) => {
+		if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+		const target = event.target;
+		if (target.matches("input, textarea, select, [contenteditable]")) return;
+		if (["Enter", " "].includes(event.key) && target.closest("button, a, summary, [role=tab]") !== null) return;
+		if (event.key.startsWith("Arrow") && target.closest(".drawer-body, dialog, .menu") !== null) return;
+		if (target.closest("dialog") !== null) return;
+		const command = byKey.get(event.key);
+		if (command === void 0) return;
+		event.preventDefault();
+		command.run();
+	});
+}
+// src/minimap.ts
+var BINS = 1e3;
+/** How near to the edge of the lens the pointer has to be to take it. */
+var EDGE = 6;
+var MIN_LANE = 7;
+var Minimap = class {
+	view;
+	navigation;
+	clock;
+	canvas = h("canvas", {
+		class: "minimap-canvas",
+		role: "img",
+		"aria-label": "All hosts over the whole time; the window is marked"
+	});
+	element = h("div", { class: "minimap" }, this.canvas);
+	overview = null;
+	frame = 0;
+	/** The hosts' bytes, losses and breaks, drawn once for a size, a clock and a theme; and which. */
+	hosts = h("canvas");
+	drawn = "";
+	constructor(view, navigation, clock) {
+		this.view = view;
+		this.navigation = navigation;
+		this.clock = clock;
+		const again = () => this.invalidate();
+		view.watch(again, "window", "clock", "selection", "hover", "experiment", "path");
+		clock.watch(again);
+		watchTheme(again);
+		new ResizeObserver(() => this.draw()).observe(this.canvas);
+		this.canvas.addEventListener("pointerdown", (event) => this.down(event));
+		this.canvas.addEventListener("pointermove", (event) => {
+			if (event.buttons === 0) this.hover(event);
+		});
+		this.canvas.addEventListener("pointerleave", () => this.view.set({ hover: null }));
+		this.canvas.addEventListener("dblclick", () => this.navigation.fit());
+		this.canvas.addEventListener("wheel", (event) => {
+			event.preventDefault();
+			this.navigation.zoom(Math.exp(event.deltaY * .0022), this.time(this.x(event)));
+		}, { passive: false });
+	}
+	async load() {
+		this.overview = await api.overview(BINS).catch(() => this.overview);
+		const hosts = this.overview?.hosts.length ?? 1;
+		this.element.style.setProperty("--lanes", String(Math.max(3, Math.min(hosts, 8))));
+		this.invalidate();
+	}
+	/** Draws again with the next frame. */
+	invalidate() {
+		if (this.frame === 0) this.frame = requestAnimationFrame(() => {
+			this.frame = 0;
+			this.draw();
+		});
+	}
+	get isReady() {
+		return this.view.now.rows.length > 0;
+	}
+	get span() {
+		const it = this.overview;
+		return this.isReady || it === null ? this.navigation.padded(this.navigation.bounds) : {
+			begin: it.begin,
+			end: it.end
+		};
+	}
+	x(event) {
+		return event.clientX - this.canvas.getBoundingClientRect().left;
+	}
+	time(x) {
+		const { begin, end } = this.span;
+		return begin + x / this.canvas.clientWidth * (end - begin);
+	}
+	at(t) {
+		const { begin, end } = this.span;
+		return (t - begin) / (end - begin) * this.canvas.clientWidth;
+	}
+	draw() {
+		const ratio = devicePixelRatio, width = this.canvas.clientWidth, height = this.canvas.clientHeight, it = this.overview;
+		if (width === 0 || height === 0) return;
+		for (const canvas of [this.canvas, this.hosts]) {
+			if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
+			if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
+		}
+		const key = [
+			width,
+			height,
+			ratio,
+			this.view.now.clock,
+			this.clock.left,
+			isDark(),
+			this.isReady,
+			it?.begin,
+			it?.end
+		].join();
+		if (key !== this.drawn || !this.isReady) this.drawHosts(width, height, ratio);
+		this.drawn = key;
+		const ctx = this.canvas.getContext("2d");
+		ctx.setTransform(1, 0, 0, 1, 0, 0);
+		ctx.drawImage(this.hosts, 0, 0);
+		ctx.scale(ratio, ratio);
+		if (this.isReady) this.lens(ctx, width, height);
+	}
+	drawHosts(width, height, ratio) {
+		const ctx = this.hosts.getContext("2d"), it = this.overview;
+		ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+		ctx.fillStyle = css(ink().background);
+		ctx.fillRect(0, 0, width, height);
+		if (it === null) return;
+		const lane = Math.max(height / Math.max(it.hosts.length, 1), MIN_LANE);
+		it.hosts.forEach((host, place) => this.lane(ctx, it, host.host, host.bytes, place * lane, lane, lane > 15 ? host.name : ""));
+	}
+	lane(ctx, it, host, bytes, top, height, name) {
+		const colours = ink(), moved = this.isReady ? this.clock.convert(host, "common") + this.clock.offset(host) : 0, most = Math.max(...bytes, 1);
+		const bin = (it.end - it.begin) / bytes.length, wide = Math.max(1, this.at(bin) - this.at(0) + .5);
+		ctx.fillStyle = colours.bytes;
+		bytes.forEach((count, place) => {
+			const high = Math.sqrt(count / most) * (height - 2);
+			if (high > 0) ctx.fillRect(this.at(it.begin + place * bin + moved), top + height - high - 1, wide, high);
+		});
+		ctx.strokeStyle = colours.loss;
+		ctx.beginPath();
+		for (const loss of it.losses) {
+			if (loss.host !== host) continue;
+			const x0 = this.at(loss.begin + moved), x1 = Math.max(this.at(loss.end + moved), x0 + 3);
+			for (let x = x0; x < x1; x += 3) {
+				ctx.moveTo(x, top + height - 1);
+				ctx.lineTo(Math.min(x + 4, x1), top + 1);
+			}
+		}
+		ctx.stroke();
+		ctx.fillStyle = colours.mark;
+		for (const it2 of it.breaks) {
+			if (it2.host !== host && it2.host !== this.view.now.experiment?.hosts[host]?.name) continue;
+			const x = this.at(it2.at + moved);
+			ctx.beginPath();
+			ctx.moveTo(x - 4, top);
+			ctx.lineTo(x + 4, top);
+			ctx.lineTo(x, top + Math.min(8, height));
+			ctx.fill();
+		}
+		if (name === "") return;
+		ctx.fillStyle = colours.faint;
+		ctx.font = "10px system-ui, sans-serif";
+		ctx.fillText(name, 4, top + 11);
+	}
+	lens(ctx, width, height) {
+		const colours = ink(), { window, selection, hover, path } = this.view.now, x0 = this.at(window.begin), x1 = Math.max(this.at(window.end), x0 + 2);
+		for (const [range, colour] of [[selection, colours.selection], [path, colours.sure]]) {
+			if (range === null) continue;
+			ctx.fillStyle = colour;
+			ctx.fillRect(this.at(range.begin), 0, Math.max(1, this.at(range.end) - this.at(range.begin)), height);
+		}
+		ctx.fillStyle = css(colours.background, .6);
+		ctx.fillRect(0, 0, x0, height);
+		ctx.fillRect(x1, 0, width - x1, height);
+		ctx.strokeStyle = colours.edge;
+		ctx.strokeRect(x0 + .5, .5, x1 - x0 - 1, height - 1);
+		ctx.fillStyle = colours.edge;
+		for (const x of [x0, x1]) ctx.fillRect(x - 1.5, height / 2 - 8, 3, 16);
+		if (hover !== null) ctx.fillRect(this.at(hover), 0, 1, height);
+	}
+	hover(event) {
+		const x = this.x(event), { begin, end } = this.view.now.window, x0 = this.at(begin), x1 = this.at(end);
+		this.canvas.style.cursor = Math.abs(x - x0) <= EDGE || Math.abs(x - x1) <= EDGE ? "ew-resize" : x > x0 && x < x1 ? "grab" : "crosshair";
+		if (this.isReady) this.view.set({ hover: this.time(x) });
+	}
+	down(event) {
+		if (!this.isReady || event.button !== 0) return;
+		this.canvas.setPointerCapture(event.pointerId);
+		const from = this.x(event), { begin, end } = this.view.now.window, x0 = this.at(begin), x1 = this.at(end), start = this.time(from);
+		const isBegin = Math.abs(from - x0) <= EDGE && from < (x0 + x1) / 2, isEnd = !isBegin && Math.abs(from - x1) <= EDGE, isInside = from > x0 && from < x1;
+		let isMoved = false;
+		const move = (moved) => {
+			if (!isMoved && Math.abs(this.x(moved) - from) < 3) return;
+			isMoved = true;
+			const now = this.time(this.x(moved));
+			if (isBegin) this.navigation.set(ordered(now, end));
+			else if (isEnd) this.navigation.set(ordered(begin, now));
+			else if (isInside) this.navigation.set({
+				begin: begin + now - start,
+				end: end + now - start
+			});
+			else this.navigation.set(ordered(start, now));
+		};
+		const done = () => {
+			this.canvas.removeEventListener("pointermove", move);
+			if (!isMoved && !isInside) this.navigation.set({
+				begin: start - (end - begin) / 2,
+				end: start + (end - begin) / 2
+			}, "glide");
+		};
+		this.canvas.addEventListener("pointermove", move);
+		this.canvas.addEventListener("pointerup", done, { once: true });
+	}
+};
+function ordered(a, b) {
+	return {
+		begin: Math.min(a, b),
+		end: Math.max(a, b)
+	};
+}
+// src/navigation.ts
+/** The smallest window, in ns. */
+var SHORTEST = 200;
+/** How long windows must rest to count as one step of undo. */
+var REST_MS$5 = 600;
+var MAX_UNDO = 100;
+var MOVE_MS = 140;
+var Navigation = class {
+	view;
+	rows;
+	layout;
+	past = [];
+	future = [];
+	lastMove = 0;
+	stop = () => void 0;
+	/** Where the window is going, while it moves. */
+	target = null;
+	constructor(view, rows, layout) {
+		this.view = view;
+		this.rows = rows;
+		this.layout = layout;
+	}
+	/** The times that exist, on the clock that is shown. */
+	get bounds() {
+		return this.boundsOf(this.view.now.clock);
+	}
+	boundsOf(clock) {
+		const experiment = this.view.now.experiment;
+		return (clock === "own" ? experiment?.own : null) ?? {
+			begin: experiment?.begin ?? 0,
+			end: experiment?.end ?? 1
+		};
+	}
+	get isMoving() {
+		return this.target !== null;
+	}
+	/** Where the window is, or is going to. */
+	get window() {
+		return this.target ?? this.view.now.window;
+	}
+	/** Shows a window; one that is far enough in time from the one before can be undone. */
+	set(range, move = "jump") {
+		const to = this.clamp(range), now = performance.now();
+		if (now - this.lastMove > REST_MS$5) this.remember();
+		this.lastMove = now;
+		this.moveTo(to, move);
+	}
+	/** Makes what is shown now a step of undo. */
+	remember() {
+		this.past.push({
+			...this.view.now.window,
+			clock: this.view.now.clock
+		});
+		if (this.past.length > MAX_UNDO) this.past.shift();
+		this.future = [];
+	}
+	zoom(factor, at, move = "jump") {
+		const { begin, end } = this.window;
+		const centre = at ?? (begin + end) / 2;
+		const { begin: low, end: high } = this.bounds;
+		const span = Math.max(SHORTEST, Math.min((end - begin) * factor, (high - low) * 1.1));
+		const share = (centre - begin) / (end - begin);
+		this.set({
+			begin: centre - share * span,
+			end: centre + (1 - share) * span
+		}, move);
+	}
+	pan(by, move = "jump") {
+		const { begin, end } = this.window;
+		this.set({
+			begin: begin + by,
+			end: end + by
+		}, move);
+	}
+	fit() {
+		this.jump(this.padded(this.bounds));
+	}
+	/** Shows a range with a little room around it. */
+	show(range) {
+		const room = Math.max((range.end - range.begin) * .05, SHORTEST / 2);
+		this.jump({
+			begin: range.begin - room,
+			end: range.end + room
+		});
+	}
+	undo() {
+		this.travel(this.past, this.future);
+	}
+	redo() {
+		this.travel(this.future, this.past);
+	}
+	go(row, at, range) {
+		if (row !== null && this.rows.row(row) !== void 0) {
+			this.rows.reveal(row);
+			this.view.set({ row });
+			const place = this.rows.placeOf(row);
+			if (place !== void 0) this.layout.see(place);
+		}
+		if (range !== void 0) {
+			this.show(range);
+			return;
+		}
+		const { begin, end } = this.window, span = end - begin;
+		if (at < begin + span * .02 || at > end - span * .02) this.jump({
+			begin: at - span / 2,
+			end: at + span / 2
+		});
+	}
+	/** The window that fits all, with a little room. */
+	padded(range) {
+		const room = (range.end - range.begin) * .01;
+		return {
+			begin: range.begin - room,
+			end: range.end + room
+		};
+	}
+	clamp({ begin, end }, clock = this.view.now.clock) {
+		const { begin: low, end: high } = this.boundsOf(clock);
+		const span = Math.min(Math.max(end - begin, SHORTEST), (high - low) * 1.1), room = span * .1;
+		const middle = (begin + end) / 2, least = low - room + span / 2, most = high + room - span / 2;
+		const centre = least > most ? (low + high) / 2 : Math.max(least, Math.min(middle, most));
+		return {
+			begin: centre - span / 2,
+			end: centre + span / 2
+		};
+	}
+	jump(range) {
+		this.remember();
+		this.moveTo(this.clamp(range), "glide");
+		this.lastMove = 0;
+	}
+	moveTo(to, move) {
+		this.target = null;
+		this.stop();
+		this.target = to;
+		if (move === "jump") {
+			this.arrive(to);
+			return;
+		}
+		const from = this.view.now.window;
+		this.stop = animate(MOVE_MS, (t) => {
+			if (this.target !== to) return;
+			if (t === 1) this.arrive(to);
+			else this.view.set({ window: {
+				begin: from.begin + (to.begin - from.begin) * t,
+				end: from.end + (to.end - from.end) * t
+			} });
+		});
+	}
+	arrive(to) {
+		this.target = null;
+		this.view.set({ window: to });
+	}
+	travel(from, to) {
+		const place = from.pop();
+		if (place === void 0) return;
+		to.push({
+			...this.view.now.window,
+			clock: this.view.now.clock
+		});
+		this.lastMove = 0;
+		this.target = null;
+		this.stop();
+		this.view.set({
+			clock: place.clock,
+			window: {
+				begin: place.begin,
+				end: place.end
+			}
+		});
+	}
+};
+// src/panels/cells.ts
+var MINUS = "−";
+/** A number with four significant digits: a rate, a share. */
+function formatNumber(value) {
+	const size = Math.abs(value), places = size === 0 || Number.isInteger(value) ? 0 : Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(size))));
+	return value.toFixed(places).replace("-", MINUS);
+}
+/** A cell as people read it. `–`: unknown. */
+function cellText(value, unit, origin) {
+	if (value === null) return "–";
+	if (typeof value === "boolean") return value ? "yes" : "no";
+	if (typeof value === "string") return value;
+	switch (unit) {
+		case "ns": return formatDuration(value);
+		case "time": return formatTime(origin, value);
+		case "bytes": return formatBytes(value);
+		case "count": return Number.isInteger(value) ? formatCount(value) : formatNumber(value);
+		case "percent": return `${formatNumber(Math.round(value * 100) / 100)} %`;
+		case "none": return formatNumber(value);
+	}
+}
+var names = new Intl.Collator("en", { numeric: true });
+/** Order of two values; what is unknown comes last, whichever way it is sorted. */
+function compare(a, b, isDown) {
+	if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+	const order = typeof a === "number" && typeof b === "number" ? a - b : names.compare(String(a), String(b));
+	return isDown ? -order : order;
+}
+/** "cpu_ns" → "cpu": the unit is with the values. */
+function columnTitle(name) {
+	return name.replace(/_(ns|bytes|percent|count)$/, "").replace(/_/g, " ");
+}
+// src/panels/notice.ts
+/** A notice in the middle of where the content would be. Parts in `backquotes` are shown as code. */
+function notice(kind, title, text = "", ...actions) {
+	return h("div", {
+		class: `notice ${kind}`,
+		role: kind === "failed" ? "alert" : "status"
+	}, h("strong", {}, title), text === "" ? null : h("p", {}, ...withCode(text)), actions.length === 0 ? null : h("p", { class: "acts" }, ...actions));
+}
+/** "type `this`" with the command as code. */
+function withCode(text) {
+	return text.split("`").map((part, place) => place % 2 === 1 ? h("code", {}, part) : part);
+}
+// src/panels/copy.ts
+var TOLD_MS = 1400;
+/** Copies a text. Browsers give pages that are not from this machine or https no clipboard: then as it was done before there was one. */
+async function copyText(text) {
+	try {
+		await navigator.clipboard.writeText(text);
+		return true;
+	} catch {
+		const area = h("textarea", {
+			class: "unseen",
+			"aria-hidden": "true"
+		}), focused = document.activeElement;
+		area.value = text;
+		document.body.append(area);
+		area.select();
+		const isDone = document.execCommand("copy");
+		area.remove();
+		if (focused instanceof HTMLElement) focused.focus();
+		return isDone;
+	}
+}
+/** A button that copies what `text` gives, and says so. */
+function copyButton(shown, title, text) {
+	const it = button(shown, title, () => void copyText(text()).then((isDone) => tell(it, shown, isDone)), { class: "copy" });
+	return it;
+}
+function tell(it, shown, isDone) {
+	it.textContent = isDone ? "copied ✓" : "not copied";
+	setTimeout(() => {
+		it.textContent = shown;
+	}, TOLD_MS);
+}
+/** The command line that gives the same, as text. */
+var CommandText = class {
+	command = "";
+	code = h("code", {
+		class: "command",
+		tabindex: 0,
+		"aria-label": "The command that gives the same as text"
+	});
+	element = h("span", {
+		class: "as-text",
+		hidden: true
+	}, this.code, copyButton("as text", "Copy the command that gives the same as text", () => this.command));
+	set(command) {
+		this.command = command;
+		this.code.textContent = this.code.title = command;
+		this.element.hidden = command === "";
+	}
+};
+// src/panels/times.ts
+function hostOf(view, row) {
+	const it = row === null ? void 0 : rowOf(view, row);
+	return it === void 0 ? void 0 : view.now.experiment?.hosts[it.host];
+}
+/** Rows by their numbers: made once for each list of rows. */
+var places = /* @__PURE__ */ new WeakMap();
+function rowOf(view, id) {
+	if (id === null) return void 0;
+	const { rows } = view.now;
+	let byId = places.get(rows);
+	if (byId === void 0) places.set(rows, byId = new Map(rows.map((row) => [row.id, row])));
+	return byId.get(id);
+}
+/** "h1 wget 228" */
+function nameOf$1(view, id) {
+	const row = rowOf(view, id);
+	if (row === void 0) return "";
+	if (row.kind === "host") return row.label;
+	const number = row.tid ?? row.pid;
+	return `${view.now.experiment?.hosts[row.host]?.name ?? ""} ${row.label}${number === void 0 ? "" : ` ${number}`}`;
+}
+/** A time of the common clock on the one that is shown, where a row (its host) is. */
+function toShown(view, row, at) {
+	return view.now.clock === "common" ? at : at + (hostOf(view, row)?.shift_ns ?? 0);
+}
+/** A time as it is shown, on the common clock. */
+function toCommon(view, row, at) {
+	return view.now.clock === "common" ? at : at - (hostOf(view, row)?.shift_ns ?? 0);
+}
+/** The range on the common clock; not beyond the traces. Own clocks: by the selected row's host, else what any host shows. */
+function panelRange(view, scope = "range") {
+	const { selection, window, clock, row, experiment } = view.now;
+	const isSelected = scope === "range" && selection !== null && selection.end - selection.begin >= 1;
+	let { begin, end } = isSelected ? selection : window;
+	if (clock === "own") {
+		const host = hostOf(view, row), shifts = host !== void 0 ? [host.shift_ns] : experiment?.hosts.map((it) => it.shift_ns) ?? [0];
+		begin -= Math.max(...shifts);
+		end -= Math.min(...shifts);
+	}
+	const least = experiment?.begin ?? begin, most = experiment?.end ?? end;
+	const inside = {
+		begin: Math.max(begin, least),
+		end: Math.min(end, most)
+	};
+	return inside.begin < inside.end ? {
+		begin: Math.round(inside.begin),
+		end: Math.round(inside.end),
+		what: isSelected ? "selection" : "window"
+	} : {
+		begin: least,
+		end: most,
+		what: "window"
+	};
+}
+// src/panels/panel.ts
+var REST_MS$4 = 180;
+var AskingPanel = class {
+	id;
+	title;
+	view;
+	navigator;
+	keys;
+	/** What it is about, at the left of the bar. */
+	heading = h("span", { class: "about" });
+	busy = h("span", {
+		class: "busy",
+		role: "status"
+	});
+	command = new CommandText();
+	/** Where a panel puts its own controls. */
+	controls = h("span", { class: "controls" });
+	body;
+	element;
+	isSeen = false;
+	/** No request is pending or scheduled. */
+	get isIdle() {
+		return this.timer === 0 && this.asking === null && this.works === 0;
+	}
+	stops = [];
+	timer = 0;
+	works = 0;
+	asking = null;
+	constructor(id, title, view, navigator, keys) {
+		this.id = id;
+		this.title = title;
+		this.view = view;
+		this.navigator = navigator;
+		this.keys = keys;
+		this.body = h("div", { class: "panel-body" });
+		this.element = h("section", {
+			class: `panel ${id}`,
+			"aria-label": title
+		}, h("div", { class: "panel-bar" }, this.heading, this.controls, this.busy, this.command.element), this.body);
+	}
+	show() {
+		this.isSeen = true;
+		if (this.keys.length > 0) this.stops.push(this.view.watch((now, changed) => this.changed(now, changed), ...this.keys));
+		this.stops.push(watchTheme(() => this.themed()));
+		this.shown();
+		this.ask();
+	}
+	hide() {
+		this.isSeen = false;
+		for (const stop of this.stops) stop();
+		this.stops = [];
+		clearTimeout(this.timer);
+		this.timer = 0;
+		this.asking?.abort();
+		this.asking = null;
+		this.busy.textContent = "";
+		this.forget();
+	}
+	/** Something that the panel watches is another now. */
+	changed(_now, _changed) {
+		this.askSoon();
+	}
+	themed() {}
+	shown() {}
+	watchWhileSeen(stop) {
+		this.stops.push(stop);
+	}
+	/** Asks when nothing has changed for a moment. What was asked for before is no longer wanted. */
+	askSoon(rest = REST_MS$4) {
+		this.asking?.abort();
+		this.asking = null;
+		clearTimeout(this.timer);
+		this.timer = window.setTimeout(() => void this.ask(), rest);
+	}
+	async ask() {
+		clearTimeout(this.timer);
+		this.timer = 0;
+		this.asking?.abort();
+		const asking = this.asking = new AbortController();
+		if (this.body.childElementCount === 0) this.body.replaceChildren(notice("loading", "Loading …"));
+		const slow = window.setTimeout(() => {
+			this.busy.textContent = "loading …";
+		}, 250);
+		this.element.setAttribute("aria-busy", "true");
+		try {
+			await this.load(asking.signal);
+		} catch (error) {
+			if (asking.signal.aborted || error instanceof DOMException && error.name === "AbortError") return;
+			if (!(error instanceof ApiError)) throw error;
+			this.failed(error);
+		} finally {
+			clearTimeout(slow);
+			if (this.asking === asking) {
+				this.asking = null;
+				this.busy.textContent = "";
+				this.element.removeAttribute("aria-busy");
+			}
+		}
+	}
+	/** Work that is not the panel's own question: what a click asks for. */
+	async during(work) {
+		this.works += 1;
+		try {
+			return await work;
+		} finally {
+			this.works -= 1;
+		}
+	}
+	failed(error) {
+		this.command.set("");
+		this.body.replaceChildren(notice("failed", error.status === 503 ? "Not ready yet" : "The server has no answer", error.message, button("try again", "Ask the server again", () => void this.ask())));
+	}
+	/** Says what time the panel is about, and gives it. */
+	showRange(scope = "range") {
+		const covered = panelRange(this.view, scope), { experiment, clock } = this.view.now, origin = experiment?.origin_unix_ns ?? null;
+		this.heading.textContent = `${covered.what} ${formatDuration(covered.end - covered.begin)} from ${formatTime(origin, covered.begin, Math.min(9, placesFor((covered.end - covered.begin) / 1e3)))}${clock === "own" ? ", by the common clock" : ""}`;
+		return covered;
+	}
+	get origin() {
+		return this.view.now.experiment?.origin_unix_ns ?? null;
+	}
+};
+// src/panels/table.ts
+var ROW = 21;
+var SPARE = 10;
+var SAMPLE = 400;
+var NEAR_END = 60;
+/** Of columns, in pixels. */
+var MAX_WIDTH = 330;
+var PADDING = 13;
+var SIGN = 14;
+var tables = 0;
+var pen = document.createElement("canvas").getContext("2d");
+function widthOf(text, isBold) {
+	pen.font = `${isBold ? "600 " : ""}12px ${getComputedStyle(document.body).fontFamily}`;
+	return pen.measureText(text).width;
+}
+var DataTable = class {
+	options;
+	rows = [];
+	sorted = [];
+	column;
+	isDown;
+	active = -1;
+	frame = 0;
+	id = `table-${tables += 1}`;
+	cols = h("colgroup");
+	heads;
+	tbody = h("tbody");
+	table;
+	element;
+	copy = copyButton("copy", "Copy this table (tabs between the columns, exact numbers)", () => this.tsv());
+	constructor(options) {
+		this.options = options;
+		[this.column, this.isDown] = options.sort ?? [null, false];
+		this.heads = options.columns.map((column, place) => h("th", {
+			scope: "col",
+			class: isNumber(column) ? "number" : null,
+			title: column.description ?? null
+		}, h("button", {
+			type: "button",
+			onclick: () => this.sortBy(place)
+		}, column.title)));
+		const canPick = options.pick !== void 0;
+		this.table = h("table", {
+			"aria-label": options.label,
+			role: canPick ? "grid" : null,
+			tabindex: canPick ? 0 : null
+		}, this.cols, h("thead", {}, h("tr", {}, ...this.heads)), this.tbody);
+		this.element = h("div", {
+			class: `table${canPick ? " pickable" : ""}`,
+			tabindex: canPick ? null : 0
+		}, this.table);
+		this.element.addEventListener("scroll", () => this.drawSoon(), { passive: true });
+		this.element.addEventListener("keydown", (event) => this.key(event));
+		this.tbody.addEventListener("click", (event) => {
+			if (getSelection()?.isCollapsed ?? true) this.use(event, options.pick);
+		});
+		this.tbody.addEventListener("dblclick", (event) => this.use(event, options.open));
+		new ResizeObserver(() => this.drawSoon()).observe(this.element);
+	}
+	get count() {
+		return this.rows.length;
+	}
+	set(rows) {
+		const kept = this.sorted[this.active];
+		this.rows = rows;
+		this.arrange();
+		this.active = kept === void 0 ? -1 : this.sorted.indexOf(kept);
+		this.measure();
+		this.draw();
+	}
+	/** Makes a row the active one, and shows it. */
+	activate(row) {
+		this.active = row === null ? -1 : this.sorted.indexOf(row);
+		if (this.active >= 0) this.see(this.active);
+		this.draw();
+	}
+	redraw() {
+		this.draw();
+	}
+	get first() {
+		return this.sorted[0];
+	}
+	sortBy(place) {
+		const column = this.options.columns[place];
+		this.isDown = this.column === place ? !this.isDown : isNumber(column);
+		this.column = place;
+		const kept = this.sorted[this.active];
+		this.arrange();
+		this.active = kept === void 0 ? -1 : this.sorted.indexOf(kept);
+		this.element.scrollTop = 0;
+		this.draw();
+	}
+	arrange() {
+		const column = this.column === null ? void 0 : this.options.columns[this.column];
+		this.sorted = column === void 0 ? this.rows : [...this.rows].sort((a, b) => compare(column.value(a), column.value(b), this.isDown));
+		this.heads.forEach((head, place) => head.setAttribute("aria-sort", place === this.column ? this.isDown ? "descending" : "ascending" : "none"));
+		this.table.setAttribute("aria-rowcount", String(this.rows.length + 1));
+	}
+	text(column, row) {
+		return column.text?.(row) ?? cellText(column.value(row), column.unit ?? "none", this.options.origin());
+	}
+	/** Widths by the texts, so that nothing moves when other rows are seen. */
+	measure() {
+		const step = Math.max(1, Math.ceil(this.rows.length / SAMPLE));
+		let all = 0;
+		const grows = this.options.columns.map((column) => column.grow === true).lastIndexOf(true), widths = this.options.columns.map((column, place) => {
+			let needed = column.width === void 0 ? 0 : widthOf("0".repeat(column.width), false);
+			if (column.width === void 0) for (let at = 0; at < this.rows.length; at += step) needed = Math.max(needed, widthOf(this.text(column, this.rows[at]), false));
+			const width = Math.ceil(Math.min(Math.max(needed, widthOf(column.title, true) + SIGN), MAX_WIDTH)) + PADDING;
+			all += width;
+			return place === grows ? "" : `${width}px`;
+		});
+		this.cols.replaceChildren(...widths.map((width) => {
+			const col = h("col");
+			col.style.width = width;
+			return col;
+		}));
+		this.table.style.minWidth = `${all}px`;
+	}
+	drawSoon() {
+		if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
+	}
+	draw() {
+		cancelAnimationFrame(this.frame);
+		this.frame = 0;
+		const { scrollTop, clientHeight } = this.element, all = this.sorted.length;
+		const first = Math.max(0, Math.floor(scrollTop / ROW) - SPARE), last = Math.min(all, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
+		const lines = [];
+		if (first > 0) lines.push(gap(first * ROW, this.heads.length));
+		for (let place = first; place < last; place += 1) lines.push(this.line(place));
+		if (last < all) lines.push(gap((all - last) * ROW, this.heads.length));
+		this.tbody.replaceChildren(...lines);
+		if (this.active >= first && this.active < last) this.table.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
+		else this.table.removeAttribute("aria-activedescendant");
+		if (last > all - NEAR_END) this.options.nearEnd?.();
+	}
+	line(place) {
+		const row = this.sorted[place], mark = this.options.mark?.(row) ?? null;
+		return h("tr", {
+			id: `${this.id}-${place}`,
+			"data-at": place,
+			"aria-rowindex": place + 2,
+			class: mark,
+			"aria-selected": place === this.active ? "true" : null
+		}, ...this.options.columns.map((column) => {
+			const text = this.text(column, row), value = column.value(row);
+			const exact = typeof value === "number" && text !== String(value) && column.unit !== void 0 && column.unit !== "time" ? `${value}${column.unit === "ns" ? " ns" : ""}` : text;
+			return h("td", {
+				class: isNumber(column) ? "number" : null,
+				title: exact
+			}, column.draw?.(row) ?? text);
+		}));
+	}
+	use(event, act) {
+		const line = event.target.closest("tr[data-at]");
+		if (line === null || act === void 0) return;
+		this.active = Number(line.dataset.at);
+		act(this.sorted[this.active]);
+		this.draw();
+	}
+	key(event) {
+		if ([
+			"PageUp",
+			"PageDown",
+			"Home",
+			"End",
+			"ArrowUp",
+			"ArrowDown"
+		].includes(event.key)) event.stopPropagation();
+		if (event.target !== this.table || this.options.pick === void 0 || this.sorted.length === 0) return;
+		const page = Math.max(1, Math.floor(this.element.clientHeight / ROW) - 2), by = {
+			ArrowUp: -1,
+			ArrowDown: 1,
+			PageUp: -page,
+			PageDown: page,
+			Home: -Infinity,
+			End: Infinity
+		}[event.key];
+		if (by !== void 0) {
+			this.active = Math.max(0, Math.min(this.sorted.length - 1, this.active + by));
+			this.see(this.active);
+			this.draw();
+		} else if (event.key === "Enter" && this.active >= 0) {
+			(event.shiftKey ? this.options.open ?? this.options.pick : this.options.pick)(this.sorted[this.active]);
+			this.draw();
+		} else return;
+		event.preventDefault();
+		event.stopPropagation();
+	}
+	see(place) {
+		const { scrollTop, clientHeight } = this.element, top = place * ROW, head = 25;
+		if (top < scrollTop) this.element.scrollTop = top;
+		else if (top + ROW > scrollTop + clientHeight - head) this.element.scrollTop = top + ROW + head - clientHeight;
+	}
+	/** Tabs between the columns; durations in ns, instants in ns since 1970, as the commands give them. */
+	tsv() {
+		const { columns } = this.options, origin = BigInt(this.options.origin() ?? "0");
+		const cell = (value, unit) => value === null ? "" : unit === "time" && typeof value === "number" ? String(origin + BigInt(Math.round(value))) : String(value).replace(/[\t\n]/g, " ");
+		const lines = this.sorted.map((row) => columns.map((column) => cell(column.value(row), column.unit)).join("	"));
+		return [columns.map(({ title, unit }) => unit === "ns" ? `${title} (ns)` : unit === "time" ? `${title} (unix ns)` : title).join("	"), ...lines].join("\n");
+	}
+};
+function isNumber(column) {
+	return column.isNumber ?? (column.unit !== void 0 && column.unit !== "none");
+}
+function gap(height, columns) {
+	const cell = h("td", { colspan: columns });
+	cell.style.height = `${height}px`;
+	return h("tr", {
+		class: "gap",
+		"aria-hidden": "true"
+	}, cell);
+}
+/** A table with its title, its count, and what copies it. */
+function titled(title, table, ...beside) {
+	return h("section", { class: "block" }, h("div", { class: "block-head" }, title === "" ? null : h("h3", {}, title), ...beside, table.copy), table.element);
+}
+// src/panels/analyses.ts
+var LIMIT$1 = 1e3;
+var FIRST = "cputop";
+/** Slower answers are not asked for again by themselves when the window moves. */
+var QUICK_MS = 1500;
+var AnalysesPanel = class extends AskingPanel {
+	all = [];
+	chosen = FIRST;
+	took = 0;
+	isStale = false;
+	list = h("div", {
+		class: "list",
+		role: "listbox",
+		"aria-label": "Analyses",
+		tabindex: 0
+	});
+	result = h("div", { class: "tables" });
+	parts = h("div", { class: "analyses-parts" }, this.list, this.result);
+	again = button("the range is another: ask again", "Ask for the tables of the time of now", () => void this.ask(), { hidden: true });
+	constructor(view, navigator) {
+		super("analyses", "Analyses", view, navigator, [
+			"window",
+			"selection",
+			"clock"
+		]);
+		this.controls.append(this.again);
+		this.list.addEventListener("keydown", (event) => this.key(event));
+	}
+	changed(_now, changed) {
+		if (this.view.now.selection !== null && !changed.has("selection") && !changed.has("clock")) return;
+		if (this.took <= QUICK_MS) {
+			this.askSoon(400);
+			return;
+		}
+		this.isStale = true;
+		this.again.hidden = false;
+	}
+	forget() {
+		this.result.replaceChildren();
+	}
+	async load(signal) {
+		if (this.all.length === 0) {
+			this.all = await api.analyses();
+			this.drawList();
+		}
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+		const covered = this.showRange(), { experiment } = this.view.now, isAll = covered.begin <= (experiment?.begin ?? 0) && covered.end >= (experiment?.end ?? 0), start = performance.now();
+		this.isStale = false;
+		this.again.hidden = true;
+		if (this.result.childElementCount === 0) this.result.replaceChildren(notice("loading", `${this.chosen} …`, "Analyses read the events of the range: of long traces, that takes a while."));
+		const answer = await api.table({
+			analysis: this.chosen,
+			begin: isAll ? null : covered.begin,
+			end: isAll ? null : covered.end,
+			limit: LIMIT$1
+		}, signal).catch((error) => {
+			if (!(error instanceof Error) || error.name === "AbortError") throw error;
+			return error;
+		});
+		if (answer instanceof Error) {
+			this.command.set("");
+			this.result.replaceChildren(notice("failed", `${this.chosen} has no answer`, answer.message, button("try again", "Ask again", () => void this.ask())));
+			return;
+		}
+		this.took = performance.now() - start;
+		this.command.set(answer.command);
+		this.draw(answer);
+	}
+	draw(answer) {
+		const about = this.all.find((it) => it.name === this.chosen)?.about ?? "", top = this.result.scrollTop, isSame = this.result.dataset.of === this.chosen;
+		const tables = answer.tables.filter((it) => it.rows.length > 0), empty = answer.tables.filter((it) => it.rows.length === 0);
+		this.result.dataset.of = this.chosen;
+		this.result.replaceChildren(h("div", { class: "analysis-head" }, h("strong", {}, about), ...answer.notes.map((note) => h("p", { class: "muted" }, ...withCode(note))), empty.length === 0 ? null : h("p", { class: "muted" }, `Empty in this range: ${empty.map((it) => it.title).join(", ")}.`)), ...tables.map((it) => this.table(it)), ...tables.length === 0 ? [notice("empty", "Nothing in this range", "Take more time, or see in the notes what the trace must have.")] : []);
+		this.result.scrollTop = isSame ? top : 0;
+	}
+	table(table) {
+		const shown = new DataTable({
+			label: table.title,
+			origin: () => this.origin,
+			...table.columns.some((it) => it.unit === "time") ? { pick: (line) => this.go(table, line) } : {},
+			columns: table.columns.map((column, place) => ({
+				title: columnTitle(column.name),
+				description: column.name,
+				unit: column.unit,
+				isNumber: column.unit !== "none" || table.rows.every((row) => row[place] === null || typeof row[place] === "number"),
+				value: (line) => line[place] ?? null,
+				grow: column.unit === "none" && table.rows.some((row) => String(row[place] ?? "").length > 24)
+			}))
+		});
+		const count = table.rows.length >= LIMIT$1 ? `the first ${formatCount(LIMIT$1)} rows` : `${formatCount(table.rows.length)} ${table.rows.length === 1 ? "row" : "rows"}`;
+		const block = titled(table.title, shown, h("span", { class: "muted" }, count));
+		block.style.height = `${Math.min(52 + 21 * table.rows.length + 14, 440)}px`;
+		shown.set(table.rows);
+		return block;
+	}
+	/** Goes to the first instant of a line. */
+	go(table, line) {
+		const times = table.columns.flatMap((column, place) => column.unit === "time" && typeof line[place] === "number" ? [line[place]] : []);
+		const host = table.columns.findIndex((column) => column.name === "host"), row = this.view.now.experiment?.hosts.find((it) => it.name === line[host])?.row ?? null;
+		if (times.length === 0) return;
+		const begin = toShown(this.view, row, Math.min(...times)), end = toShown(this.view, row, Math.max(...times));
+		this.view.set(end > begin ? { selection: {
+			begin,
+			end
+		} } : { hover: begin });
+		this.navigator.go(null, begin, end - begin > this.view.now.window.end - this.view.now.window.begin ? {
+			begin,
+			end
+		} : void 0);
+	}
+	drawList() {
+		this.list.replaceChildren(...this.all.map((it) => h("div", {
+			role: "option",
+			id: `analysis-${it.name}`,
+			class: "option",
+			title: it.about,
+			"data-name": it.name,
+			"aria-selected": String(it.name === this.chosen),
+			onclick: () => this.choose(it.name)
+		}, h("b", {}, it.name), h("span", { class: "muted" }, it.about))));
+		this.list.setAttribute("aria-activedescendant", `analysis-${this.chosen}`);
+	}
+	choose(name) {
+		if (name === this.chosen && !this.isStale) return;
+		this.chosen = name;
+		for (const option of this.list.children) option.setAttribute("aria-selected", String(option.dataset.name === name));
+		this.list.setAttribute("aria-activedescendant", `analysis-${name}`);
+		this.list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+		this.result.replaceChildren();
+		this.took = 0;
+		this.askSoon(120);
+	}
+	key(event) {
+		const at = this.all.findIndex((it) => it.name === this.chosen), to = {
+			ArrowUp: at - 1,
+			ArrowDown: at + 1,
+			Home: 0,
+			End: this.all.length - 1
+		}[event.key];
+		if (to === void 0) return;
+		this.choose(this.all[Math.max(0, Math.min(this.all.length - 1, to))].name);
+		event.preventDefault();
+		event.stopPropagation();
+	}
+};
+// src/panels/pathDetails.ts
+var PathDetails = class {
+	path = null;
+	hosts = [];
+	title = h("p", { class: "path-title" });
+	sentence = h("p", {
+		class: "sentence",
+		role: "status"
+	});
+	bar = h("div", { class: "path-bar" });
+	causes;
+	steps;
+	element;
+	constructor(go, zoom, origin) {
+		const share = (it) => 100 * it.total_ns / Math.max(1, this.path.end - this.path.begin);
+		this.causes = new DataTable({
+			label: "Time by cause",
+			origin,
+			sort: [2, true],
+			columns: [
+				{
+					title: "where",
+					value: who,
+					grow: true
+				},
+				{
+					title: "cause",
+					value: (it) => it.cause,
+					text: (it) => causeWord(it.cause),
+					draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause)),
+					width: 17
+				},
+				{
+					title: "time",
+					unit: "ns",
+					value: (it) => it.total_ns
+				},
+				{
+					title: "share",
+					unit: "percent",
+					value: share,
+					text: (it) => `${share(it).toFixed(1)} %`
+				},
+				{
+					title: "median",
+					unit: "ns",
+					description: "Median of all requests of the service",
+					value: (it) => it.median_ns
+				},
+				{
+					title: "more",
+					unit: "ns",
+					description: "Time beyond the median",
+					value: more,
+					text: moreText,
+					draw: (it) => h("span", { class: (more(it) ?? 0) > .03 * (this.path.end - this.path.begin) ? "much" : null }, moreText(it))
+				}
+			]
+		});
+		this.steps = new DataTable({
+			label: "Steps of the path: a click goes there",
+			origin,
+			pick: go,
+			open: zoom,
+			columns: [
+				{
+					title: "#",
+					unit: "count",
+					value: (it) => it.place
+				},
+				{
+					title: "at",
+					unit: "ns",
+					description: "Since the begin of the path",
+					value: (it) => it.begin - this.path.begin,
+					text: (it) => formatDuration(it.begin - this.path.begin)
+				},
+				{
+					title: "time",
+					unit: "ns",
+					value: (it) => it.end - it.begin
+				},
+				{
+					title: "where",
+					value: (it) => this.where(it)
+				},
+				{
+					title: "cause",
+					value: (it) => it.cause,
+					text: (it) => causeWord(it.cause),
+					draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause)),
+					width: 17
+				},
+				{
+					title: "detail",
+					value: (it) => it.detail,
+					grow: true
+				},
+				{
+					title: "±",
+					unit: "ns",
+					description: "How much of its time the clocks leave open",
+					value: (it) => it.uncertainty_ns
+				}
+			]
+		});
+		this.element = h("div", { class: "path-details" }, this.title, this.bar, this.sentence, h("div", { class: "side-by-side" }, titled("Time by cause", this.causes), titled("Steps", this.steps)));
+	}
+	set(path, title, hosts) {
+		this.path = path;
+		this.hosts = hosts;
+		this.title.textContent = this.title.title = title;
+		const all = Math.max(1, path.end - path.begin), sums = /* @__PURE__ */ new Map();
+		for (const { cause, total_ns } of path.causes) sums.set(cause, (sums.get(cause) ?? 0) + total_ns);
+		const parts = [...sums].sort((a, b) => b[1] - a[1]).map(([cause, total]) => ({
+			name: causeWord(cause),
+			share: total / all,
+			colour: causeColour(cause),
+			text: formatDuration(total)
+		}));
+		this.bar.replaceChildren(stack(parts));
+		this.sentence.textContent = differs(path) ?? "";
+		this.sentence.hidden = this.sentence.textContent === "";
+		this.causes.set(path.causes);
+		this.steps.set(path.steps.map((step, place) => ({
+			...step,
+			place: place + 1
+		})));
+	}
+	clear() {
+		this.causes.set([]);
+		this.steps.set([]);
+	}
+	where(it) {
+		return `${who({
+			host: this.hosts[it.host] ?? "",
+			comm: it.comm
+		})}${it.tid === null ? "" : ` ${it.tid}`}`;
+	}
+};
+/** Time beyond the median of the others. */
+function more(it) {
+	return it.median_ns === null ? null : it.total_ns - it.median_ns;
+}
+function moreText(it) {
+	const by = more(it);
+	return by === null ? "–" : `${by > 0 ? "+" : ""}${formatDuration(by)}`;
+}
+// src/panels/services.ts
+/** The value of a place in a sorted list: the nearest rank, as the commands do. */
+function nearestRank(sorted, percent) {
+	return sorted[Math.max(0, Math.ceil(percent / 100 * sorted.length) - 1)] ?? 0;
+}
+/** Services, those with the most requests first. */
+function servicesOf(requests) {
+	const groups = /* @__PURE__ */ new Map();
+	for (const request of requests) {
+		const group = groups.get(request.service);
+		if (group === void 0) groups.set(request.service, [request]);
+		else group.push(request);
+	}
+	return [...groups].map(([name, group]) => {
+		const totals = group.map((it) => it.total_ns).sort((a, b) => a - b);
+		const slowest = group.reduce((a, b) => b.total_ns > a.total_ns ? b : a).request;
+		return {
+			name,
+			count: group.length,
+			median: nearestRank(totals, 50),
+			p95: nearestRank(totals, 95),
+			most: totals.at(-1),
+			slowest
+		};
+	}).sort((a, b) => b.count - a.count);
+}
+// src/panels/requestList.ts
+var RequestList = class {
+	pick;
+	all = [];
+	services = [];
+	most = 1;
+	picked = null;
+	filter = h("input", {
+		type: "search",
+		class: "filter",
+		placeholder: "filter: host, process, number",
+		"aria-label": "Filter requests",
+		oninput: () => this.draw()
+	});
+	service = h("select", {
+		"aria-label": "Service",
+		onchange: () => this.draw()
+	});
+	spread = h("p", {
+		class: "spread",
+		role: "status"
+	});
+	table;
+	element;
+	constructor(pick, open, origin) {
+		this.pick = pick;
+		this.table = new DataTable({
+			label: "Requests",
+			origin,
+			pick,
+			open,
+			sort: [1, true],
+			columns: [
+				{
+					title: "#",
+					unit: "count",
+					description: "Number of the request, as in `critical-path --request`",
+					value: (it) => it.request,
+					text: (it) => String(it.request)
+				},
+				{
+					title: "total",
+					unit: "ns",
+					description: "From the request to the answer, at the client",
+					value: (it) => it.total_ns,
+					width: 15,
+					draw: (it) => this.drawTotal(it)
+				},
+				{
+					title: "client",
+					value: (it) => it.client,
+					grow: true
+				},
+				{
+					title: "server",
+					value: (it) => it.server,
+					grow: true
+				},
+				{
+					title: "begin",
+					unit: "time",
+					value: (it) => it.begin,
+					text: (it) => formatTime(origin(), it.begin, 3)
+				},
+				{
+					title: "service",
+					value: (it) => it.service
+				}
+			],
+			mark: (it) => `${it.request === this.picked ? "picked" : ""}${this.isSlowest(it) ? " slowest" : ""}`.trim() || null
+		});
+		this.element = h("section", { class: "block requests" }, h("div", { class: "block-head" }, h("h3", {}, "Requests"), this.filter, this.service, button("slowest", "Pick the slowest of these", () => this.pickSlowest()), this.table.copy), this.spread, this.table.element);
+	}
+	set(requests) {
+		this.all = requests;
+		this.services = servicesOf(requests);
+		this.service.replaceChildren(h("option", { value: "" }, "all services"), ...this.services.map((it) => h("option", { value: it.name }, it.name === "" ? "(no name)" : it.name)));
+		this.service.hidden = this.services.length < 2;
+		this.draw();
+	}
+	/** Which one is shown beside. */
+	choose(number) {
+		this.picked = number;
+		this.table.redraw();
+	}
+	serviceOf(number) {
+		const request = this.all.find((it) => it.request === number), service = this.services.find((it) => it.name === request?.service);
+		if (request === void 0 || service === void 0) return null;
+		return {
+			request,
+			service,
+			rank: 1 + this.all.filter((it) => it.service === request.service && it.total_ns > request.total_ns).length
+		};
+	}
+	draw() {
+		const words = this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== ""), service = this.service.value;
+		const shown = this.all.filter((it) => {
+			if (this.service.selectedIndex > 0 && it.service !== service) return false;
+			const text = `${it.request} ${it.client} ${it.server} ${it.service}`.toLowerCase();
+			return words.every((word) => text.includes(word));
+		});
+		this.most = shown.reduce((most, it) => Math.max(most, it.total_ns), 1);
+		this.spread.textContent = shown.length === 0 ? "No request has that in its names." : servicesOf(shown).slice(0, 4).map((it) => `${it.name}: ${formatCount(it.count)}, median ${formatDuration(it.median)}, p95 ${formatDuration(it.p95)}, most ${formatDuration(it.most)}`).join(" · ");
+		this.table.set(shown);
+	}
+	isSlowest(it) {
+		return this.services.some((service) => service.slowest === it.request && service.count > 1);
+	}
+	drawTotal(it) {
+		const bar = h("span", {
+			class: "meter",
+			"aria-hidden": "true"
+		});
+		bar.style.width = `${Math.max(1, 100 * it.total_ns / this.most)}%`;
+		return h("span", { class: "metered" }, bar, h("span", {}, this.isSlowest(it) ? h("b", { title: "the slowest of its service" }, "slowest ") : null, formatDuration(it.total_ns)));
+	}
+	pickSlowest() {
+		const { value, selectedIndex } = this.service;
+		const slowest = this.all.filter((it) => selectedIndex <= 0 || it.service === value).reduce((a, b) => a === null || b.total_ns > a.total_ns ? b : a, null);
+		if (slowest !== null) {
+			this.table.activate(slowest);
+			this.pick(slowest);
+		}
+	}
+};
+// src/panels/criticalPath.ts
+/** Lists of more requests than this are not kept while another panel is seen. */
+var KEPT = 5e4;
+var CriticalPathPanel = class extends AskingPanel {
+	requests = null;
+	note = "";
+	commandOfAll = "";
+	wanted = 0;
+	list;
+	details;
+	detail = h("div", { class: "detail" });
+	ofThread = button("path of the thread", "Critical path of the selected thread in the selected time, else in the window (c)", () => void this.pathOfThread());
+	back = button("show all rows", "Leave the path: all rows again", () => this.view.set({
+		path: null,
+		onlyRows: null
+	}));
+	only = button("its rows only", "Show only the rows that the path touches", () => this.toggleRows());
+	constructor(view, navigator) {
+		super("critical-path", "Critical path", view, navigator, [
+			"path",
+			"row",
+			"selection",
+			"onlyRows"
+		]);
+		const origin = () => this.origin;
+		this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin);
+		this.details = new PathDetails((step) => this.go(step, false), (step) => this.go(step, true), origin);
+		this.controls.append(this.ofThread, this.only, this.back);
+	}
+	shown() {
+		this.drawPath();
+	}
+	changed(_now, changed) {
+		if (changed.has("path")) this.drawPath();
+		else this.drawControls();
+	}
+	forget() {
+		this.wanted += 1;
+		this.details.clear();
+		if ((this.requests?.length ?? 0) > KEPT) {
+			this.requests = null;
+			this.list.set([]);
+		}
+	}
+	async load(signal) {
+		if (this.requests === null) {
+			const answer = await api.requests();
+			if (signal.aborted) return;
+			this.requests = answer.requests;
+			this.note = answer.note;
+			this.commandOfAll = answer.command;
+			this.list.set(answer.requests);
+		}
+		this.body.replaceChildren(this.requests.length > 0 ? this.list.element : notice("empty", "No requests were found", this.note), this.detail);
+		this.drawPath();
+	}
+	drawControls() {
+		const { path, onlyRows, row } = this.view.now, isThread = rowOf(this.view, row)?.kind === "thread";
+		this.ofThread.disabled = !isThread;
+		this.ofThread.textContent = isThread ? `path of ${nameOf$1(this.view, row)}` : "path of the thread";
+		this.back.hidden = path === null && onlyRows === null;
+		this.only.hidden = path === null;
+		this.only.setAttribute("aria-pressed", String(onlyRows !== null));
+	}
+	drawPath() {
+		const { path, experiment } = this.view.now;
+		this.drawControls();
+		this.list.choose(path?.request ?? null);
+		this.command.set(path?.command ?? this.commandOfAll);
+		this.heading.textContent = this.requests === null ? "" : `${formatCount(this.requests.length)} requests`;
+		if (path === null) {
+			this.detail.replaceChildren(notice("empty", "No path is shown", "Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. Or select a thread, and a time if you like, and press `c`."));
+			return;
+		}
+		this.details.set(path, this.titleOf(path), experiment?.hosts.map((host) => host.name) ?? []);
+		if (this.detail.firstChild !== this.details.element) this.detail.replaceChildren(this.details.element);
+	}
+	titleOf(path) {
+		const total = formatDuration(path.end - path.begin), of = path.request === null ? null : this.list.serviceOf(path.request);
+		if (path.request === null) return `Thread ${nameOf$1(this.view, path.steps.at(-1)?.row ?? path.steps[0]?.row ?? null)}: ${total}, ${formatCount(path.steps.length)} steps`;
+		if (of === null) return `Request ${path.request}: ${total}`;
+		return `Request ${path.request}: ${of.request.client} → ${of.request.server} · ${total} · ${of.rank === 1 ? "the slowest" : `number ${of.rank}`} of ${formatCount(of.service.count)} (median ${formatDuration(of.service.median)}, p95 ${formatDuration(of.service.p95)})`;
+	}
+	async pick(request) {
+		const wanted = this.wanted += 1;
+		await this.say(async () => {
+			const path = await api.path({ request: request.request });
+			if (wanted !== this.wanted || !this.isSeen) return;
+			const row = request.client_row, begin = toShown(this.view, row, path.begin), end = toShown(this.view, row, path.end);
+			this.view.set({
+				path,
+				onlyRows: rowsOf(path)
+			});
+			this.navigator.go(null, begin, {
+				begin,
+				end
+			});
+		});
+	}
+	async pathOfThread() {
+		const { row } = this.view.now, range = panelRange(this.view);
+		if (row === null) return;
+		const wanted = this.wanted += 1;
+		await this.say(async () => {
+			const path = await api.path({
+				row,
+				begin: range.begin,
+				end: range.end
+			});
+			if (wanted === this.wanted && this.isSeen) this.view.set({ path });
+		});
+	}
+	/** What a click asks for: its failure is told where its answer would be. */
+	async say(act) {
+		this.busy.textContent = "looking for the path …";
+		try {
+			await this.during(act());
+		} catch (error) {
+			this.detail.replaceChildren(notice("failed", "There is no path", error instanceof Error ? error.message : ""));
+		} finally {
+			this.busy.textContent = "";
+		}
+	}
+	toggleRows() {
+		const { path, onlyRows } = this.view.now;
+		this.view.set({ onlyRows: onlyRows !== null || path === null ? null : rowsOf(path) });
+	}
+	/** Steps between hosts have no row: then only the time is shown. */
+	go(step, isZoom) {
+		const begin = toShown(this.view, step.row, step.begin), end = toShown(this.view, step.row, step.end), room = (end - begin) * .5;
+		this.view.set({ selection: {
+			begin,
+			end
+		} });
+		this.navigator.go(step.row, (begin + end) / 2, isZoom ? {
+			begin: begin - room,
+			end: end + room
+		} : void 0);
+	}
+};
+function rowsOf(path) {
+	return new Set(path.steps.map((step) => step.row).filter((row) => row !== null));
+}
+// src/panels/events.ts
+var PAGE = 500;
+var MOST = 2e4;
+var REST_MS$3 = 350;
+var EventsPanel = class extends AskingPanel {
+	events = [];
+	next = null;
+	asked = null;
+	more = null;
+	nearest = null;
+	input = h("input", {
+		type: "search",
+		placeholder: "text, or =prev_tid == 216 && $cpu > 0",
+		"aria-label": "Search events: a text, or an expression after =",
+		oninput: () => this.askSoon(REST_MS$3)
+	});
+	hosts = h("select", {
+		"aria-label": "Host",
+		onchange: () => void this.ask()
+	});
+	scope = h("select", {
+		"aria-label": "Of which time",
+		onchange: () => void this.ask()
+	}, h("option", { value: "range" }, "selection / window"), h("option", { value: "window" }, "window"), h("option", { value: "from" }, "from the instant on"));
+	count = h("span", {
+		class: "muted",
+		role: "status"
+	});
+	table;
+	constructor(view, navigator) {
+		super("events", "Events", view, navigator, [
+			"window",
+			"selection",
+			"clock"
+		]);
+		this.input.className = "wide";
+		this.table = new DataTable({
+			label: "Events: a click goes there",
+			origin: () => this.origin,
+			pick: (it) => this.go(it),
+			open: (it) => this.zoom(it),
+			mark: (it) => it === this.nearest ? "nearest" : null,
+			nearEnd: () => void this.loadMore(),
+			columns: [
+				{
+					title: "time",
+					unit: "time",
+					value: (it) => it.at
+				},
+				{
+					title: "host",
+					value: (it) => this.hostName(it.host)
+				},
+				{
+					title: "CPU",
+					unit: "count",
+					value: (it) => it.cpu,
+					text: (it) => String(it.cpu ?? "–")
+				},
+				{
+					title: "thread",
+					description: "That ran",
+					value: (it) => nameOf$1(this.view, it.row).replace(/^\S+ /, ""),
+					width: 22
+				},
+				{
+					title: "event",
+					value: (it) => it.name,
+					width: 30
+				},
+				{
+					title: "fields",
+					value: (it) => it.text,
+					draw: (it) => drawFields(it.text),
+					grow: true
+				}
+			]
+		});
+		this.controls.append(this.input, this.hosts, this.scope, this.count, button("⇥", "Show the event next to the selected instant", () => this.jump(), { class: "jump" }), this.table.copy);
+	}
+	shown() {
+		const hosts = this.view.now.experiment?.hosts ?? [];
+		if (this.hosts.options.length === hosts.length + 1) return;
+		this.hosts.replaceChildren(h("option", { value: "" }, "all hosts"), ...hosts.map((it) => h("option", { value: it.host }, it.name)));
+		this.hosts.hidden = hosts.length < 2;
+	}
+	changed(_now, changed) {
+		const { value } = this.scope;
+		if (changed.has("selection") && value === "window" && !changed.has("window")) {
+			this.find(true);
+			return;
+		}
+		if (value === "from" && changed.has("window") && !changed.has("selection")) return;
+		if (value === "range" && this.view.now.selection !== null && !changed.has("selection") && !changed.has("clock")) return;
+		this.askSoon();
+	}
+	forget() {
+		this.more?.abort();
+		this.more = null;
+		this.events = [];
+		this.next = null;
+		this.nearest = null;
+		this.table.set([]);
+	}
+	async load(signal) {
+		const range = this.rangeOf(), search = this.input.value.trim(), hosts = this.hosts.value;
+		this.more?.abort();
+		this.more = null;
+		this.input.classList.remove("wrong");
+		const answer = await api.events({
+			begin: range.begin,
+			end: range.end,
+			limit: PAGE,
+			search,
+			hosts
+		}, signal).catch((error) => {
+			if (search !== "") this.input.classList.add("wrong");
+			throw error;
+		});
+		this.asked = {
+			range,
+			search,
+			hosts
+		};
+		this.events = answer.events;
+		this.next = answer.next;
+		this.command.set(answer.command);
+		if (this.events.length === 0) {
+			this.table.set([]);
+			this.count.textContent = "";
+			this.body.replaceChildren(notice("empty", search === "" ? "No events in this time" : "No event has that", search === "" ? "Nothing was recorded then." : "Texts are searched in names and fields as they are written, with upper and lower case. `=$event == \"sched_switch\" && prev_tid == 216` is an expression, as in `isochrone events --where`."));
+			return;
+		}
+		if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
+		this.table.element.scrollTop = 0;
+		this.table.set(this.events);
+		this.find(true);
+		this.tell();
+	}
+	rangeOf() {
+		const covered = this.showRange(this.scope.value === "window" ? "window" : "range"), { selection, row, experiment } = this.view.now;
+		if (this.scope.value !== "from" || selection === null) return covered;
+		this.heading.textContent = "from the selected instant on";
+		return {
+			...covered,
+			begin: Math.floor(toCommon(this.view, row, selection.begin)),
+			end: experiment?.end ?? covered.end
+		};
+	}
+	async loadMore() {
+		const { asked, next } = this;
+		if (asked === null || next === null || this.more !== null || this.events.length >= MOST || this.table.count === 0) return;
+		const more = this.more = new AbortController();
+		const answer = await this.during(api.events({
+			begin: asked.range.begin,
+			end: asked.range.end,
+			limit: PAGE,
+			search: asked.search,
+			hosts: asked.hosts,
+			after: next
+		}, more.signal)).catch(() => null);
+		if (this.more !== more) return;
+		this.more = null;
+		if (answer === null || asked !== this.asked) return;
+		this.events = [...this.events, ...answer.events];
+		this.next = answer.next;
+		this.table.set(this.events);
+		this.find(false);
+		this.tell();
+	}
+	tell() {
+		const count = formatCount(this.events.length);
+		this.count.textContent = this.next === null ? `${count} events` : this.events.length >= MOST ? `the first ${count}: search, or take less time` : `the first ${count}, more below`;
+	}
+	instant() {
+		const { selection, row } = this.view.now;
+		return selection === null ? null : toCommon(this.view, row, selection.begin);
+	}
+	/** The event next to the selected instant. */
+	find(isSeen) {
+		const at = this.instant();
+		this.nearest = at === null || this.scope.value === "range" ? null : this.events.reduce((a, b) => a === null || Math.abs(b.at - at) < Math.abs(a.at - at) ? b : a, null);
+		if (this.nearest !== null && isSeen) this.table.activate(this.nearest);
+		else this.table.redraw();
+	}
+	/** Goes to the selected instant, wherever in the trace it is. */
+	jump() {
+		const at = this.instant();
+		if (at === null) {
+			this.count.textContent = "no instant is selected: click in the time graph";
+			return;
+		}
+		const isLoaded = this.events.length > 0 && at <= this.events.at(-1).at && at >= this.events[0].at;
+		this.scope.value = isLoaded && this.scope.value === "window" ? "window" : "from";
+		if (isLoaded && this.scope.value === "window") this.find(true);
+		else this.ask();
+	}
+	hostName(host) {
+		return this.view.now.experiment?.hosts[host]?.name ?? String(host);
+	}
+	rowOf(it) {
+		return it.row ?? this.view.now.experiment?.hosts[it.host]?.row ?? null;
+	}
+	go(it) {
+		const row = this.rowOf(it), at = toShown(this.view, row, it.at);
+		this.navigator.go(row, at);
+		this.view.set({ hover: at });
+	}
+	zoom(it) {
+		const row = this.rowOf(it), at = toShown(this.view, row, it.at), { begin, end } = this.view.now.window, half = Math.min((end - begin) / 20, 5e5);
+		this.navigator.go(row, at, {
+			begin: at - half,
+			end: at + half
+		});
+	}
+};
+/** "{ contexts }, { payload }": the payload first, the contexts paler behind it. */
+function drawFields(text) {
+	const groups = [];
+	let depth = 0, start = 0, isQuoted = false;
+	for (let at = 0; at < text.length; at += 1) {
+		const letter = text[at];
+		if (letter === "\\") at += 1;
+		else if (letter === "\"") isQuoted = !isQuoted;
+		else if (!isQuoted && letter === "{") {
+			if (depth === 0) start = at;
+			depth += 1;
+		} else if (!isQuoted && letter === "}") {
+			depth -= 1;
+			if (depth === 0) groups.push(text.slice(start + 1, at).trim());
+		}
+	}
+	if (depth !== 0 || groups.length === 0) return text;
+	return h("span", {}, `${groups.at(-1)} `, h("span", { class: "muted" }, groups.slice(0, -1).join(", ")));
+}
+// src/panels/messages.ts
+var LIMIT = 5e3;
+var MessagesPanel = class extends AskingPanel {
+	messages = [];
+	total = 0;
+	filter = h("input", {
+		type: "search",
+		placeholder: "filter: host, thread",
+		"aria-label": "Filter messages",
+		oninput: () => this.draw()
+	});
+	inverted = h("input", {
+		type: "checkbox",
+		onchange: () => this.draw()
+	});
+	count = h("span", {
+		class: "muted",
+		role: "status"
+	});
+	table;
+	constructor(view, navigator) {
+		super("messages", "Messages", view, navigator, [
+			"window",
+			"selection",
+			"clock"
+		]);
+		const took = ([, , sent, received]) => received - sent;
+		this.table = new DataTable({
+			label: "Messages: a click goes to the sender",
+			origin: () => this.origin,
+			sort: [2, false],
+			pick: (it) => this.go(it, false),
+			open: (it) => this.go(it, true),
+			mark: (it) => it[7] === 1 ? "bad" : null,
+			columns: [
+				{
+					title: "from",
+					value: (it) => nameOf$1(this.view, it[0]),
+					grow: true
+				},
+				{
+					title: "to",
+					value: (it) => nameOf$1(this.view, it[1]),
+					grow: true
+				},
+				{
+					title: "sent",
+					unit: "time",
+					value: (it) => it[2]
+				},
+				{
+					title: "received",
+					unit: "time",
+					value: (it) => it[3]
+				},
+				{
+					title: "latency",
+					unit: "ns",
+					value: took
+				},
+				{
+					title: "surely",
+					unit: "ns",
+					description: "What the clocks leave open: the latency is surely within",
+					value: (it) => it[6] === null || it[5] === null ? null : it[6] - it[5],
+					text: (it) => it[5] === null || it[6] === null ? "–" : `${formatDuration(took(it) + it[5])} … ${formatDuration(took(it) + it[6])}`
+				},
+				{
+					title: "likely ±",
+					unit: "ns",
+					value: (it) => it[4]
+				},
+				{
+					title: "before sent",
+					description: "It is received before it is sent: impossible, so the clocks are wrong",
+					value: (it) => it[7] === 1,
+					text: (it) => it[7] === 1 ? "yes" : ""
+				}
+			]
+		});
+		this.controls.append(this.filter, h("label", {}, this.inverted, " only those that arrive before they were sent"), this.count, this.table.copy);
+	}
+	forget() {
+		this.messages = [];
+		this.table.set([]);
+	}
+	async load(signal) {
+		const covered = this.showRange(), { selection, window, clock } = this.view.now, range = clock === "common" ? covered : covered.what === "selection" && selection !== null ? selection : window;
+		if (clock === "own") this.heading.textContent = `${covered.what}, by the hosts' own clocks`;
+		const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal);
+		this.command.set(answer.command);
+		this.messages = answer.messages;
+		this.total = answer.total;
+		this.draw();
+	}
+	draw() {
+		const words = this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+		const shown = this.messages.filter((it) => (!this.inverted.checked || it[7] === 1) && (words.length === 0 || fits(`${nameOf$1(this.view, it[0])} ${nameOf$1(this.view, it[1])}`.toLowerCase(), words)));
+		const thinned = this.messages.length < this.total ? `, ${formatCount(this.messages.length)} of them, evenly chosen` : "";
+		this.count.textContent = `${formatCount(this.total)} messages${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;
+		if (shown.length === 0) {
+			this.table.set([]);
+			this.body.replaceChildren(this.messages.length > 0 ? notice("empty", "No message fits", this.inverted.checked && words.length === 0 ? "None arrives before it was sent: as it must be. `k` shows the hosts' own clocks." : "Clear the filter to see all.") : this.none());
+			return;
+		}
+		if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
+		this.table.set(shown);
+	}
+	none() {
+		if ((this.view.now.experiment?.messages?.count ?? 0) > 0) return notice("empty", `No message in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
+		return notice("empty", "There are no messages between these hosts", "They are packets that two of the hosts recorded: `lttng enable-event --kernel net_dev_queue,net_if_receive_skb` on both.");
+	}
+	go([from, , sent, received], isZoom) {
+		const begin = Math.min(sent, received), end = Math.max(sent, received), room = Math.max(end - begin, 1e3);
+		this.view.set({ hover: sent });
+		this.navigator.go(from, sent, isZoom ? {
+			begin: begin - room,
+			end: end + room
+		} : void 0);
+	}
+};
+function fits(text, words) {
+	return words.every((word) => text.includes(word));
+}
+// src/panels/state.ts
+var StatePanel = class extends AskingPanel {
+	said = null;
+	constructor(view, navigator) {
+		super("state", "State", view, navigator, [
+			"row",
+			"selection",
+			"hover",
+			"clock",
+			"window"
+		]);
+	}
+	changed(now, changed) {
+		if (now.selection !== null && !changed.has("selection") && !changed.has("row") && !changed.has("clock")) return;
+		if (now.selection === null && !changed.has("row") && !changed.has("selection") && !changed.has("clock") && now.hover === null) return;
+		this.askSoon(90);
+	}
+	forget() {
+		this.said = null;
+		this.controls.replaceChildren();
+		this.body.replaceChildren();
+	}
+	async load(signal) {
+		const { row, selection, hover, clock, window } = this.view.now, name = nameOf$1(this.view, row);
+		this.heading.textContent = name;
+		if (row === null) {
+			this.controls.replaceChildren();
+			this.body.replaceChildren(notice("empty", "No row is selected", "Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state."));
+			return;
+		}
+		const at = selection?.begin ?? hover ?? (window.begin + window.end) / 2;
+		const state = await api.state(row, at, clock, signal).catch((error) => {
+			if (error instanceof ApiError && error.status === 404) return error;
+			throw error;
+		});
+		if (state instanceof ApiError) {
+			const hasInside = ["host", "process"].includes(rowOf(this.view, row)?.kind ?? "");
+			this.body.replaceChildren(notice("empty", hasInside ? `${name} has no states of its own` : "No state there", hasInside ? "It shows those of its CPUs or threads: select one of them. What it did altogether is in Statistics." : `${state.message}: it was not alive, or nothing was recorded. \`[\` and \`]\` go to the states beside.`));
+			return;
+		}
+		const step = (to) => selection === null ? Promise.resolve(null) : api.step(row, (state.begin + state.end) / 2, to, clock).catch(() => null);
+		const neighbours = selection === null ? null : await Promise.all([step("previous"), step("next")]);
+		if (signal.aborted) return;
+		this.said = {
+			state,
+			neighbours
+		};
+		const share = rowOf(this.view, row)?.kind === "thread" && selection !== null ? await this.share(row, signal) : null;
+		this.draw(name, share);
+	}
+	/** What the thread did in the window. */
+	async share(row, signal) {
+		const range = panelRange(this.view, "window"), { states } = await api.statistics(range.begin, range.end, [row], signal);
+		const all = states.reduce((sum, it) => sum + it.total_ns, 0);
+		if (all === 0) return null;
+		const parts = states.map((it) => ({
+			name: LOOKS[it.style]?.name ?? it.state,
+			share: it.total_ns / all,
+			colour: stateColour(it.style),
+			text: `${formatDuration(it.total_ns)}, ${(100 * it.total_ns / all).toFixed(1)} %`
+		}));
+		return h("div", { class: "share" }, h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`), stack(parts), h("p", {}, parts.filter((it) => it.share > 5e-4).map((it) => `${it.name} ${it.text}`).join("; ")));
+	}
+	draw(name, share) {
+		const { state, neighbours } = this.said, colour = h("span", {
+			class: "swatch",
+			"aria-hidden": "true"
+		});
+		colour.style.background = stateColour(state.style);
+		const what = this.fieldOf(state);
+		const title = h("div", { class: "state-title" }, colour, h("strong", {}, state.state), what === "" ? null : h("span", {}, what), h("span", { class: "muted" }, name), copyButton("copy", "Copy all of this", () => this.asText(name)));
+		const fields = [
+			["begin", formatTime(this.origin, state.begin)],
+			["end", formatTime(this.origin, state.end)],
+			["lasts", formatDuration(state.end - state.begin)],
+			...state.fields
+		];
+		const times = [
+			["own clock", state.times.own],
+			["common clock", state.times.common],
+			...this.bounds(state)
+		];
+		this.controls.replaceChildren(...this.acts(neighbours));
+		this.body.replaceChildren(title, h("div", { class: "state-parts" }, list("What", fields), list("When, on both clocks", times), share));
+	}
+	bounds(state) {
+		const host = rowOf(this.view, state.row)?.host ?? -1, { sure, likely } = state.times;
+		if (this.view.now.experiment?.hosts[host]?.is_reference === true) return [["bounds", "exact: its host is the reference, whose clock is the common one"]];
+		return [["surely within", sure ?? "not known: its host is tied to no other"], ["likely within", likely ?? "not known"]];
+	}
+	/** "read(fd 4)", or what else says most. */
+	fieldOf(state) {
+		return state.fields.find(([key]) => key === "call" || key === "what")?.[1] ?? "";
+	}
+	acts(neighbours) {
+		const there = (it) => it ? `${it.state}${this.fieldOf(it) === "" ? "" : ` ${this.fieldOf(it).replace(/\(.*/, "")}`} ${formatDuration(it.end - it.begin)}` : "none";
+		const beside = (to, it) => {
+			const text = neighbours === null ? to : there(it);
+			return button(to === "previous" ? `◂ ${text}` : `${text} ▸`, to === "previous" ? "Go to the state before ([)" : "Go to the state after (])", () => void this.step(to), {
+				"data-to": to,
+				disabled: neighbours !== null && !it
+			});
+		};
+		return [
+			beside("previous", neighbours?.[0]),
+			beside("next", neighbours?.[1]),
+			button("follow the message", "Go to the other end of the message next to it (m)", () => void this.follow("message")),
+			button("whom it wakes", "Go to the thread that it wakes next (e)", () => void this.follow("wakeup")),
+			button("who woke it", "Go to the thread that woke it (E)", () => void this.follow("waker")),
+			h("span", {
+				class: "wrong",
+				role: "status"
+			})
+		];
+	}
+	async step(to) {
+		const { state } = this.said;
+		const it = this.said.neighbours?.[to === "previous" ? 0 : 1] ?? await this.answer(() => api.step(state.row, (state.begin + state.end) / 2, to, this.view.now.clock));
+		if (it !== null) this.go(it);
+	}
+	async follow(what) {
+		const { state } = this.said, { clock } = this.view.now;
+		const end = await this.answer(() => api.follow(state.row, (state.begin + state.end) / 2, what, clock));
+		if (end === null) return;
+		const there = await this.during(api.state(end.row, end.at, clock)).catch(() => null);
+		if (there !== null) this.go(there, end.at);
+		else {
+			this.view.set({ selection: null });
+			this.navigator.go(end.row, end.at);
+		}
+	}
+	go(state, at = state.begin) {
+		this.view.set({
+			row: state.row,
+			selection: {
+				begin: state.begin,
+				end: state.end
+			}
+		});
+		this.navigator.go(state.row, at);
+	}
+	async answer(request) {
+		try {
+			return await this.during(request());
+		} catch (error) {
+			const place = this.controls.querySelector(".wrong");
+			if (place !== null) place.textContent = error instanceof Error ? error.message : "";
+			return null;
+		}
+	}
+	asText(name) {
+		const { state } = this.said, { times } = state;
+		return [
+			`${name}: ${state.state}, ${state.end - state.begin} ns`,
+			...state.fields.map(([key, value]) => `${key}\t${value}`),
+			`own clock\t${times.own}`,
+			`common clock\t${times.common}`,
+			`surely within\t${times.sure ?? ""}`,
+			`likely within\t${times.likely ?? ""}`
+		].join("\n");
+	}
+};
+function list(title, fields) {
+	return h("section", {}, h("h3", {}, title), h("dl", {}, ...fields.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)])));
+}
+// src/panels/statistics.ts
+/** Rows of waits by process and cause that are added up. */
+var MAX_WAITS = 5e3;
+var USER = 1;
+var CALL = 2;
+var INTERRUPTED = 3;
+var WAIT_CPU = 4;
+var BLOCKED = 5;
+var RUNNING = 8;
+var MAX_THREADS = 200;
+var onCpu = (it) => [
+	USER,
+	CALL,
+	INTERRUPTED,
+	RUNNING
+].reduce((sum, state) => sum + (it.byState[state] ?? 0), 0);
+var StatisticsPanel = class extends AskingPanel {
+	range = null;
+	all = 1;
+	most = 1;
+	of = h("select", {
+		"aria-label": "Of which threads",
+		onchange: () => void this.ask()
+	}, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"));
+	states;
+	threads;
+	processes;
+	calls;
+	causes;
+	isByCause = false;
+	count = h("span", { class: "muted" });
+	ofThreads;
+	ofProcesses;
+	ofCalls;
+	ofCauses;
+	parts;
+	constructor(view, navigator) {
+		super("statistics", "Statistics", view, navigator, [
+			"window",
+			"selection",
+			"row",
+			"clock",
+			"rows"
+		]);
+		const origin = () => this.origin, name = (it) => LOOKS[it.style]?.name ?? it.state;
+		const share = (it) => 100 * it.total_ns / this.all;
+		this.states = new DataTable({
+			label: "Time by state",
+			origin,
+			sort: [1, true],
+			columns: [
+				{
+					title: "state",
+					value: name,
+					draw: (it) => swatch(stateColour(it.style), name(it)),
+					width: 15
+				},
+				{
+					title: "time",
+					unit: "ns",
+					value: (it) => it.total_ns,
+					draw: (it) => this.metered(it),
+					grow: true,
+					width: 11
+				},
+				{
+					title: "share",
+					unit: "percent",
+					value: share,
+					text: (it) => `${share(it).toFixed(1)} %`
+				}
+			]
+		});
+		const columns = (title) => [
+			{
+				title,
+				value: (it) => it.label,
+				grow: true
+			},
+			{
+				title: "on a CPU",
+				unit: "ns",
+				description: "User mode, system calls, interrupted, and running where it is unknown which",
+				value: onCpu
+			},
+			{
+				title: "by state",
+				description: "Shares of its time in the range",
+				value: onCpu,
+				text: () => "",
+				draw: (it) => stack(this.partsOf(it)),
+				width: 16
+			},
+			{
+				title: "waits for CPU",
+				unit: "ns",
+				value: (it) => it.byState[WAIT_CPU] ?? 0
+			},
+			{
+				title: "blocked",
+				unit: "ns",
+				value: (it) => it.byState[BLOCKED] ?? 0
+			}
+		];
+		this.threads = new DataTable({
+			label: "Time by thread: a click goes there",
+			origin,
+			sort: [1, true],
+			columns: columns("thread"),
+			pick: (it) => this.go(it)
+		});
+		this.processes = new DataTable({
+			label: "Time by process: a click goes there",
+			origin,
+			sort: [1, true],
+			columns: [...columns("process"), {
+				title: "threads",
+				unit: "count",
+				value: (it) => it.threads
+			}],
+			pick: (it) => this.go(it)
+		});
+		this.calls = new DataTable({
+			label: "System calls",
+			origin,
+			sort: [2, true],
+			columns: [
+				{
+					title: "call",
+					value: (it) => it.call,
+					grow: true
+				},
+				{
+					title: "count",
+					unit: "count",
+					value: (it) => it.count
+				},
+				{
+					title: "time",
+					unit: "ns",
+					value: (it) => it.total_ns
+				},
+				{
+					title: "mean",
+					unit: "ns",
+					value: (it) => it.total_ns / it.count
+				},
+				{
+					title: "longest",
+					unit: "ns",
+					value: (it) => it.max_ns
+				}
+			]
+		});
+		this.causes = new DataTable({
+			label: "Waits by cause",
+			origin,
+			sort: [2, true],
+			columns: [
+				{
+					title: "waits for",
+					value: (it) => causeWord(it.cause).replace(/^waits for /, ""),
+					draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause).replace(/^waits for /, "")),
+					width: 14
+				},
+				{
+					title: "count",
+					unit: "count",
+					value: (it) => it.count
+				},
+				{
+					title: "time",
+					unit: "ns",
+					value: (it) => it.total
+				},
+				{
+					title: "longest",
+					unit: "ns",
+					value: (it) => it.longest
+				},
+				{
+					title: "mostly ended by",
+					value: (it) => it.endedBy,
+					grow: true
+				}
+			]
+		});
+		this.controls.append(this.of, this.count);
+		const turns = (isProcesses) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => this.turn(to), { "aria-pressed": String(to === isProcesses) })));
+		this.ofThreads = titled("", this.threads, turns(false));
+		this.ofProcesses = titled("", this.processes, turns(true));
+		const turnsOf = (isCauses) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by cause" : "by call", to ? "What threads waited for, and who ended that" : "System calls", () => {
+			this.turnCauses(to);
+			this.ask();
+		}, { "aria-pressed": String(to === isCauses) })));
+		this.ofCalls = titled("", this.calls, turnsOf(false));
+		this.ofCauses = titled("", this.causes, turnsOf(true));
+		this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses);
+		this.turn(false);
+		this.turnCauses(false);
+	}
+	changed(_now, changed) {
+		this.of.options[1].textContent = this.rowText();
+		if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
+		this.askSoon();
+	}
+	shown() {
+		this.of.options[1].textContent = this.rowText();
+	}
+	themed() {
+		for (const table of [
+			this.states,
+			this.threads,
+			this.processes,
+			this.causes
+		]) table.redraw();
+	}
+	forget() {
+		for (const table of [
+			this.states,
+			this.threads,
+			this.processes,
+			this.calls,
+			this.causes
+		]) table.set([]);
+	}
+	async load(signal) {
+		const covered = this.showRange(), { row } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
+		const answer = await api.statistics(covered.begin, covered.end, isOfRow ? [row] : null, signal);
+		this.range = covered;
+		this.command.set(answer.command);
+		if (answer.threads.length === 0) {
+			this.forget();
+			this.body.replaceChildren(isOfRow ? notice("empty", `${nameOf$1(this.view, row)} has no threads in this time`, "Choose all threads, or another row or time.") : notice("empty", "No states are known in this time", "They come from `sched_switch` and system calls: record `lttng enable-event --kernel 'sched_*'` and `lttng enable-event --kernel --syscall --all`."));
+			return;
+		}
+		this.all = Math.max(1, answer.states.reduce((sum, it) => sum + it.total_ns, 0));
+		this.most = Math.max(1, ...answer.states.map((it) => it.total_ns));
+		const threads = answer.threads.map((it) => ({
+			row: it.row,
+			label: it.label,
+			byState: it.by_state,
+			threads: 1
+		}));
+		this.count.textContent = threads.length === MAX_THREADS ? `the ${MAX_THREADS} threads with the most CPU time` : `${formatCount(threads.length)} threads`;
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+		this.states.set(answer.states);
+		this.threads.set(threads);
+		this.processes.set(this.byProcess(threads));
+		this.calls.set(answer.calls);
+		if (this.isByCause) await this.loadCauses(covered, isOfRow ? row : null, signal);
+	}
+	/** Waits are those of the report `blocking`, of all processes or of the row's. */
+	async loadCauses(covered, row, signal) {
+		const answer = await api.table({
+			analysis: "blocking",
+			begin: covered.begin,
+			end: covered.end,
+			limit: MAX_WAITS
+		}, signal);
+		const table = answer.tables.find((it) => it.name === "causes"), it = rowOf(this.view, row), host = it === void 0 ? null : this.view.now.experiment?.hosts[it.host]?.name ?? null;
+		const at = (name) => table?.columns.findIndex((column) => column.name === name) ?? -1;
+		const sums = /* @__PURE__ */ new Map();
+		for (const line of table?.rows ?? []) {
+			if (host !== null && (line[at("host")] !== host || it?.pid !== void 0 && line[at("pid")] !== it.pid)) continue;
+			const cause = String(line[at("cause")]), total = Number(line[at("total_ns")]), sum = sums.get(cause) ?? {
+				count: 0,
+				total: 0,
+				longest: 0,
+				most: -1,
+				endedBy: ""
+			};
+			sum.count += Number(line[at("count")]);
+			sum.total += total;
+			sum.longest = Math.max(sum.longest, Number(line[at("max_ns")]));
+			if (total > sum.most) {
+				sum.most = total;
+				sum.endedBy = String(line[at("ended_by")] ?? "");
+			}
+			sums.set(cause, sum);
+		}
+		this.causes.set([...sums].map(([cause, sum]) => ({
+			cause,
+			...sum
+		})));
+		this.command.set(answer.command);
+	}
+	byProcess(threads) {
+		const groups = /* @__PURE__ */ new Map();
+		for (const it of threads) {
+			const parent = rowOf(this.view, rowOf(this.view, it.row)?.parent ?? null), id = parent?.kind === "process" ? parent.id : it.row;
+			const group = groups.get(id);
+			if (group === void 0) groups.set(id, {
+				byState: [...it.byState],
+				threads: 1
+			});
+			else {
+				it.byState.forEach((ns, state) => {
+					group.byState[state] = (group.byState[state] ?? 0) + ns;
+				});
+				group.threads += 1;
+			}
+		}
+		return [...groups].map(([row, group]) => ({
+			row,
+			label: nameOf$1(this.view, row),
+			...group
+		}));
+	}
+	partsOf(it) {
+		const all = it.byState.reduce((sum, ns) => sum + ns, 0);
+		return it.byState.map((ns, style) => ({
+			name: LOOKS[style]?.name ?? "",
+			share: ns / Math.max(1, all),
+			colour: stateColour(style),
+			text: formatDuration(ns)
+		}));
+	}
+	turn(toProcesses) {
+		this.ofThreads.hidden = toProcesses;
+		this.ofProcesses.hidden = !toProcesses;
+	}
+	turnCauses(toCauses) {
+		this.isByCause = toCauses;
+		this.ofCalls.hidden = toCauses;
+		this.ofCauses.hidden = !toCauses;
+	}
+	metered(it) {
+		const bar = h("span", {
+			class: "meter solid",
+			"aria-hidden": "true"
+		});
+		bar.style.width = `calc((100% - 9ch) * ${it.total_ns / this.most} + 1px)`;
+		bar.style.background = stateColour(it.style);
+		return h("span", { class: "metered" }, bar, h("span", { class: "value" }, formatDuration(it.total_ns)));
+	}
+	rowText() {
+		return this.view.now.row === null ? "selected row" : `only ${nameOf$1(this.view, this.view.now.row)}`;
+	}
+	go(it) {
+		if (this.range !== null) this.navigator.go(it.row, toShown(this.view, it.row, (this.range.begin + this.range.end) / 2));
+	}
+};
+// src/panels/hostGraph.ts
+var SVG = "http://www.w3.org/2000/svg";
+var RADIUS = 17;
+function svg(tag, attributes, ...children) {
+	const it = document.createElementNS(SVG, tag);
+	for (const [name, value] of Object.entries(attributes)) it.setAttribute(name, String(value));
+	it.append(...children);
+	return it;
+}
+/** Green up to 1 µs, over yellow, to red from 10 ms on; grey where nothing is known. */
+function sureColour(ns, isReference) {
+	if (isReference) return "var(--accent)";
+	if (ns === null) return "var(--muted)";
+	const share = Math.max(0, Math.min(1, (Math.log10(Math.max(1, ns)) - 3) / 4));
+	return `hsl(${Math.round(130 - 130 * share)} 65% ${isDark() ? 45 : 40}%)`;
+}
+var WIDTHS = {
+	accurate: 4,
+	approximate: 2,
+	incomplete: 2,
+	absent: 1,
+	refused: 2
+};
+/** The picture; `pick` gets the link whose line was clicked. */
+function hostGraph(hosts, links, picked, pick) {
+	const width = 300, height = Math.max(190, Math.min(420, 70 + hosts.length * 40)), places = placed(hosts.length, width, height);
+	const at = new Map(hosts.map((host, place) => [host.name, places[place]]));
+	const picture = svg("svg", {
+		viewBox: `0 0 ${width} ${height}`,
+		class: "host-graph",
+		role: "group",
+		"aria-label": `${hosts.length} hosts and ${links.length} links between them`
+	});
+	for (const link of links) {
+		const a = at.get(link.a), b = at.get(link.b);
+		if (a === void 0 || b === void 0) continue;
+		const text = `${link.a} ↔ ${link.b}: ${link.quality}${link.likely_ns === null ? "" : `, likely ± ${formatDuration(link.likely_ns)}, surely ± ${formatDuration(link.sure_ns)}`}`;
+		const line = svg("g", {
+			class: `link ${link.quality}${link === picked ? " picked" : ""}`,
+			tabindex: 0,
+			role: "button",
+			"aria-label": text,
+			"aria-pressed": String(link === picked),
+			"data-link": `${link.a}-${link.b}`
+		}, svg("title", {}, text), svg("line", {
+			x1: a[0],
+			y1: a[1],
+			x2: b[0],
+			y2: b[1],
+			class: "grip"
+		}), svg("line", {
+			x1: a[0],
+			y1: a[1],
+			x2: b[0],
+			y2: b[1],
+			class: "seen",
+			"stroke-width": WIDTHS[link.quality] ?? 1
+		}));
+		const share = hosts.length > 3 ? .36 : .5, dx = b[0] - a[0], dy = b[1] - a[1], length = Math.hypot(dx, dy), side = dx < 0 || dx === 0 && dy > 0 ? -1 : 1;
+		const x = a[0] + dx * share + side * 26 * dy / length, y = a[1] + dy * share - side * 11 * dx / length;
+		if (links.length <= 6 || link === picked) line.append(svg("text", {
+			x,
+			y: y + 4,
+			"text-anchor": "middle",
+			class: "label"
+		}, link.quality === "refused" ? "✗" : link.likely_ns === null ? link.quality : `± ${formatDuration(link.likely_ns)}`));
+		line.addEventListener("click", () => pick(link));
+		line.addEventListener("keydown", (event) => {
+			const { key } = event;
+			if (key !== "Enter" && key !== " ") return;
+			pick(link);
+			event.preventDefault();
+			event.stopPropagation();
+		});
+		picture.append(line);
+	}
+	for (const host of hosts) {
+		const [x, y] = at.get(host.name), said = host.is_reference ? "reference" : host.likely_ns === null ? "not tied" : `± ${formatDuration(host.likely_ns)}`;
+		const about = `${host.name}: ${host.is_reference ? "the reference: its clock is the common one" : host.likely_ns === null ? "tied to no other host" : `likely ± ${formatDuration(host.likely_ns)}, surely ± ${formatDuration(host.sure_ns)}`}`;
+		picture.append(svg("g", { class: "host" }, svg("title", {}, about), svg("circle", {
+			cx: x,
+			cy: y,
+			r: RADIUS,
+			fill: sureColour(host.likely_ns, host.is_reference)
+		}), svg("text", {
+			x,
+			y: y + 4,
+			"text-anchor": "middle",
+			class: "name"
+		}, host.name.length > 5 ? `${host.name.slice(0, 4)}…` : host.name), svg("text", {
+			x,
+			y: y < height / 2 - 20 ? y - RADIUS - 5 : y + RADIUS + 13,
+			"text-anchor": "middle",
+			class: "said"
+		}, said)));
+	}
+	return picture;
+}
+/** On a circle; two side by side. */
+function placed(count, width, height) {
+	const x = width / 2, y = height / 2;
+	if (count === 1) return [[x, y]];
+	return Array.from({ length: count }, (_, place) => {
+		const angle = (count === 2 ? Math.PI : Math.PI / 2 + Math.PI) + place * 2 * Math.PI / count;
+		return [x + Math.cos(angle) * (width / 2 - 44), y + Math.sin(angle) * (height / 2 - RADIUS - 20)];
+	});
+}
+var FORTH = "#1482dc";
+var BACK = "#d2691e";
+/** Of the band that holds 95 of 100. */
+function likelyColour() {
+	return isDark() ? "rgba(110,165,255,0.42)" : "rgba(25,80,190,0.32)";
+}
+function xOf(scene, at) {
+	return 64 + (at - scene.window.begin) / (scene.window.end - scene.window.begin) * (scene.width - 64 - 8);
+}
+function timeOf(scene, x) {
+	return scene.window.begin + (x - 64) / (scene.width - 64 - 8) * (scene.window.end - scene.window.begin);
+}
+function yOf(scene, offset) {
+	return 6 + (scene.most - offset) / (2 * scene.most) * (scene.height - 6 - 20);
+}
+/** How far the picture goes up and down: all messages of the window, or what the clocks leave open, with a little room. */
+function mostOf(picture, window, isAll) {
+	let most = 0;
+	const take = (at, value) => {
+		if (value !== null && at >= window.begin && at <= window.end) most = Math.max(most, Math.abs(value));
+	};
+	for (const [at, low, high] of picture.bounds) {
+		take(at, low);
+		take(at, high);
+	}
+	if (most === 0) for (const [, low, high] of picture.bounds) most = Math.max(most, Math.abs(low ?? 0), Math.abs(high ?? 0));
+	const least = most;
+	if (isAll) for (const list of [picture.forth, picture.back]) for (const [at, delay] of list) take(at, delay);
+	else for (const list of [picture.upper, picture.lower]) for (const [at, delay] of list) if (Math.abs(delay) < 3 * least || least === 0) take(at, delay);
+	return (most === 0 ? 1e3 : most) * 1.25;
+}
+/** A step of 1, 2 or 5 times a power of ten, of at least so much. */
+function round$1(least) {
+	const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-9)));
+	return [
+		1,
+		2,
+		5,
+		10
+	].map((it) => it * power).find((it) => it >= least);
+}
+function drawLink(ctx, scene) {
+	const { picture, width, height } = scene, colours = ink();
+	ctx.fillStyle = css(colours.background);
+	ctx.fillRect(0, 0, width, height);
+	grid$1(ctx, scene);
+	ctx.save();
+	ctx.beginPath();
+	ctx.rect(64, 6, width - 64 - 8, height - 6 - 20);
+	ctx.clip();
+	area(ctx, scene, picture.upper, picture.lower, "rgba(120,130,150,0.16)");
+	const sure = picture.bounds.filter((it) => it[1] !== null && it[2] !== null);
+	area(ctx, scene, sure.map(([at, , high]) => [at, high]), sure.map(([at, low]) => [at, low]), colours.sure);
+	const likely = picture.bounds.filter((it) => it[3] !== null);
+	area(ctx, scene, likely.map((it) => [it[0], it[3]]), likely.map((it) => [it[0], -it[3]]), likelyColour());
+	line(ctx, scene, sure.map(([at, , high]) => [at, high]), colours.edge, 1);
+	line(ctx, scene, sure.map(([at, low]) => [at, low]), colours.edge, 1);
+	dots(ctx, scene, picture.forth, FORTH);
+	dots(ctx, scene, picture.back, BACK);
+	line(ctx, scene, picture.upper, FORTH, 1.5);
+	line(ctx, scene, picture.lower, BACK, 1.5);
+	ctx.fillStyle = colours.text;
+	ctx.fillRect(64, Math.round(yOf(scene, 0)), width, 1);
+	for (const [at, delay] of picture.suspects) cross(ctx, xOf(scene, at), Math.max(11, Math.min(yOf(scene, delay), height - 20 - 5)), colours.inverted);
+	ctx.setLineDash([5, 3]);
+	ctx.strokeStyle = colours.mark;
+	ctx.lineWidth = 1.5;
+	for (const it of picture.breaks) stroke(ctx, [[xOf(scene, it.at), 6], [xOf(scene, it.at), height]]);
+	ctx.setLineDash([]);
+	ctx.restore();
+}
+function grid$1(ctx, scene) {
+	const { window, width, height, most, origin } = scene, colours = ink();
+	ctx.font = "11px system-ui, sans-serif";
+	ctx.textBaseline = "middle";
+	ctx.textAlign = "right";
+	const step = round$1(2 * most / Math.max(2, Math.floor((height - 6 - 20) / 26)));
+	for (let offset = Math.ceil(-most / step) * step; offset <= most; offset += step) {
+		const y = Math.round(yOf(scene, offset));
+		ctx.fillStyle = colours.line;
+		ctx.fillRect(64, y, width - 64 - 8, 1);
+		ctx.fillStyle = colours.faint;
+		ctx.fillText(`${offset > 0 ? "+" : ""}${formatDuration(Math.abs(offset) < step / 2 ? 0 : offset)}`, 60, y);
+	}
+	ctx.textAlign = "center";
+	const by = round$1((window.end - window.begin) * 84 / Math.max(1, width - 64 - 8));
+	for (let at = Math.ceil(window.begin / by) * by; at <= window.end; at += by) {
+		const x = Math.round(xOf(scene, at));
+		ctx.fillStyle = colours.line;
+		ctx.fillRect(x, 6, 1, height - 6 - 20);
+		ctx.fillStyle = colours.faint;
+		if (x > 84 && x < width - 30) ctx.fillText(formatTime(origin, at, placesFor(by)), x, height - 10);
+	}
+}
+function area(ctx, scene, upper, lower, colour) {
+	if (upper.length === 0 || lower.length === 0) return;
+	ctx.beginPath();
+	for (const [at, value] of upper) ctx.lineTo(xOf(scene, at), yOf(scene, value));
+	for (const [at, value] of [...lower].reverse()) ctx.lineTo(xOf(scene, at), yOf(scene, value));
+	ctx.closePath();
+	ctx.fillStyle = colour;
+	ctx.fill();
+}
+function line(ctx, scene, points, colour, width) {
+	ctx.strokeStyle = colour;
+	ctx.lineWidth = width;
+	stroke(ctx, points.map(([at, value]) => [xOf(scene, at), yOf(scene, value)]));
+}
+function dots(ctx, scene, points, colour) {
+	ctx.fillStyle = colour;
+	for (const [at, value] of points) {
+		if (at < scene.window.begin || at > scene.window.end || Math.abs(value) > scene.most) continue;
+		ctx.fillRect(xOf(scene, at) - 1.5, yOf(scene, value) - 1.5, 3, 3);
+	}
+}
+function cross(ctx, x, y, colour) {
+	ctx.strokeStyle = colour;
+	ctx.lineWidth = 2;
+	stroke(ctx, [[x - 4, y - 4], [x + 4, y + 4]]);
+	stroke(ctx, [[x - 4, y + 4], [x + 4, y - 4]]);
+}
+function stroke(ctx, points) {
+	ctx.beginPath();
+	for (const [x, y] of points) ctx.lineTo(x, y);
+	ctx.stroke();
+}
+// src/panels/wheel.ts
+var WHEEL_ZOOM = .0022;
+var DRAG = 4;
+var LINE$1 = 20;
+/** `time` gives the instant (as it is shown) at an x of the element, null beside the picture. */
+function listenTime(element, view, mover, time, options = {}) {
+	const x = (event) => event.clientX - element.getBoundingClientRect().left;
+	element.addEventListener("wheel", (event) => {
+		const at = time(x(event)), unit = event.deltaMode === 1 ? LINE$1 : 1;
+		if (at === null) return;
+		if (event.ctrlKey || event.metaKey) mover.zoom?.(Math.exp(event.deltaY * unit * WHEEL_ZOOM), at);
+		else if (event.shiftKey || event.deltaX !== 0) {
+			const { begin, end } = view.now.window, by = event.deltaX === 0 ? event.deltaY : event.deltaX;
+			mover.pan?.(by * unit * (end - begin) / Math.max(1, element.clientWidth));
+		} else return;
+		event.preventDefault();
+	}, { passive: false });
+	element.addEventListener("pointermove", (event) => {
+		if (event.buttons === 0) view.set({ hover: time(x(event)) });
+	});
+	element.addEventListener("pointerleave", () => view.set({ hover: null }));
+	element.addEventListener("pointerdown", (event) => {
+		const start = time(x(event)), x0 = x(event);
+		if (event.button !== 0 || start === null) return;
+		let isMoved = false;
+		const move = (moved) => {
+			const now = time(x(moved));
+			if (now === null || !isMoved && Math.abs(x(moved) - x0) < DRAG) return;
+			if (!isMoved) element.setPointerCapture(event.pointerId);
+			isMoved = true;
+			view.set({
+				selection: {
+					begin: Math.min(start, now),
+					end: Math.max(start, now)
+				},
+				hover: now
+			});
+		};
+		const end = (up) => {
+			element.removeEventListener("pointermove", move);
+			element.removeEventListener("pointerup", end);
+			element.removeEventListener("pointercancel", end);
+			if (!isMoved && up.type === "pointerup") options.isClick?.(x0, up.clientY - element.getBoundingClientRect().top);
+		};
+		element.addEventListener("pointermove", move);
+		element.addEventListener("pointerup", end);
+		element.addEventListener("pointercancel", end);
+	});
+}
+// src/panels/linkPicture.ts
+var LinkPictureView = class {
+	view;
+	picture = null;
+	row = null;
+	isAll = false;
+	frame = 0;
+	canvas = h("canvas", { role: "img" });
+	cursor = h("div", {
+		class: "cursor",
+		hidden: true
+	});
+	place = h("div", { class: "link-canvas" }, this.canvas, this.cursor);
+	title = h("h3");
+	readout = h("span", { class: "muted readout-text" });
+	all = button("all messages", "Show all messages, not only the surroundings of the corridor", () => {
+		this.isAll = !this.isAll;
+		this.all.setAttribute("aria-pressed", String(this.isAll));
+		this.draw();
+	}, { "aria-pressed": "false" });
+	legend = h("span", { class: "legend" });
+	element = h("section", { class: "block link-picture" }, h("div", { class: "block-head" }, this.title, this.legend, this.readout, this.all), this.place);
+	constructor(view, mover) {
+		this.view = view;
+		new ResizeObserver(() => this.drawSoon()).observe(this.place);
+		listenTime(this.place, view, mover, (x) => {
+			const scene = this.scene();
+			return scene === null || x < 64 ? null : toShown(this.view, this.row, timeOf(scene, x));
+		});
+	}
+	set(picture) {
+		this.picture = picture;
+		this.row = this.view.now.experiment?.hosts.find((it) => it.name === picture.a)?.row ?? null;
+		const { a, b, forth, back, suspects, breaks, bounds } = picture, middle = bounds[Math.floor(bounds.length / 2)];
+		this.title.textContent = `${a} ↔ ${b}`;
+		this.canvas.setAttribute("aria-label", `Offset of the clocks of ${a} and ${b} against time, the estimate taken out. ${formatCount(forth.length)} messages from ${a} to ${b}, ${formatCount(back.length)} back, ${suspects.length} suspects, ${breaks.length} breaks. ` + (middle === void 0 || middle[1] === null ? "Nothing is sure." : `In the middle: surely within ${formatDuration(middle[1])} to ${formatDuration(middle[2])}, likely within ± ${formatDuration(middle[3])}.`));
+		this.draw();
+		this.moveCursor();
+	}
+	clear() {
+		this.picture = null;
+		this.canvas.width = this.canvas.height = 0;
+	}
+	drawSoon() {
+		if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
+	}
+	/** The cursor of all pictures, and what is known there. */
+	moveCursor() {
+		const scene = this.scene(), { hover } = this.view.now;
+		const at = hover === null ? null : toCommon(this.view, this.row, hover), x = at === null || scene === null ? -1 : xOf(scene, at);
+		this.cursor.hidden = x < 64 || scene === null || x > scene.width;
+		this.cursor.style.transform = `translateX(${x}px)`;
+		this.readout.textContent = at === null || scene === null ? "" : this.textAt(at);
+	}
+	textAt(at) {
+		const { bounds, breaks } = this.picture, near = bounds.reduce((a, b) => Math.abs(b[0] - at) < Math.abs(a[0] - at) ? b : a, bounds[0]), { begin, end } = this.view.now.window;
+		const broken = breaks.find((it) => Math.abs(it.at - at) < (end - begin) / 100);
+		const text = near[1] === null ? "nothing sure here" : `surely ${formatDuration(near[1])} … +${formatDuration(near[2])}, likely ± ${formatDuration(near[3])}`;
+		return `${formatTime(this.view.now.experiment?.origin_unix_ns ?? null, at, 6)}: ${broken?.text ?? text}`;
+	}
+	scene() {
+		const { clientWidth: width, clientHeight: height } = this.place, { window, experiment } = this.view.now;
+		if (this.picture === null || width < 120 || height < 40) return null;
+		const common = {
+			begin: toCommon(this.view, this.row, window.begin),
+			end: toCommon(this.view, this.row, window.end)
+		};
+		return {
+			picture: this.picture,
+			window: common,
+			width,
+			height,
+			most: this.most,
+			origin: experiment?.origin_unix_ns ?? null
+		};
+	}
+	most = 1;
+	draw() {
+		cancelAnimationFrame(this.frame);
+		this.frame = 0;
+		const seen = this.scene();
+		if (seen === null) return;
+		this.legend.replaceChildren(swatch(FORTH, `${seen.picture.a} → ${seen.picture.b}`), swatch(BACK, `${seen.picture.b} → ${seen.picture.a}`), swatch(likelyColour(), "likely"), swatch(ink().sure, "sure"));
+		this.most = mostOf(seen.picture, seen.window, this.isAll);
+		const scene = {
+			...seen,
+			most: this.most
+		}, scale = devicePixelRatio;
+		this.canvas.width = Math.round(scene.width * scale);
+		this.canvas.height = Math.round(scene.height * scale);
+		this.canvas.style.width = `${scene.width}px`;
+		this.canvas.style.height = `${scene.height}px`;
+		const ctx = this.canvas.getContext("2d");
+		ctx.scale(scale, scale);
+		drawLink(ctx, scene);
+		const { selection } = this.view.now;
+		if (selection !== null && rowOf(this.view, this.row) !== void 0) {
+			const x0 = Math.max(64, xOf(scene, toCommon(this.view, this.row, selection.begin))), x1 = Math.min(scene.width, xOf(scene, toCommon(this.view, this.row, selection.end)));
+			ctx.fillStyle = "rgba(60,120,220,0.13)";
+			if (x1 > x0) ctx.fillRect(x0, 0, x1 - x0, scene.height);
+		}
+	}
+};
+// src/panels/syncTables.ts
+/** Two bounds: "−3.1 … 4 µs". */
+function between(bounds, text) {
+	return bounds === null || bounds[0] === null || bounds[1] === null ? "–" : `${text(bounds[0])} … ${text(bounds[1])}`;
+}
+var width = (bounds) => bounds === null || bounds[0] === null || bounds[1] === null ? null : bounds[1] - bounds[0];
+function formulaText(formula) {
+	if (formula === void 0) return "";
+	const isBack = formula.offset_ns.startsWith("-");
+	return `${formula.slope} · t ${isBack ? "−" : "+"} ${isBack ? formula.offset_ns.slice(1) : formula.offset_ns} ns`;
+}
+var SyncTables = class {
+	hostName;
+	picked = null;
+	links;
+	hosts;
+	breaks;
+	suspects;
+	refused;
+	constructor(pick, go, hostName, origin) {
+		this.hostName = hostName;
+		this.links = new DataTable({
+			label: "Links: a click shows its picture",
+			origin,
+			pick,
+			mark: (it) => it === this.picked ? "picked" : null,
+			columns: [
+				{
+					title: "link",
+					value: (it) => `${it.a} ↔ ${it.b}`
+				},
+				{
+					title: "quality",
+					value: (it) => it.quality
+				},
+				{
+					title: "likely ±",
+					unit: "ns",
+					value: (it) => it.likely_ns
+				},
+				{
+					title: "sure ±",
+					unit: "ns",
+					value: (it) => it.sure_ns
+				},
+				{
+					title: "→",
+					unit: "count",
+					description: "Messages from the first to the second",
+					value: (it) => it.a_to_b
+				},
+				{
+					title: "←",
+					unit: "count",
+					description: "Messages from the second to the first",
+					value: (it) => it.b_to_a
+				},
+				{
+					title: "least RTT",
+					unit: "ns",
+					description: "Least round trip",
+					value: (it) => it.min_rtt_ns
+				},
+				{
+					title: "rate",
+					unit: "count",
+					description: "How much faster the second clock runs, in ppm: surely between",
+					value: (it) => width(it.rate_ppm),
+					text: (it) => `${between(it.rate_ppm, formatNumber)} ppm`
+				},
+				{
+					title: "offset in the middle",
+					unit: "ns",
+					description: "Surely between",
+					value: (it) => width(it.offset_at_middle_ns),
+					text: (it) => between(it.offset_at_middle_ns, formatDuration)
+				},
+				{
+					title: "ambiguous",
+					unit: "count",
+					description: "Packets that fit several",
+					value: (it) => it.ambiguous
+				},
+				{
+					title: "suspects",
+					unit: "count",
+					description: "Messages that contradict the others",
+					value: (it) => it.suspects
+				},
+				{
+					title: "dropped",
+					unit: "count",
+					value: (it) => it.dropped
+				},
+				{
+					title: "inversions",
+					unit: "count",
+					description: "Messages that arrive before they were sent, by the common clock",
+					value: (it) => it.inversions
+				}
+			]
+		});
+		this.hosts = new DataTable({
+			label: "Hosts and formulas of their clocks",
+			origin,
+			columns: [
+				{
+					title: "host",
+					value: (it) => it.name
+				},
+				{
+					title: "likely ±",
+					unit: "ns",
+					value: (it) => it.likely_ns,
+					text: (it) => it.is_reference ? "reference" : formatDuration(it.likely_ns)
+				},
+				{
+					title: "sure ±",
+					unit: "ns",
+					value: (it) => it.sure_ns,
+					text: (it) => it.is_reference ? "" : formatDuration(it.sure_ns)
+				},
+				{
+					title: "own − common",
+					unit: "ns",
+					description: "How far its own clock is ahead, in the middle of its trace",
+					value: (it) => it.shift_ns
+				},
+				{
+					title: "island",
+					unit: "count",
+					description: "Hosts of one island are on one clock",
+					value: (it) => it.island,
+					text: (it) => String(it.island ?? "–")
+				},
+				{
+					title: "common clock from t",
+					description: "t: its own time in ns since its boot",
+					value: (it) => formulaText(it.formula),
+					grow: true
+				},
+				{
+					title: "assumed of its clock",
+					value: (it) => it.formula?.assumption ?? "",
+					grow: true
+				}
+			]
+		});
+		this.breaks = new DataTable({
+			label: "Breaks: a click goes there",
+			origin,
+			pick: (it) => go(it.at),
+			columns: [
+				{
+					title: "host",
+					value: (it) => this.hostName(it.host)
+				},
+				{
+					title: "at",
+					unit: "time",
+					value: (it) => it.at
+				},
+				{
+					title: "what",
+					value: (it) => it.text,
+					grow: true
+				}
+			]
+		});
+		this.suspects = new DataTable({
+			label: "Suspects: a click goes there",
+			origin,
+			pick: (it) => {
+				if (it.at !== null) go(it.at);
+			},
+			columns: [
+				{
+					title: "link",
+					value: (it) => it.link.join(" → ")
+				},
+				{
+					title: "at",
+					unit: "time",
+					value: (it) => it.at
+				},
+				{
+					title: "why",
+					value: (it) => it.why,
+					grow: true
+				}
+			]
+		});
+		this.refused = new DataTable({
+			label: "Refused",
+			origin,
+			columns: [
+				{
+					title: "what",
+					value: (it) => it.what
+				},
+				{
+					title: "name",
+					value: (it) => it.name
+				},
+				{
+					title: "why",
+					value: (it) => it.why,
+					grow: true
+				}
+			]
+		});
+	}
+	set(sync) {
+		const formulas = new Map(sync.formulas.map((it) => [it.host, it]));
+		this.links.set(sync.links);
+		this.hosts.set(sync.hosts.map((host) => ({
+			...host,
+			formula: formulas.get(host.name)
+		})));
+		this.breaks.set(sync.breaks);
+		this.suspects.set(sync.suspects);
+		this.refused.set(sync.refused);
+		const block = (title, table) => {
+			const it = titled(table.count === 0 ? `${title}: none` : title, table);
+			it.style.height = table.count === 0 ? "28px" : `${50 + 21 * Math.min(table.count, 12) + 14}px`;
+			if (table.count === 0) {
+				table.element.hidden = true;
+				table.copy.hidden = true;
+			} else {
+				table.element.hidden = false;
+				table.copy.hidden = false;
+			}
+			return it;
+		};
+		return [
+			block("Links", this.links),
+			block("Hosts", this.hosts),
+			block("Breaks", this.breaks),
+			block("Suspects", this.suspects),
+			block("Refused", this.refused)
+		];
+	}
+	choose(link) {
+		this.picked = link;
+		this.links.redraw();
+	}
+};
+// src/panels/synchronization.ts
+var POINTS = 4e3;
+var SynchronizationPanel = class extends AskingPanel {
+	sync = null;
+	picked = null;
+	tables;
+	picture;
+	graph = h("div", { class: "graph-place" });
+	middle = h("div", { class: "sync-tables" });
+	right = h("div", { class: "picture-place" });
+	parts = h("div", { class: "sync-parts" }, this.graph, this.middle, this.right);
+	constructor(view, navigator) {
+		super("synchronization", "Synchronization", view, navigator, [
+			"window",
+			"hover",
+			"clock",
+			"selection"
+		]);
+		this.picture = new LinkPictureView(view, navigator);
+		this.tables = new SyncTables((link) => void this.pick(link), (at) => navigator.go(null, toShown(view, null, at)), (host) => typeof host === "number" ? view.now.experiment?.hosts[host]?.name ?? String(host) : host, () => this.origin);
+	}
+	changed(_now, changed) {
+		if (changed.has("window") || changed.has("clock") || changed.has("selection")) this.picture.drawSoon();
+		this.picture.moveCursor();
+	}
+	themed() {
+		this.drawGraph();
+		this.picture.drawSoon();
+	}
+	forget() {
+		this.picture.clear();
+		this.right.replaceChildren();
+	}
+	async load(signal) {
+		if (this.sync === null) {
+			const sync = await api.sync();
+			if (signal.aborted) return;
+			this.sync = sync;
+		}
+		const { sync } = this;
+		this.heading.textContent = this.summary(sync);
+		this.command.set(sync.command);
+		if (sync.hosts.length < 2) {
+			this.body.replaceChildren(notice("empty", "There is one host", "Clocks are put on one where there are several: name the traces of more hosts, `isochrone view web/ app/ db/`."));
+			return;
+		}
+		if (this.body.firstChild !== this.parts) {
+			this.body.replaceChildren(this.parts);
+			this.middle.replaceChildren(...this.tables.set(sync));
+		}
+		if (sync.links.length === 0) this.right.replaceChildren(notice("empty", "No two hosts are tied", "No packet was recorded by two of them: `lttng enable-event --kernel net_dev_queue,net_if_receive_skb` on all hosts. Or corrections were given with `--sync`: then links are in that file."));
+		else await this.pick(this.picked ?? sync.links.find((it) => it.quality !== "absent" && it.quality !== "refused") ?? sync.links[0]);
+		this.drawGraph();
+	}
+	summary({ hosts, links }) {
+		const islands = new Set(hosts.map((it) => it.island)).size;
+		return `${hosts.length} hosts, ${links.length} links, ${this.view.now.experiment?.is_synchronized === true ? "one clock" : islands > 1 ? `${islands} islands that are not tied` : "not on one clock"}`;
+	}
+	drawGraph() {
+		if (this.sync === null) return;
+		const hadFocus = this.graph.contains(document.activeElement);
+		this.graph.replaceChildren(hostGraph(this.sync.hosts, this.sync.links, this.picked, (link) => void this.pick(link)));
+		if (hadFocus) this.graph.querySelector(".link.picked")?.focus();
+	}
+	async pick(link) {
+		this.picked = link;
+		this.tables.choose(link);
+		this.drawGraph();
+		try {
+			const picture = await this.during(api.link(link.a, link.b, POINTS));
+			if (this.picked !== link || !this.isSeen) return;
+			if (this.right.firstChild !== this.picture.element) this.right.replaceChildren(this.picture.element);
+			this.picture.set(picture);
+		} catch (error) {
+			if (!(error instanceof ApiError)) throw error;
+			this.right.replaceChildren(notice("failed", `${link.a} ↔ ${link.b} has no picture`, error.message));
+		}
+	}
+};
+// node_modules/uplot/dist/uPlot.esm.js
+/**
+* Copyright (c) 2025, Leon Sorokin
+* All rights reserved. (MIT Licensed)
+*
+* uPlot.js (μPlot)
+* A small, fast chart for time series, lines, areas, ohlc & bars
+* https://github.com/leeoniya/uPlot (v1.6.32)
+*/
+var FEAT_TIME = true;
+var UPLOT = "uplot";
+var ORI_HZ = "u-hz";
+var ORI_VT = "u-vt";
+var TITLE = "u-title";
+var WRAP = "u-wrap";
+var UNDER = "u-under";
+var OVER = "u-over";
+var AXIS = "u-axis";
+var OFF = "u-off";
+var SELECT = "u-select";
+var CURSOR_X = "u-cursor-x";
+var CURSOR_Y = "u-cursor-y";
+var CURSOR_PT = "u-cursor-pt";
+var LEGEND = "u-legend";
+var LEGEND_LIVE = "u-live";
+var LEGEND_INLINE = "u-inline";
+var LEGEND_SERIES = "u-series";
+var LEGEND_MARKER = "u-marker";
+var LEGEND_LABEL = "u-label";
+var LEGEND_VALUE = "u-value";
+var WIDTH = "width";
+var HEIGHT = "height";
+var TOP = "top";
+var BOTTOM = "bottom";
+var LEFT$1 = "left";
+var RIGHT = "right";
+var hexBlack = "#000";
+var transparent = "#0000";
+var mousemove = "mousemove";
+var mousedown = "mousedown";
+var mouseup = "mouseup";
+var mouseenter = "mouseenter";
+var mouseleave = "mouseleave";
+var dblclick = "dblclick";
+var resize = "resize";
+var scroll = "scroll";
+var change = "change";
+var dppxchange = "dppxchange";
+var LEGEND_DISP = "--";
+var domEnv = typeof window != "undefined";
+var doc = domEnv ? document : null;
+var win = domEnv ? window : null;
+var nav = domEnv ? navigator : null;
+var pxRatio;
+var query;
+function setPxRatio() {
+	let _pxRatio = devicePixelRatio;
+	if (pxRatio != _pxRatio) {
+		pxRatio = _pxRatio;
+		query && off(change, query, setPxRatio);
+		query = matchMedia(`(min-resolution: ${pxRatio - .001}dppx) and (max-resolution: ${pxRatio + .001}dppx)`);
+		on(change, query, setPxRatio);
+		win.dispatchEvent(new CustomEvent(dppxchange));
+	}
+}
+function addClass(el, c) {
+	if (c != null) {
+		let cl = el.classList;
+		!cl.contains(c) && cl.add(c);
+	}
+}
+function remClass(el, c) {
+	let cl = el.classList;
+	cl.contains(c) && cl.remove(c);
+}
+function setStylePx(el, name, value) {
+	el.style[name] = value + "px";
+}
+function placeTag(tag, cls, targ, refEl) {
+	let el = doc.createElement(tag);
+	if (cls != null) addClass(el, cls);
+	if (targ != null) targ.insertBefore(el, refEl);
+	return el;
+}
+function placeDiv(cls, targ) {
+	return placeTag("div", cls, targ);
+}
+var xformCache = /* @__PURE__ */ new WeakMap();
+function elTrans(el, xPos, yPos, xMax, yMax) {
+	let xform = "translate(" + xPos + "px," + yPos + "px)";
+	if (xform != xformCache.get(el)) {
+		el.style.transform = xform;
+		xformCache.set(el, xform);
+		if (xPos < 0 || yPos < 0 || xPos > xMax || yPos > yMax) addClass(el, OFF);
+		else remClass(el, OFF);
+	}
+}
+var colorCache = /* @__PURE__ */ new WeakMap();
+function elColor(el, background, borderColor) {
+	let newColor = background + borderColor;
+	if (newColor != colorCache.get(el)) {
+		colorCache.set(el, newColor);
+		el.style.background = background;
+		el.style.borderColor = borderColor;
+	}
+}
+var sizeCache = /* @__PURE__ */ new WeakMap();
+function elSize(el, newWid, newHgt, centered) {
+	let newSize = newWid + "" + newHgt;
+	if (newSize != sizeCache.get(el)) {
+		sizeCache.set(el, newSize);
+		el.style.height = newHgt + "px";
+		el.style.width = newWid + "px";
+		el.style.marginLeft = centered ? -newWid / 2 + "px" : 0;
+		el.style.marginTop = centered ? -newHgt / 2 + "px" : 0;
+	}
+}
+var evOpts = { passive: true };
+var evOpts2 = {
+	...evOpts,
+	capture: true
+};
+function on(ev, el, cb, capt) {
+	el.addEventListener(ev, cb, capt ? evOpts2 : evOpts);
+}
+function off(ev, el, cb, capt) {
+	el.removeEventListener(ev, cb, evOpts);
+}
+domEnv && setPxRatio();
+function closestIdx(num, arr, lo, hi) {
+	let mid;
+	lo = lo || 0;
+	hi = hi || arr.length - 1;
+	let bitwise = hi <= 2147483647;
+	while (hi - lo > 1) {
+		mid = bitwise ? lo + hi >> 1 : floor((lo + hi) / 2);
+		if (arr[mid] < num) lo = mid;
+		else hi = mid;
+	}
+	if (num - arr[lo] <= arr[hi] - num) return lo;
+	return hi;
+}
+function makeIndexOfs(predicate) {
+	let indexOfs = (data, _i0, _i1) => {
+		let i0 = -1;
+		let i1 = -1;
+		for (let i = _i0; i <= _i1; i++) if (predicate(data[i])) {
+			i0 = i;
+			break;
+		}
+		for (let i = _i1; i >= _i0; i--) if (predicate(data[i])) {
+			i1 = i;
+			break;
+		}
+		return [i0, i1];
+	};
+	return indexOfs;
+}
+var notNullish = (v) => v != null;
+var isPositive = (v) => v != null && v > 0;
+var nonNullIdxs = makeIndexOfs(notNullish);
+var positiveIdxs = makeIndexOfs(isPositive);
+function getMinMax(data, _i0, _i1, sorted = 0, log = false) {
+	let getEdgeIdxs = log ? positiveIdxs : nonNullIdxs;
+	let predicate = log ? isPositive : notNullish;
+	[_i0, _i1] = getEdgeIdxs(data, _i0, _i1);
+	let _min = data[_i0];
+	let _max = data[_i0];
+	if (_i0 > -1) {
+		if (sorted == 1) {
+			_min = data[_i0];
+			_max = data[_i1];
+		} else if (sorted == -1) {
+			_min = data[_i1];
+			_max = data[_i0];
+		} else for (let i = _i0; i <= _i1; i++) {
+			let v = data[i];
+			if (predicate(v)) {
+				if (v < _min) _min = v;
+				else if (v > _max) _max = v;
+			}
+		}
+	}
+	return [_min ?? inf, _max ?? -inf];
+}
+function rangeLog(min, max, base, fullMags) {
+	let minSign = sign(min);
+	let maxSign = sign(max);
+	if (min == max) {
+		if (minSign == -1) {
+			min *= base;
+			max /= base;
+		} else {
+			min /= base;
+			max *= base;
+		}
+	}
+	let logFn = base == 10 ? log10 : log2;
+	let growMinAbs = minSign == 1 ? floor : ceil;
+	let growMaxAbs = maxSign == 1 ? ceil : floor;
+	let minExp = growMinAbs(logFn(abs(min)));
+	let maxExp = growMaxAbs(logFn(abs(max)));
+	let minIncr = pow(base, minExp);
+	let maxIncr = pow(base, maxExp);
+	if (base == 10) {
+		if (minExp < 0) minIncr = roundDec(minIncr, -minExp);
+		if (maxExp < 0) maxIncr = roundDec(maxIncr, -maxExp);
+	}
+	if (fullMags || base == 2) {
+		min = minIncr * minSign;
+		max = maxIncr * maxSign;
+	} else {
+		min = incrRoundDn(min, minIncr);
+		max = incrRoundUp(max, maxIncr);
+	}
+	return [min, max];
+}
+function rangeAsinh(min, max, base, fullMags) {
+	let minMax = rangeLog(min, max, base, fullMags);
+	if (min == 0) minMax[0] = 0;
+	if (max == 0) minMax[1] = 0;
+	return minMax;
+}
+var rangePad = .1;
+var autoRangePart = {
+	mode: 3,
+	pad: rangePad
+};
+var _eqRangePart = {
+	pad: 0,
+	soft: null,
+	mode: 0
+};
+var _eqRange = {
+	min: _eqRangePart,
+	max: _eqRangePart
+};
+function rangeNum(_min, _max, mult, extra) {
+	if (isObj(mult)) return _rangeNum(_min, _max, mult);
+	_eqRangePart.pad = mult;
+	_eqRangePart.soft = extra ? 0 : null;
+	_eqRangePart.mode = extra ? 3 : 0;
+	return _rangeNum(_min, _max, _eqRange);
+}
+function ifNull(lh, rh) {
+	return lh == null ? rh : lh;
+}
+function hasData(data, idx0, idx1) {
+	idx0 = ifNull(idx0, 0);
+	idx1 = ifNull(idx1, data.length - 1);
+	while (idx0 <= idx1) {
+		if (data[idx0] != null) return true;
+		idx0++;
+	}
+	return false;
+}
+function _rangeNum(_min, _max, cfg) {
+	let cmin = cfg.min;
+	let cmax = cfg.max;
+	let padMin = ifNull(cmin.pad, 0);
+	let padMax = ifNull(cmax.pad, 0);
+	let hardMin = ifNull(cmin.hard, -inf);
+	let hardMax = ifNull(cmax.hard, inf);
+	let softMin = ifNull(cmin.soft, inf);
+	let softMax = ifNull(cmax.soft, -inf);
+	let softMinMode = ifNull(cmin.mode, 0);
+	let softMaxMode = ifNull(cmax.mode, 0);
+	let delta = _max - _min;
+	let deltaMag = log10(delta);
+	let scalarMax = max(abs(_min), abs(_max));
+	let scalarMagDelta = abs(log10(scalarMax) - deltaMag);
+	if (delta < 1e-24 || scalarMagDelta > 10) {
+		delta = 0;
+		if (_min == 0 || _max == 0) {
+			delta = 1e-24;
+			if (softMinMode == 2 && softMin != inf) padMin = 0;
+			if (softMaxMode == 2 && softMax != -inf) padMax = 0;
+		}
+	}
+	let nonZeroDelta = delta || scalarMax || 1e3;
+	let base = pow(10, floor(log10(nonZeroDelta)));
+	let _newMin = roundDec(incrRoundDn(_min - nonZeroDelta * (delta == 0 ? _min == 0 ? .1 : 1 : padMin), base / 10), 24);
+	let _softMin = _min >= softMin && (softMinMode == 1 || softMinMode == 3 && _newMin <= softMin || softMinMode == 2 && _newMin >= softMin) ? softMin : inf;
+	let minLim = max(hardMin, _newMin < _softMin && _min >= _softMin ? _softMin : min(_softMin, _newMin));
+	let _newMax = roundDec(incrRoundUp(_max + nonZeroDelta * (delta == 0 ? _max == 0 ? .1 : 1 : padMax), base / 10), 24);
+	let _softMax = _max <= softMax && (softMaxMode == 1 || softMaxMode == 3 && _newMax >= softMax || softMaxMode == 2 && _newMax <= softMax) ? softMax : -inf;
+	let maxLim = min(hardMax, _newMax > _softMax && _max <= _softMax ? _softMax : max(_softMax, _newMax));
+	if (minLim == maxLim && minLim == 0) maxLim = 100;
+	return [minLim, maxLim];
+}
+var numFormatter = new Intl.NumberFormat(domEnv ? nav.language : "en-US");
+var fmtNum = (val) => numFormatter.format(val);
+var M = Math;
+var PI = M.PI;
+var abs = M.abs;
+var floor = M.floor;
+var round = M.round;
+var ceil = M.ceil;
+var min = M.min;
+var max = M.max;
+var pow = M.pow;
+var sign = M.sign;
+var log10 = M.log10;
+var log2 = M.log2;
+var sinh = (v, linthresh = 1) => M.sinh(v) * linthresh;
+var asinh = (v, linthresh = 1) => M.asinh(v / linthresh);
+var inf = Infinity;
+function numIntDigits(x) {
+	return (log10((x ^ x >> 31) - (x >> 31)) | 0) + 1;
+}
+function clamp(num, _min, _max) {
+	return min(max(num, _min), _max);
+}
+function isFn(v) {
+	return typeof v == "function";
+}
+function fnOrSelf(v) {
+	return isFn(v) ? v : () => v;
+}
+var noop = () => {};
+var retArg0 = (_0) => _0;
+var retArg1 = (_0, _1) => _1;
+var retNull = (_) => null;
+var retTrue = (_) => true;
+var retEq = (a, b) => a == b;
+var regex6 = /\.\d*?(?=9{6,}|0{6,})/gm;
+var fixFloat = (val) => {
+	if (isInt(val) || fixedDec.has(val)) return val;
+	const str = `${val}`;
+	const match = str.match(regex6);
+	if (match == null) return val;
+	let len = match[0].length - 1;
+	if (str.indexOf("e-") != -1) {
+		let [num, exp] = str.split("e");
+		return +`${fixFloat(num)}e${exp}`;
+	}
+	return roundDec(val, len);
+};
+function incrRound(num, incr) {
+	return fixFloat(roundDec(fixFloat(num / incr)) * incr);
+}
+function incrRoundUp(num, incr) {
+	return fixFloat(ceil(fixFloat(num / incr)) * incr);
+}
+function incrRoundDn(num, incr) {
+	return fixFloat(floor(fixFloat(num / incr)) * incr);
+}
+function roundDec(val, dec = 0) {
+	if (isInt(val)) return val;
+	let p = 10 ** dec;
+	return round(val * p * (1 + Number.EPSILON)) / p;
+}
+var fixedDec = /* @__PURE__ */ new Map();
+function guessDec(num) {
+	return (("" + num).split(".")[1] || "").length;
+}
+function genIncrs(base, minExp, maxExp, mults) {
+	let incrs = [];
+	let multDec = mults.map(guessDec);
+	for (let exp = minExp; exp < maxExp; exp++) {
+		let expa = abs(exp);
+		let mag = roundDec(pow(base, exp), expa);
+		for (let i = 0; i < mults.length; i++) {
+			let _incr = base == 10 ? +`${mults[i]}e${exp}` : mults[i] * mag;
+			let dec = (exp >= 0 ? 0 : expa) + (exp >= multDec[i] ? 0 : multDec[i]);
+			let incr = base == 10 ? _incr : roundDec(_incr, dec);
+			incrs.push(incr);
+			fixedDec.set(incr, dec);
+		}
+	}
+	return incrs;
+}
+var EMPTY_OBJ = {};
+var EMPTY_ARR = [];
+var nullNullTuple = [null, null];
+var isArr = Array.isArray;
+var isInt = Number.isInteger;
+var isUndef = (v) => v === void 0;
+function isStr(v) {
+	return typeof v == "string";
+}
+function isObj(v) {
+	let is = false;
+	if (v != null) {
+		let c = v.constructor;
+		is = c == null || c == Object;
+	}
+	return is;
+}
+function fastIsObj(v) {
+	return v != null && typeof v == "object";
+}
+var TypedArray = Object.getPrototypeOf(Uint8Array);
+var __proto__ = "__proto__";
+function copy(o, _isObj = isObj) {
+	let out;
+	if (isArr(o)) {
+		let val = o.find((v) => v != null);
+		if (isArr(val) || _isObj(val)) {
+			out = Array(o.length);
+			for (let i = 0; i < o.length; i++) out[i] = copy(o[i], _isObj);
+		} else out = o.slice();
+	} else if (o instanceof TypedArray) out = o.slice();
+	else if (_isObj(o)) {
+		out = {};
+		for (let k in o) if (k != __proto__) out[k] = copy(o[k], _isObj);
+	} else out = o;
+	return out;
+}
+function assign(targ) {
+	let args = arguments;
+	for (let i = 1; i < args.length; i++) {
+		let src = args[i];
+		for (let key in src) if (key != __proto__) {
+			if (isObj(targ[key])) assign(targ[key], copy(src[key]));
+			else targ[key] = copy(src[key]);
+		}
+	}
+	return targ;
+}
+var NULL_REMOVE = 0;
+var NULL_RETAIN = 1;
+var NULL_EXPAND = 2;
+function nullExpand(yVals, nullIdxs, alignedLen) {
+	for (let i = 0, xi, lastNullIdx = -1; i < nullIdxs.length; i++) {
+		let nullIdx = nullIdxs[i];
+		if (nullIdx > lastNullIdx) {
+			xi = nullIdx - 1;
+			while (xi >= 0 && yVals[xi] == null) yVals[xi--] = null;
+			xi = nullIdx + 1;
+			while (xi < alignedLen && yVals[xi] == null) yVals[lastNullIdx = xi++] = null;
+		}
+	}
+}
+function join(tables, nullModes) {
+	if (allHeadersSame(tables)) {
+		let table = tables[0].slice();
+		for (let i = 1; i < tables.length; i++) table.push(...tables[i].slice(1));
+		if (!isAsc(table[0])) table = sortCols(table);
+		return table;
+	}
+	let xVals = /* @__PURE__ */ new Set();
+	for (let ti = 0; ti < tables.length; ti++) {
+		let xs = tables[ti][0];
+		let len = xs.length;
+		for (let i = 0; i < len; i++) xVals.add(xs[i]);
+	}
+	let data = [Array.from(xVals).sort((a, b) => a - b)];
+	let alignedLen = data[0].length;
+	let xIdxs = /* @__PURE__ */ new Map();
+	for (let i = 0; i < alignedLen; i++) xIdxs.set(data[0][i], i);
+	for (let ti = 0; ti < tables.length; ti++) {
+		let t = tables[ti];
+		let xs = t[0];
+		for (let si = 1; si < t.length; si++) {
+			let ys = t[si];
+			let yVals = Array(alignedLen).fill(void 0);
+			let nullMode = nullModes ? nullModes[ti][si] : NULL_RETAIN;
+			let nullIdxs = [];
+			for (let i = 0; i < ys.length; i++) {
+				let yVal = ys[i];
+				let alignedIdx = xIdxs.get(xs[i]);
+				if (yVal === null) {
+					if (nullMode != NULL_REMOVE) {
+						yVals[alignedIdx] = yVal;
+						if (nullMode == NULL_EXPAND) nullIdxs.push(alignedIdx);
+					}
+				} else yVals[alignedIdx] = yVal;
+			}
+			nullExpand(yVals, nullIdxs, alignedLen);
+			data.push(yVals);
+		}
+	}
+	return data;
+}
+var microTask = typeof queueMicrotask == "undefined" ? (fn) => Promise.resolve().then(fn) : queueMicrotask;
+function sortCols(table) {
+	let head = table[0];
+	let rlen = head.length;
+	let idxs = Array(rlen);
+	for (let i = 0; i < idxs.length; i++) idxs[i] = i;
+	idxs.sort((i0, i1) => head[i0] - head[i1]);
+	let table2 = [];
+	for (let i = 0; i < table.length; i++) {
+		let row = table[i];
+		let row2 = Array(rlen);
+		for (let j = 0; j < rlen; j++) row2[j] = row[idxs[j]];
+		table2.push(row2);
+	}
+	return table2;
+}
+function allHeadersSame(tables) {
+	let vals0 = tables[0][0];
+	let len0 = vals0.length;
+	for (let i = 1; i < tables.length; i++) {
+		let vals1 = tables[i][0];
+		if (vals1.length != len0) return false;
+		if (vals1 != vals0) {
+			for (let j = 0; j < len0; j++) if (vals1[j] != vals0[j]) return false;
+		}
+	}
+	return true;
+}
+function isAsc(vals, samples = 100) {
+	const len = vals.length;
+	if (len <= 1) return true;
+	let firstIdx = 0;
+	let lastIdx = len - 1;
+	while (firstIdx <= lastIdx && vals[firstIdx] == null) firstIdx++;
+	while (lastIdx >= firstIdx && vals[lastIdx] == null) lastIdx--;
+	if (lastIdx <= firstIdx) return true;
+	const stride = max(1, floor((lastIdx - firstIdx + 1) / samples));
+	for (let prevVal = vals[firstIdx], i = firstIdx + stride; i <= lastIdx; i += stride) {
+		const v = vals[i];
+		if (v != null) {
+			if (v <= prevVal) return false;
+			prevVal = v;
+		}
+	}
+	return true;
+}
+var months = [
+	"January",
+	"February",
+	"March",
+	"April",
+	"May",
+	"June",
+	"July",
+	"August",
+	"September",
+	"October",
+	"November",
+	"December"
+];
+var days = [
+	"Sunday",
+	"Monday",
+	"Tuesday",
+	"Wednesday",
+	"Thursday",
+	"Friday",
+	"Saturday"
+];
+function slice3(str) {
+	return str.slice(0, 3);
+}
+var days3 = days.map(slice3);
+var engNames = {
+	MMMM: months,
+	MMM: months.map(slice3),
+	WWWW: days,
+	WWW: days3
+};
+function zeroPad2(int) {
+	return (int < 10 ? "0" : "") + int;
+}
+function zeroPad3(int) {
+	return (int < 10 ? "00" : int < 100 ? "0" : "") + int;
+}
+var subs = {
+	YYYY: (d) => d.getFullYear(),
+	YY: (d) => (d.getFullYear() + "").slice(2),
+	MMMM: (d, names) => names.MMMM[d.getMonth()],
+	MMM: (d, names) => names.MMM[d.getMonth()],
+	MM: (d) => zeroPad2(d.getMonth() + 1),
+	M: (d) => d.getMonth() + 1,
+	DD: (d) => zeroPad2(d.getDate()),
+	D: (d) => d.getDate(),
+	WWWW: (d, names) => names.WWWW[d.getDay()],
+	WWW: (d, names) => names.WWW[d.getDay()],
+	HH: (d) => zeroPad2(d.getHours()),
+	H: (d) => d.getHours(),
+	h: (d) => {
+		let h = d.getHours();
+		return h == 0 ? 12 : h > 12 ? h - 12 : h;
+	},
+	AA: (d) => d.getHours() >= 12 ? "PM" : "AM",
+	aa: (d) => d.getHours() >= 12 ? "pm" : "am",
+	a: (d) => d.getHours() >= 12 ? "p" : "a",
+	mm: (d) => zeroPad2(d.getMinutes()),
+	m: (d) => d.getMinutes(),
+	ss: (d) => zeroPad2(d.getSeconds()),
+	s: (d) => d.getSeconds(),
+	fff: (d) => zeroPad3(d.getMilliseconds())
+};
+function fmtDate(tpl, names) {
+	names = names || engNames;
+	let parts = [];
+	let R = /\{([a-z]+)\}|[^{]+/gi, m;
+	while (m = R.exec(tpl)) parts.push(m[0][0] == "{" ? subs[m[1]] : m[0]);
+	return (d) => {
+		let out = "";
+		for (let i = 0; i < parts.length; i++) out += typeof parts[i] == "string" ? parts[i] : parts[i](d, names);
+		return out;
+	};
+}
+var localTz = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+function tzDate(date, tz) {
+	let date2;
+	if (tz == "UTC" || tz == "Etc/UTC") date2 = /* @__PURE__ */ new Date(+date + date.getTimezoneOffset() * 6e4);
+	else if (tz == localTz) date2 = date;
+	else {
+		date2 = new Date(date.toLocaleString("en-US", { timeZone: tz }));
+		date2.setMilliseconds(date.getMilliseconds());
+	}
+	return date2;
+}
+var onlyWhole = (v) => v % 1 == 0;
+var allMults = [
+	1,
+	2,
+	2.5,
+	5
+];
+var decIncrs = genIncrs(10, -32, 0, allMults);
+var oneIncrs = genIncrs(10, 0, 32, allMults);
+var wholeIncrs = oneIncrs.filter(onlyWhole);
+var numIncrs = decIncrs.concat(oneIncrs);
+var NL = "\n";
+var yyyy = "{YYYY}";
+var NLyyyy = NL + yyyy;
+var md = "{M}/{D}";
+var NLmd = NL + md;
+var NLmdyy = NLmd + "/{YY}";
+var aa = "{aa}";
+var hmmaa = "{h}:{mm}" + aa;
+var NLhmmaa = NL + hmmaa;
+var ss = ":{ss}";
+var _ = null;
+function genTimeStuffs(ms) {
+	let s = ms * 1e3, m = s * 60, h = m * 60, d = h * 24, mo = d * 30, y = d * 365;
+	let timeIncrs = (ms == 1 ? genIncrs(10, 0, 3, allMults).filter(onlyWhole) : genIncrs(10, -3, 0, allMults)).concat([
+		s,
+		s * 5,
+		s * 10,
+		s * 15,
+		s * 30,
+		m,
+		m * 5,
+		m * 10,
+		m * 15,
+		m * 30,
+		h,
+		h * 2,
+		h * 3,
+		h * 4,
+		h * 6,
+		h * 8,
+		h * 12,
+		d,
+		d * 2,
+		d * 3,
+		d * 4,
+		d * 5,
+		d * 6,
+		d * 7,
+		d * 8,
+		d * 9,
+		d * 10,
+		d * 15,
+		mo,
+		mo * 2,
+		mo * 3,
+		mo * 4,
+		mo * 6,
+		y,
+		y * 2,
+		y * 5,
+		y * 10,
+		y * 25,
+		y * 50,
+		y * 100
+	]);
+	const _timeAxisStamps = [
+		[
+			y,
+			yyyy,
+			_,
+			_,
+			_,
+			_,
+			_,
+			_,
+			1
+		],
+		[
+			d * 28,
+			"{MMM}",
+			NLyyyy,
+			_,
+			_,
+			_,
+			_,
+			_,
+			1
+		],
+		[
+			d,
+			md,
+			NLyyyy,
+			_,
+			_,
+			_,
+			_,
+			_,
+			1
+		],
+		[
+			h,
+			"{h}" + aa,
+			NLmdyy,
+			_,
+			NLmd,
+			_,
+			_,
+			_,
+			1
+		],
+		[
+			m,
+			hmmaa,
+			NLmdyy,
+			_,
+			NLmd,
+			_,
+			_,
+			_,
+			1
+		],
+		[
+			s,
+			ss,
+			NLmdyy + " " + hmmaa,
+			_,
+			NLmd + " " + hmmaa,
+			_,
+			NLhmmaa,
+			_,
+			1
+		],
+		[
+			ms,
+			ss + ".{fff}",
+			NLmdyy + " " + hmmaa,
+			_,
+			NLmd + " " + hmmaa,
+			_,
+			NLhmmaa,
+			_,
+			1
+		]
+	];
+	function timeAxisSplits(tzDate) {
+		return (self, axisIdx, scaleMin, scaleMax, foundIncr, foundSpace) => {
+			let splits = [];
+			let isYr = foundIncr >= y;
+			let isMo = foundIncr >= mo && foundIncr < y;
+			let minDate = tzDate(scaleMin);
+			let minDateTs = roundDec(minDate * ms, 3);
+			let minMin = mkDate(minDate.getFullYear(), isYr ? 0 : minDate.getMonth(), isMo || isYr ? 1 : minDate.getDate());
+			let minMinTs = roundDec(minMin * ms, 3);
+			if (isMo || isYr) {
+				let moIncr = isMo ? foundIncr / mo : 0;
+				let yrIncr = isYr ? foundIncr / y : 0;
+				let split = minDateTs == minMinTs ? minDateTs : roundDec(mkDate(minMin.getFullYear() + yrIncr, minMin.getMonth() + moIncr, 1) * ms, 3);
+				let splitDate = new Date(round(split / ms));
+				let baseYear = splitDate.getFullYear();
+				let baseMonth = splitDate.getMonth();
+				for (let i = 0; split <= scaleMax; i++) {
+					let next = mkDate(baseYear + yrIncr * i, baseMonth + moIncr * i, 1);
+					let offs = next - tzDate(roundDec(next * ms, 3));
+					split = roundDec((+next + offs) * ms, 3);
+					if (split <= scaleMax) splits.push(split);
+				}
+			} else {
+				let incr0 = foundIncr >= d ? d : foundIncr;
+				let split = minMinTs + (floor(scaleMin) - floor(minDateTs)) + incrRoundUp(minDateTs - minMinTs, incr0);
+				splits.push(split);
+				let date0 = tzDate(split);
+				let prevHour = date0.getHours() + date0.getMinutes() / m + date0.getSeconds() / h;
+				let incrHours = foundIncr / h;
+				let pctSpace = foundSpace / self.axes[axisIdx]._space;
+				while (1) {
+					split = roundDec(split + foundIncr, ms == 1 ? 0 : 3);
+					if (split > scaleMax) break;
+					if (incrHours > 1) {
+						let expectedHour = floor(roundDec(prevHour + incrHours, 6)) % 24;
+						let dstShift = tzDate(split).getHours() - expectedHour;
+						if (dstShift > 1) dstShift = -1;
+						split -= dstShift * h;
+						prevHour = (prevHour + incrHours) % 24;
+						let prevSplit = splits[splits.length - 1];
+						if (roundDec((split - prevSplit) / foundIncr, 3) * pctSpace >= .7) splits.push(split);
+					} else splits.push(split);
+				}
+			}
+			return splits;
+		};
+	}
+	return [
+		timeIncrs,
+		_timeAxisStamps,
+		timeAxisSplits
+	];
+}
+var [timeIncrsMs, _timeAxisStampsMs, timeAxisSplitsMs] = genTimeStuffs(1);
+var [timeIncrsS, _timeAxisStampsS, timeAxisSplitsS] = genTimeStuffs(.001);
+genIncrs(2, -53, 53, [1]);
+function timeAxisStamps(stampCfg, fmtDate) {
+	return stampCfg.map((s) => s.map((v, i) => i == 0 || i == 8 || v == null ? v : fmtDate(i == 1 || s[8] == 0 ? v : s[1] + v)));
+}
+function timeAxisVals(tzDate, stamps) {
+	return (self, splits, axisIdx, foundSpace, foundIncr) => {
+		let s = stamps.find((s) => foundIncr >= s[0]) || stamps[stamps.length - 1];
+		let prevYear;
+		let prevMnth;
+		let prevDate;
+		let prevHour;
+		let prevMins;
+		let prevSecs;
+		return splits.map((split) => {
+			let date = tzDate(split);
+			let newYear = date.getFullYear();
+			let newMnth = date.getMonth();
+			let newDate = date.getDate();
+			let newHour = date.getHours();
+			let newMins = date.getMinutes();
+			let newSecs = date.getSeconds();
+			let stamp = newYear != prevYear && s[2] || newMnth != prevMnth && s[3] || newDate != prevDate && s[4] || newHour != prevHour && s[5] || newMins != prevMins && s[6] || newSecs != prevSecs && s[7] || s[1];
+			prevYear = newYear;
+			prevMnth = newMnth;
+			prevDate = newDate;
+			prevHour = newHour;
+			prevMins = newMins;
+			prevSecs = newSecs;
+			return stamp(date);
+		});
+	};
+}
+function timeAxisVal(tzDate, dateTpl) {
+	let stamp = fmtDate(dateTpl);
+	return (self, splits, axisIdx, foundSpace, foundIncr) => splits.map((split) => stamp(tzDate(split)));
+}
+function mkDate(y, m, d) {
+	return new Date(y, m, d);
+}
+function timeSeriesStamp(stampCfg, fmtDate) {
+	return fmtDate(stampCfg);
+}
+var _timeSeriesStamp = "{YYYY}-{MM}-{DD} {h}:{mm}{aa}";
+function timeSeriesVal(tzDate, stamp) {
+	return (self, val, seriesIdx, dataIdx) => dataIdx == null ? LEGEND_DISP : stamp(tzDate(val));
+}
+function legendStroke(self, seriesIdx) {
+	let s = self.series[seriesIdx];
+	return s.width ? s.stroke(self, seriesIdx) : s.points.width ? s.points.stroke(self, seriesIdx) : null;
+}
+function legendFill(self, seriesIdx) {
+	return self.series[seriesIdx].fill(self, seriesIdx);
+}
+var legendOpts = {
+	show: true,
+	live: true,
+	isolate: false,
+	mount: noop,
+	markers: {
+		show: true,
+		width: 2,
+		stroke: legendStroke,
+		fill: legendFill,
+		dash: "solid"
+	},
+	idx: null,
+	idxs: null,
+	values: []
+};
+function cursorPointShow(self, si) {
+	let o = self.cursor.points;
+	let pt = placeDiv();
+	let size = o.size(self, si);
+	setStylePx(pt, WIDTH, size);
+	setStylePx(pt, HEIGHT, size);
+	let mar = size / -2;
+	setStylePx(pt, "marginLeft", mar);
+	setStylePx(pt, "marginTop", mar);
+	let width = o.width(self, si, size);
+	width && setStylePx(pt, "borderWidth", width);
+	return pt;
+}
+function cursorPointFill(self, si) {
+	let sp = self.series[si].points;
+	return sp._fill || sp._stroke;
+}
+function cursorPointStroke(self, si) {
+	let sp = self.series[si].points;
+	return sp._stroke || sp._fill;
+}
+function cursorPointSize(self, si) {
+	return self.series[si].points.size;
+}
+var moveTuple = [0, 0];
+function cursorMove(self, mouseLeft1, mouseTop1) {
+	moveTuple[0] = mouseLeft1;
+	moveTuple[1] = mouseTop1;
+	return moveTuple;
+}
+function filtBtn0(self, targ, handle, onlyTarg = true) {
+	return (e) => {
+		e.button == 0 && (!onlyTarg || e.target == targ) && handle(e);
+	};
+}
+function filtTarg(self, targ, handle, onlyTarg = true) {
+	return (e) => {
+		(!onlyTarg || e.target == targ) && handle(e);
+	};
+}
+var cursorOpts = {
+	show: true,
+	x: true,
+	y: true,
+	lock: false,
+	move: cursorMove,
+	points: {
+		one: false,
+		show: cursorPointShow,
+		size: cursorPointSize,
+		width: 0,
+		stroke: cursorPointStroke,
+		fill: cursorPointFill
+	},
+	bind: {
+		mousedown: filtBtn0,
+		mouseup: filtBtn0,
+		click: filtBtn0,
+		dblclick: filtBtn0,
+		mousemove: filtTarg,
+		mouseleave: filtTarg,
+		mouseenter: filtTarg
+	},
+	drag: {
+		setScale: true,
+		x: true,
+		y: false,
+		dist: 0,
+		uni: null,
+		click: (self, e) => {
+			e.stopPropagation();
+			e.stopImmediatePropagation();
+		},
+		_x: false,
+		_y: false
+	},
+	focus: {
+		dist: (self, seriesIdx, dataIdx, valPos, curPos) => valPos - curPos,
+		prox: -1,
+		bias: 0
+	},
+	hover: {
+		skip: [void 0],
+		prox: null,
+		bias: 0
+	},
+	left: -10,
+	top: -10,
+	idx: null,
+	dataIdx: null,
+	idxs: null,
+	event: null
+};
+var axisLines = {
+	show: true,
+	stroke: "rgba(0,0,0,0.07)",
+	width: 2
+};
+var grid = assign({}, axisLines, { filter: retArg1 });
+var ticks = assign({}, grid, { size: 10 });
+var border = assign({}, axisLines, { show: false });
+var font = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, \"Noto Sans\", sans-serif, \"Apple Color Emoji\", \"Segoe UI Emoji\", \"Segoe UI Symbol\", \"Noto Color Emoji\"";
+var labelFont = "bold " + font;
+var lineGap = 1.5;
+var xAxisOpts = {
+	show: true,
+	scale: "x",
+	stroke: hexBlack,
+	space: 50,
+	gap: 5,
+	alignTo: 1,
+	size: 50,
+	labelGap: 0,
+	labelSize: 30,
+	labelFont,
+	side: 2,
+	grid,
+	ticks,
+	border,
+	font,
+	lineGap,
+	rotate: 0
+};
+var numSeriesLabel = "Value";
+var timeSeriesLabel = "Time";
+var xSeriesOpts = {
+	show: true,
+	scale: "x",
+	auto: false,
+	sorted: 1,
+	min: inf,
+	max: -Infinity,
+	idxs: []
+};
+function numAxisVals(self, splits, axisIdx, foundSpace, foundIncr) {
+	return splits.map((v) => v == null ? "" : fmtNum(v));
+}
+function numAxisSplits(self, axisIdx, scaleMin, scaleMax, foundIncr, foundSpace, forceMin) {
+	let splits = [];
+	let numDec = fixedDec.get(foundIncr) || 0;
+	scaleMin = forceMin ? scaleMin : roundDec(incrRoundUp(scaleMin, foundIncr), numDec);
+	for (let val = scaleMin; val <= scaleMax; val = roundDec(val + foundIncr, numDec)) splits.push(Object.is(val, -0) ? 0 : val);
+	return splits;
+}
+function logAxisSplits(self, axisIdx, scaleMin, scaleMax, foundIncr, foundSpace, forceMin) {
+	const splits = [];
+	const logBase = self.scales[self.axes[axisIdx].scale].log;
+	foundIncr = pow(logBase, floor((logBase == 10 ? log10 : log2)(scaleMin)));
+	if (logBase == 10) foundIncr = numIncrs[closestIdx(foundIncr, numIncrs)];
+	let split = scaleMin;
+	let nextMagIncr = foundIncr * logBase;
+	if (logBase == 10) nextMagIncr = numIncrs[closestIdx(nextMagIncr, numIncrs)];
+	do {
+		splits.push(split);
+		split = split + foundIncr;
+		if (logBase == 10 && !fixedDec.has(split)) split = roundDec(split, fixedDec.get(foundIncr));
+		if (split >= nextMagIncr) {
+			foundIncr = split;
+			nextMagIncr = foundIncr * logBase;
+			if (logBase == 10) nextMagIncr = numIncrs[closestIdx(nextMagIncr, numIncrs)];
+		}
+	} while (split <= scaleMax);
+	return splits;
+}
+function asinhAxisSplits(self, axisIdx, scaleMin, scaleMax, foundIncr, foundSpace, forceMin) {
+	let linthresh = self.scales[self.axes[axisIdx].scale].asinh;
+	let posSplits = scaleMax > linthresh ? logAxisSplits(self, axisIdx, max(linthresh, scaleMin), scaleMax, foundIncr) : [linthresh];
+	let zero = scaleMax >= 0 && scaleMin <= 0 ? [0] : [];
+	return (scaleMin < -linthresh ? logAxisSplits(self, axisIdx, max(linthresh, -scaleMax), -scaleMin, foundIncr) : [linthresh]).reverse().map((v) => -v).concat(zero, posSplits);
+}
+var RE_ALL = /./;
+var RE_12357 = /[12357]/;
+var RE_125 = /[125]/;
+var RE_1 = /1/;
+var _filt = (splits, distr, re, keepMod) => splits.map((v, i) => distr == 4 && v == 0 || i % keepMod == 0 && re.test(v.toExponential()[v < 0 ? 1 : 0]) ? v : null);
+function log10AxisValsFilt(self, splits, axisIdx, foundSpace, foundIncr) {
+	let axis = self.axes[axisIdx];
+	let scaleKey = axis.scale;
+	let sc = self.scales[scaleKey];
+	let valToPos = self.valToPos;
+	let minSpace = axis._space;
+	let _10 = valToPos(10, scaleKey);
+	let re = valToPos(9, scaleKey) - _10 >= minSpace ? RE_ALL : valToPos(7, scaleKey) - _10 >= minSpace ? RE_12357 : valToPos(5, scaleKey) - _10 >= minSpace ? RE_125 : RE_1;
+	if (re == RE_1) {
+		let magSpace = abs(valToPos(1, scaleKey) - _10);
+		if (magSpace < minSpace) return _filt(splits.slice().reverse(), sc.distr, re, ceil(minSpace / magSpace)).reverse();
+	}
+	return _filt(splits, sc.distr, re, 1);
+}
+function log2AxisValsFilt(self, splits, axisIdx, foundSpace, foundIncr) {
+	let axis = self.axes[axisIdx];
+	let scaleKey = axis.scale;
+	let minSpace = axis._space;
+	let valToPos = self.valToPos;
+	let magSpace = abs(valToPos(1, scaleKey) - valToPos(2, scaleKey));
+	if (magSpace < minSpace) return _filt(splits.slice().reverse(), 3, RE_ALL, ceil(minSpace / magSpace)).reverse();
+	return splits;
+}
+function numSeriesVal(self, val, seriesIdx, dataIdx) {
+	return dataIdx == null ? LEGEND_DISP : val == null ? "" : fmtNum(val);
+}
+var yAxisOpts = {
+	show: true,
+	scale: "y",
+	stroke: hexBlack,
+	space: 30,
+	gap: 5,
+	alignTo: 1,
+	size: 50,
+	labelGap: 0,
+	labelSize: 30,
+	labelFont,
+	side: 3,
+	grid,
+	ticks,
+	border,
+	font,
+	lineGap,
+	rotate: 0
+};
+function ptDia(width, mult) {
+	return roundDec((3 + (width || 1) * 2) * mult, 3);
+}
+function seriesPointsShow(self, si) {
+	let { scale, idxs } = self.series[0];
+	let xData = self._data[0];
+	let p0 = self.valToPos(xData[idxs[0]], scale, true);
+	let maxPts = abs(self.valToPos(xData[idxs[1]], scale, true) - p0) / (self.series[si].points.space * pxRatio);
+	return idxs[1] - idxs[0] <= maxPts;
+}
+var facet = {
+	scale: null,
+	auto: true,
+	sorted: 0,
+	min: inf,
+	max: -Infinity
+};
+var gaps = (self, seriesIdx, idx0, idx1, nullGaps) => nullGaps;
+var xySeriesOpts = {
+	show: true,
+	auto: true,
+	sorted: 0,
+	gaps,
+	alpha: 1,
+	facets: [assign({}, facet, { scale: "x" }), assign({}, facet, { scale: "y" })]
+};
+var ySeriesOpts = {
+	scale: "y",
+	auto: true,
+	sorted: 0,
+	show: true,
+	spanGaps: false,
+	gaps,
+	alpha: 1,
+	points: {
+		show: seriesPointsShow,
+		filter: null
+	},
+	values: null,
+	min: inf,
+	max: -Infinity,
+	idxs: [],
+	path: null,
+	clip: null
+};
+function clampScale(self, val, scaleMin, scaleMax, scaleKey) {
+	return scaleMin / 10;
+}
+var xScaleOpts = {
+	time: FEAT_TIME,
+	auto: true,
+	distr: 1,
+	log: 10,
+	asinh: 1,
+	min: null,
+	max: null,
+	dir: 1,
+	ori: 0
+};
+var yScaleOpts = assign({}, xScaleOpts, {
+	time: false,
+	ori: 1
+});
+var syncs = {};
+function _sync(key, opts) {
+	let s = syncs[key];
+	if (!s) {
+		s = {
+			key,
+			plots: [],
+			sub(plot) {
+				s.plots.push(plot);
+			},
+			unsub(plot) {
+				s.plots = s.plots.filter((c) => c != plot);
+			},
+			pub(type, self, x, y, w, h, i) {
+				for (let j = 0; j < s.plots.length; j++) s.plots[j] != self && s.plots[j].pub(type, self, x, y, w, h, i);
+			}
+		};
+		if (key != null) syncs[key] = s;
+	}
+	return s;
+}
+var BAND_CLIP_FILL = 1;
+var BAND_CLIP_STROKE = 2;
+function orient(u, seriesIdx, cb) {
+	const mode = u.mode;
+	const series = u.series[seriesIdx];
+	const data = mode == 2 ? u._data[seriesIdx] : u._data;
+	const scales = u.scales;
+	const bbox = u.bbox;
+	let dx = data[0], dy = mode == 2 ? data[1] : data[seriesIdx], sx = mode == 2 ? scales[series.facets[0].scale] : scales[u.series[0].scale], sy = mode == 2 ? scales[series.facets[1].scale] : scales[series.scale], l = bbox.left, t = bbox.top, w = bbox.width, h = bbox.height, H = u.valToPosH, V = u.valToPosV;
+	return sx.ori == 0 ? cb(series, dx, dy, sx, sy, H, V, l, t, w, h, moveToH, lineToH, rectH, arcH, bezierCurveToH) : cb(series, dx, dy, sx, sy, V, H, t, l, h, w, moveToV, lineToV, rectV, arcV, bezierCurveToV);
+}
+function bandFillClipDirs(self, seriesIdx) {
+	let fillDir = 0;
+	let clipDirs = 0;
+	let bands = ifNull(self.bands, EMPTY_ARR);
+	for (let i = 0; i < bands.length; i++) {
+		let b = bands[i];
+		if (b.series[0] == seriesIdx) fillDir = b.dir;
+		else if (b.series[1] == seriesIdx) {
+			if (b.dir == 1) clipDirs |= 1;
+			else clipDirs |= 2;
+		}
+	}
+	return [fillDir, clipDirs == 1 ? -1 : clipDirs == 2 ? 1 : clipDirs == 3 ? 2 : 0];
+}
+function seriesFillTo(self, seriesIdx, dataMin, dataMax, bandFillDir) {
+	let mode = self.mode;
+	let series = self.series[seriesIdx];
+	let scaleKey = mode == 2 ? series.facets[1].scale : series.scale;
+	let scale = self.scales[scaleKey];
+	return bandFillDir == -1 ? scale.min : bandFillDir == 1 ? scale.max : scale.distr == 3 ? scale.dir == 1 ? scale.min : scale.max : 0;
+}
+function clipBandLine(self, seriesIdx, idx0, idx1, strokePath, clipDir) {
+	return orient(self, seriesIdx, (series, dataX, dataY, scaleX, scaleY, valToPosX, valToPosY, xOff, yOff, xDim, yDim) => {
+		let pxRound = series.pxRound;
+		const dir = scaleX.dir * (scaleX.ori == 0 ? 1 : -1);
+		const lineTo = scaleX.ori == 0 ? lineToH : lineToV;
+		let frIdx, toIdx;
+		if (dir == 1) {
+			frIdx = idx0;
+			toIdx = idx1;
+		} else {
+			frIdx = idx1;
+			toIdx = idx0;
+		}
+		let x0 = pxRound(valToPosX(dataX[frIdx], scaleX, xDim, xOff));
+		let y0 = pxRound(valToPosY(dataY[frIdx], scaleY, yDim, yOff));
+		let x1 = pxRound(valToPosX(dataX[toIdx], scaleX, xDim, xOff));
+		let yLimit = pxRound(valToPosY(clipDir == 1 ? scaleY.max : scaleY.min, scaleY, yDim, yOff));
+		let clip = new Path2D(strokePath);
+		lineTo(clip, x1, yLimit);
+		lineTo(clip, x0, yLimit);
+		lineTo(clip, x0, y0);
+		return clip;
+	});
+}
+function clipGaps(gaps, ori, plotLft, plotTop, plotWid, plotHgt) {
+	let clip = null;
+	if (gaps.length > 0) {
+		clip = new Path2D();
+		const rect = ori == 0 ? rectH : rectV;
+		let prevGapEnd = plotLft;
+		for (let i = 0; i < gaps.length; i++) {
+			let g = gaps[i];
+			if (g[1] > g[0]) {
+				let w = g[0] - prevGapEnd;
+				w > 0 && rect(clip, prevGapEnd, plotTop, w, plotTop + plotHgt);
+				prevGapEnd = g[1];
+			}
+		}
+		let w = plotLft + plotWid - prevGapEnd;
+		let maxStrokeWidth = 10;
+		w > 0 && rect(clip, prevGapEnd, plotTop - maxStrokeWidth / 2, w, plotTop + plotHgt + maxStrokeWidth);
+	}
+	return clip;
+}
+function addGap(gaps, fromX, toX) {
+	let prevGap = gaps[gaps.length - 1];
+	if (prevGap && prevGap[0] == fromX) prevGap[1] = toX;
+	else gaps.push([fromX, toX]);
+}
+function findGaps(xs, ys, idx0, idx1, dir, pixelForX, align) {
+	let gaps = [];
+	let len = xs.length;
+	for (let i = dir == 1 ? idx0 : idx1; i >= idx0 && i <= idx1; i += dir) if (ys[i] === null) {
+		let fr = i, to = i;
+		if (dir == 1) while (++i <= idx1 && ys[i] === null) to = i;
+		else while (--i >= idx0 && ys[i] === null) to = i;
+		let frPx = pixelForX(xs[fr]);
+		let toPx = to == fr ? frPx : pixelForX(xs[to]);
+		let fri2 = fr - dir;
+		frPx = align <= 0 && fri2 >= 0 && fri2 < len ? pixelForX(xs[fri2]) : frPx;
+		let toi2 = to + dir;
+		toPx = align >= 0 && toi2 >= 0 && toi2 < len ? pixelForX(xs[toi2]) : toPx;
+		if (toPx >= frPx) gaps.push([frPx, toPx]);
+	}
+	return gaps;
+}
+function pxRoundGen(pxAlign) {
+	return pxAlign == 0 ? retArg0 : pxAlign == 1 ? round : (v) => incrRound(v, pxAlign);
+}
+function rect(ori) {
+	let moveTo = ori == 0 ? moveToH : moveToV;
+	let arcTo = ori == 0 ? (p, x1, y1, x2, y2, r) => {
+		p.arcTo(x1, y1, x2, y2, r);
+	} : (p, y1, x1, y2, x2, r) => {
+		p.arcTo(x1, y1, x2, y2, r);
+	};
+	let rect = ori == 0 ? (p, x, y, w, h) => {
+		p.rect(x, y, w, h);
+	} : (p, y, x, h, w) => {
+		p.rect(x, y, w, h);
+	};
+	return (p, x, y, w, h, endRad = 0, baseRad = 0) => {
+		if (endRad == 0 && baseRad == 0) rect(p, x, y, w, h);
+		else {
+			endRad = min(endRad, w / 2, h / 2);
+			baseRad = min(baseRad, w / 2, h / 2);
+			moveTo(p, x + endRad, y);
+			arcTo(p, x + w, y, x + w, y + h, endRad);
+			arcTo(p, x + w, y + h, x, y + h, baseRad);
+			arcTo(p, x, y + h, x, y, baseRad);
+			arcTo(p, x, y, x + w, y, endRad);
+			p.closePath();
+		}
+	};
+}
+var moveToH = (p, x, y) => {
+	p.moveTo(x, y);
+};
+var moveToV = (p, y, x) => {
+	p.moveTo(x, y);
+};
+var lineToH = (p, x, y) => {
+	p.lineTo(x, y);
+};
+var lineToV = (p, y, x) => {
+	p.lineTo(x, y);
+};
+var rectH = rect(0);
+var rectV = rect(1);
+var arcH = (p, x, y, r, startAngle, endAngle) => {
+	p.arc(x, y, r, startAngle, endAngle);
+};
+var arcV = (p, y, x, r, startAngle, endAngle) => {
+	p.arc(x, y, r, startAngle, endAngle);
+};
+var bezierCurveToH = (p, bp1x, bp1y, bp2x, bp2y, p2x, p2y) => {
+	p.bezierCurveTo(bp1x, bp1y, bp2x, bp2y, p2x, p2y);
+};
+var bezierCurveToV = (p, bp1y, bp1x, bp2y, bp2x, p2y, p2x) => {
+	p.bezierCurveTo(bp1x, bp1y, bp2x, bp2y, p2x, p2y);
+};
+function points(opts) {
+	return (u, seriesIdx, idx0, idx1, filtIdxs) => {
+		return orient(u, seriesIdx, (series, dataX, dataY, scaleX, scaleY, valToPosX, valToPosY, xOff, yOff, xDim, yDim) => {
+			let { pxRound, points } = series;
+			let moveTo, arc;
+			if (scaleX.ori == 0) {
+				moveTo = moveToH;
+				arc = arcH;
+			} else {
+				moveTo = moveToV;
+				arc = arcV;
+			}
+			const width = roundDec(points.width * pxRatio, 3);
+			let rad = (points.size - points.width) / 2 * pxRatio;
+			let dia = roundDec(rad * 2, 3);
+			let fill = new Path2D();
+			let clip = new Path2D();
+			let { left: lft, top, width: wid, height: hgt } = u.bbox;
+			rectH(clip, lft - dia, top - dia, wid + dia * 2, hgt + dia * 2);
+			const drawPoint = (pi) => {
+				if (dataY[pi] != null) {
+					let x = pxRound(valToPosX(dataX[pi], scaleX, xDim, xOff));
+					let y = pxRound(valToPosY(dataY[pi], scaleY, yDim, yOff));
+					moveTo(fill, x + rad, y);
+					arc(fill, x, y, rad, 0, PI * 2);
+				}
+			};
+			if (filtIdxs) filtIdxs.forEach(drawPoint);
+			else for (let pi = idx0; pi <= idx1; pi++) drawPoint(pi);
+			return {
+				stroke: width > 0 ? fill : null,
+				fill,
+				clip,
+				flags: 3
+			};
+		});
+	};
+}
+function _drawAcc(lineTo) {
+	return (stroke, accX, minY, maxY, inY, outY) => {
+		if (minY != maxY) {
+			if (inY != minY && outY != minY) lineTo(stroke, accX, minY);
+			if (inY != maxY && outY != maxY) lineTo(stroke, accX, maxY);
+			lineTo(stroke, accX, outY);
+		}
+	};
+}
+var drawAccH = _drawAcc(lineToH);
+var drawAccV = _drawAcc(lineToV);
+function linear(opts) {
+	const alignGaps = ifNull(opts?.alignGaps, 0);
+	return (u, seriesIdx, idx0, idx1) => {
+		return orient(u, seriesIdx, (series, dataX, dataY, scaleX, scaleY, valToPosX, valToPosY, xOff, yOff, xDim, yDim) => {
+			[idx0, idx1] = nonNullIdxs(dataY, idx0, idx1);
+			let pxRound = series.pxRound;
+			let pixelForX = (val) => pxRound(valToPosX(val, scaleX, xDim, xOff));
+			let pixelForY = (val) => pxRound(valToPosY(val, scaleY, yDim, yOff));
+			let lineTo, drawAcc;
+			if (scaleX.ori == 0) {
+				lineTo = lineToH;
+				drawAcc = drawAccH;
+			} else {
+				lineTo = lineToV;
+				drawAcc = drawAccV;
+			}
+			const dir = scaleX.dir * (scaleX.ori == 0 ? 1 : -1);
+			const _paths = {
+				stroke: new Path2D(),
+				fill: null,
+				clip: null,
+				band: null,
+				gaps: null,
+				flags: BAND_CLIP_FILL
+			};
+			const stroke = _paths.stroke;
+			let hasGap = false;
+			if (idx1 - idx0 >= xDim * 4) {
+				let xForPixel = (pos) => u.posToVal(pos, scaleX.key, true);
+				let minY = null, maxY = null, inY, outY, drawnAtX;
+				let accX = pixelForX(dataX[dir == 1 ? idx0 : idx1]);
+				let idx0px = pixelForX(dataX[idx0]);
+				let idx1px = pixelForX(dataX[idx1]);
+				let nextAccXVal = xForPixel(dir == 1 ? idx0px + 1 : idx1px - 1);
+				for (let i = dir == 1 ? idx0 : idx1; i >= idx0 && i <= idx1; i += dir) {
+					let xVal = dataX[i];
+					let x = (dir == 1 ? xVal < nextAccXVal : xVal > nextAccXVal) ? accX : pixelForX(xVal);
+					let yVal = dataY[i];
+					if (x == accX) {
+						if (yVal != null) {
+							outY = yVal;
+							if (minY == null) {
+								lineTo(stroke, x, pixelForY(outY));
+								inY = minY = maxY = outY;
+							} else if (outY < minY) minY = outY;
+							else if (outY > maxY) maxY = outY;
+						} else if (yVal === null) hasGap = true;
+					} else {
+						if (minY != null) drawAcc(stroke, accX, pixelForY(minY), pixelForY(maxY), pixelForY(inY), pixelForY(outY));
+						if (yVal != null) {
+							outY = yVal;
+							lineTo(stroke, x, pixelForY(outY));
+							minY = maxY = inY = outY;
+						} else {
+							minY = maxY = null;
+							if (yVal === null) hasGap = true;
+						}
+						accX = x;
+						nextAccXVal = xForPixel(accX + dir);
+					}
+				}
+				if (minY != null && minY != maxY && drawnAtX != accX) drawAcc(stroke, accX, pixelForY(minY), pixelForY(maxY), pixelForY(inY), pixelForY(outY));
+			} else for (let i = dir == 1 ? idx0 : idx1; i >= idx0 && i <= idx1; i += dir) {
+				let yVal = dataY[i];
+				if (yVal === null) hasGap = true;
+				else if (yVal != null) lineTo(stroke, pixelForX(dataX[i]), pixelForY(yVal));
+			}
+			let [bandFillDir, bandClipDir] = bandFillClipDirs(u, seriesIdx);
+			if (series.fill != null || bandFillDir != 0) {
+				let fill = _paths.fill = new Path2D(stroke);
+				let fillToY = pixelForY(series.fillTo(u, seriesIdx, series.min, series.max, bandFillDir));
+				let frX = pixelForX(dataX[idx0]);
+				let toX = pixelForX(dataX[idx1]);
+				if (dir == -1) [toX, frX] = [frX, toX];
+				lineTo(fill, toX, fillToY);
+				lineTo(fill, frX, fillToY);
+			}
+			if (!series.spanGaps) {
+				let gaps = [];
+				hasGap && gaps.push(...findGaps(dataX, dataY, idx0, idx1, dir, pixelForX, alignGaps));
+				_paths.gaps = gaps = series.gaps(u, seriesIdx, idx0, idx1, gaps);
+				_paths.clip = clipGaps(gaps, scaleX.ori, xOff, yOff, xDim, yDim);
+			}
+			if (bandClipDir != 0) _paths.band = bandClipDir == 2 ? [clipBandLine(u, seriesIdx, idx0, idx1, stroke, -1), clipBandLine(u, seriesIdx, idx0, idx1, stroke, 1)] : clipBandLine(u, seriesIdx, idx0, idx1, stroke, bandClipDir);
+			return _paths;
+		});
+	};
+}
+function stepped(opts) {
+	const align = ifNull(opts.align, 1);
+	const ascDesc = ifNull(opts.ascDesc, false);
+	const alignGaps = ifNull(opts.alignGaps, 0);
+	const extend = ifNull(opts.extend, false);
+	return (u, seriesIdx, idx0, idx1) => {
+		return orient(u, seriesIdx, (series, dataX, dataY, scaleX, scaleY, valToPosX, valToPosY, xOff, yOff, xDim, yDim) => {
+			[idx0, idx1] = nonNullIdxs(dataY, idx0, idx1);
+			let pxRound = series.pxRound;
+			let { left, width } = u.bbox;
+			let pixelForX = (val) => pxRound(valToPosX(val, scaleX, xDim, xOff));
+			let pixelForY = (val) => pxRound(valToPosY(val, scaleY, yDim, yOff));
+			let lineTo = scaleX.ori == 0 ? lineToH : lineToV;
+			const _paths = {
+				stroke: new Path2D(),
+				fill: null,
+				clip: null,
+				band: null,
+				gaps: null,
+				flags: BAND_CLIP_FILL
+			};
+			const stroke = _paths.stroke;
+			const dir = scaleX.dir * (scaleX.ori == 0 ? 1 : -1);
+			let prevYPos = pixelForY(dataY[dir == 1 ? idx0 : idx1]);
+			let firstXPos = pixelForX(dataX[dir == 1 ? idx0 : idx1]);
+			let prevXPos = firstXPos;
+			let firstXPosExt = firstXPos;
+			if (extend && align == -1) {
+				firstXPosExt = left;
+				lineTo(stroke, firstXPosExt, prevYPos);
+			}
+			lineTo(stroke, firstXPos, prevYPos);
+			for (let i = dir == 1 ? idx0 : idx1; i >= idx0 && i <= idx1; i += dir) {
+				let yVal1 = dataY[i];
+				if (yVal1 == null) continue;
+				let x1 = pixelForX(dataX[i]);
+				let y1 = pixelForY(yVal1);
+				if (align == 1) lineTo(stroke, x1, prevYPos);
+				else lineTo(stroke, prevXPos, y1);
+				lineTo(stroke, x1, y1);
+				prevYPos = y1;
+				prevXPos = x1;
+			}
+			let prevXPosExt = prevXPos;
+			if (extend && align == 1) {
+				prevXPosExt = left + width;
+				lineTo(stroke, prevXPosExt, prevYPos);
+			}
+			let [bandFillDir, bandClipDir] = bandFillClipDirs(u, seriesIdx);
+			if (series.fill != null || bandFillDir != 0) {
+				let fill = _paths.fill = new Path2D(stroke);
+				let fillToY = pixelForY(series.fillTo(u, seriesIdx, series.min, series.max, bandFillDir));
+				lineTo(fill, prevXPosExt, fillToY);
+				lineTo(fill, firstXPosExt, fillToY);
+			}
+			if (!series.spanGaps) {
+				let gaps = [];
+				gaps.push(...findGaps(dataX, dataY, idx0, idx1, dir, pixelForX, alignGaps));
+				let halfStroke = series.width * pxRatio / 2;
+				let startsOffset = ascDesc || align == 1 ? halfStroke : -halfStroke;
+				let endsOffset = ascDesc || align == -1 ? -halfStroke : halfStroke;
+				gaps.forEach((g) => {
+					g[0] += startsOffset;
+					g[1] += endsOffset;
+				});
+				_paths.gaps = gaps = series.gaps(u, seriesIdx, idx0, idx1, gaps);
+				_paths.clip = clipGaps(gaps, scaleX.ori, xOff, yOff, xDim, yDim);
+			}
+			if (bandClipDir != 0) _paths.band = bandClipDir == 2 ? [clipBandLine(u, seriesIdx, idx0, idx1, stroke, -1), clipBandLine(u, seriesIdx, idx0, idx1, stroke, 1)] : clipBandLine(u, seriesIdx, idx0, idx1, stroke, bandClipDir);
+			return _paths;
+		});
+	};
+}
+function findColWidth(dataX, dataY, valToPosX, scaleX, xDim, xOff, colWid = inf) {
+	if (dataX.length > 1) {
+		let prevIdx = null;
+		for (let i = 0, minDelta = Infinity; i < dataX.length; i++) if (dataY[i] !== void 0) {
+			if (prevIdx != null) {
+				let delta = abs(dataX[i] - dataX[prevIdx]);
+				if (delta < minDelta) {
+					minDelta = delta;
+					colWid = abs(valToPosX(dataX[i], scaleX, xDim, xOff) - valToPosX(dataX[prevIdx], scaleX, xDim, xOff));
+				}
+			}
+			prevIdx = i;
+		}
+	}
+	return colWid;
+}
+function bars(opts) {
+	opts = opts || EMPTY_OBJ;
+	const size = ifNull(opts.size, [
+		.6,
+		inf,
+		1
+	]);
+	const align = opts.align || 0;
+	const _extraGap = opts.gap || 0;
+	let ro = opts.radius;
+	ro = ro == null ? [0, 0] : typeof ro == "number" ? [ro, 0] : ro;
+	const radiusFn = fnOrSelf(ro);
+	const gapFactor = 1 - size[0];
+	const _maxWidth = ifNull(size[1], inf);
+	const _minWidth = ifNull(size[2], 1);
+	const disp = ifNull(opts.disp, EMPTY_OBJ);
+	const _each = ifNull(opts.each, (_) => {});
+	const { fill: dispFills, stroke: dispStrokes } = disp;
+	return (u, seriesIdx, idx0, idx1) => {
+		return orient(u, seriesIdx, (series, dataX, dataY, scaleX, scaleY, valToPosX, valToPosY, xOff, yOff, xDim, yDim) => {
+			let pxRound = series.pxRound;
+			let _align = align;
+			let extraGap = _extraGap * pxRatio;
+			let maxWidth = _maxWidth * pxRatio;
+			let minWidth = _minWidth * pxRatio;
+			let valRadius, baseRadius;
+			if (scaleX.ori == 0) [valRadius, baseRadius] = radiusFn(u, seriesIdx);
+			else [baseRadius, valRadius] = radiusFn(u, seriesIdx);
+			const _dirX = scaleX.dir * (scaleX.ori == 0 ? 1 : -1);
+			let rect = scaleX.ori == 0 ? rectH : rectV;
+			let each = scaleX.ori == 0 ? _each : (u, seriesIdx, i, top, lft, hgt, wid) => {
+				_each(u, seriesIdx, i, lft, top, wid, hgt);
+			};
+			let band = ifNull(u.bands, EMPTY_ARR).find((b) => b.series[0] == seriesIdx);
+			let fillDir = band != null ? band.dir : 0;
+			let fillTo = series.fillTo(u, seriesIdx, series.min, series.max, fillDir);
+			let fillToY = pxRound(valToPosY(fillTo, scaleY, yDim, yOff));
+			let xShift, barWid, fullGap, colWid = xDim;
+			let strokeWidth = pxRound(series.width * pxRatio);
+			let multiPath = false;
+			let fillColors = null;
+			let fillPaths = null;
+			let strokeColors = null;
+			let strokePaths = null;
+			if (dispFills != null && (strokeWidth == 0 || dispStrokes != null)) {
+				multiPath = true;
+				fillColors = dispFills.values(u, seriesIdx, idx0, idx1);
+				fillPaths = /* @__PURE__ */ new Map();
+				new Set(fillColors).forEach((color) => {
+					if (color != null) fillPaths.set(color, new Path2D());
+				});
+				if (strokeWidth > 0) {
+					strokeColors = dispStrokes.values(u, seriesIdx, idx0, idx1);
+					strokePaths = /* @__PURE__ */ new Map();
+					new Set(strokeColors).forEach((color) => {
+						if (color != null) strokePaths.set(color, new Path2D());
+					});
+				}
+			}
+			let { x0, size } = disp;
+			if (x0 != null && size != null) {
+				_align = 1;
+				dataX = x0.values(u, seriesIdx, idx0, idx1);
+				if (x0.unit == 2) dataX = dataX.map((pct) => u.posToVal(xOff + pct * xDim, scaleX.key, true));
+				let sizes = size.values(u, seriesIdx, idx0, idx1);
+				if (size.unit == 2) barWid = sizes[0] * xDim;
+				else barWid = valToPosX(sizes[0], scaleX, xDim, xOff) - valToPosX(0, scaleX, xDim, xOff);
+				colWid = findColWidth(dataX, dataY, valToPosX, scaleX, xDim, xOff, colWid);
+				fullGap = colWid - barWid + extraGap;
+			} else {
+				colWid = findColWidth(dataX, dataY, valToPosX, scaleX, xDim, xOff, colWid);
+				fullGap = colWid * gapFactor + extraGap;
+				barWid = colWid - fullGap;
+			}
+			if (fullGap < 1) fullGap = 0;
+			if (strokeWidth >= barWid / 2) strokeWidth = 0;
+			if (fullGap < 5) pxRound = retArg0;
+			let insetStroke = fullGap > 0;
+			let rawBarWid = colWid - fullGap - (insetStroke ? strokeWidth : 0);
+			barWid = pxRound(clamp(rawBarWid, minWidth, maxWidth));
+			xShift = (_align == 0 ? barWid / 2 : _align == _dirX ? 0 : barWid) - _align * _dirX * ((_align == 0 ? extraGap / 2 : 0) + (insetStroke ? strokeWidth / 2 : 0));
+			const _paths = {
+				stroke: null,
+				fill: null,
+				clip: null,
+				band: null,
+				gaps: null,
+				flags: 0
+			};
+			const stroke = multiPath ? null : new Path2D();
+			let dataY0 = null;
+			if (band != null) dataY0 = u.data[band.series[1]];
+			else {
+				let { y0, y1 } = disp;
+				if (y0 != null && y1 != null) {
+					dataY = y1.values(u, seriesIdx, idx0, idx1);
+					dataY0 = y0.values(u, seriesIdx, idx0, idx1);
+				}
+			}
+			let radVal = valRadius * barWid;
+			let radBase = baseRadius * barWid;
+			for (let i = _dirX == 1 ? idx0 : idx1; i >= idx0 && i <= idx1; i += _dirX) {
+				let yVal = dataY[i];
+				if (yVal == null) continue;
+				if (dataY0 != null) {
+					let yVal0 = dataY0[i] ?? 0;
+					if (yVal - yVal0 == 0) continue;
+					fillToY = valToPosY(yVal0, scaleY, yDim, yOff);
+				}
+				let xPos = valToPosX(scaleX.distr != 2 || disp != null ? dataX[i] : i, scaleX, xDim, xOff);
+				let yPos = valToPosY(ifNull(yVal, fillTo), scaleY, yDim, yOff);
+				let lft = pxRound(xPos - xShift);
+				let btm = pxRound(max(yPos, fillToY));
+				let top = pxRound(min(yPos, fillToY));
+				let barHgt = btm - top;
+				if (yVal != null) {
+					let rv = yVal < 0 ? radBase : radVal;
+					let rb = yVal < 0 ? radVal : radBase;
+					if (multiPath) {
+						if (strokeWidth > 0 && strokeColors[i] != null) rect(strokePaths.get(strokeColors[i]), lft, top + floor(strokeWidth / 2), barWid, max(0, barHgt - strokeWidth), rv, rb);
+						if (fillColors[i] != null) rect(fillPaths.get(fillColors[i]), lft, top + floor(strokeWidth / 2), barWid, max(0, barHgt - strokeWidth), rv, rb);
+					} else rect(stroke, lft, top + floor(strokeWidth / 2), barWid, max(0, barHgt - strokeWidth), rv, rb);
+					each(u, seriesIdx, i, lft - strokeWidth / 2, top, barWid + strokeWidth, barHgt);
+				}
+			}
+			if (strokeWidth > 0) _paths.stroke = multiPath ? strokePaths : stroke;
+			else if (!multiPath) {
+				_paths._fill = series.width == 0 ? series._fill : series._stroke ?? series._fill;
+				_paths.width = 0;
+			}
+			_paths.fill = multiPath ? fillPaths : stroke;
+			return _paths;
+		});
+	};
+}
+function splineInterp(interp, opts) {
+	const alignGaps = ifNull(opts?.alignGaps, 0);
+	return (u, seriesIdx, idx0, idx1) => {
+		return orient(u, seriesIdx, (series, dataX, dataY, scaleX, scaleY, valToPosX, valToPosY, xOff, yOff, xDim, yDim) => {
+			[idx0, idx1] = nonNullIdxs(dataY, idx0, idx1);
+			let pxRound = series.pxRound;
+			let pixelForX = (val) => pxRound(valToPosX(val, scaleX, xDim, xOff));
+			let pixelForY = (val) => pxRound(valToPosY(val, scaleY, yDim, yOff));
+			let moveTo, bezierCurveTo, lineTo;
+			if (scaleX.ori == 0) {
+				moveTo = moveToH;
+				lineTo = lineToH;
+				bezierCurveTo = bezierCurveToH;
+			} else {
+				moveTo = moveToV;
+				lineTo = lineToV;
+				bezierCurveTo = bezierCurveToV;
+			}
+			const dir = scaleX.dir * (scaleX.ori == 0 ? 1 : -1);
+			let firstXPos = pixelForX(dataX[dir == 1 ? idx0 : idx1]);
+			let prevXPos = firstXPos;
+			let xCoords = [];
+			let yCoords = [];
+			for (let i = dir == 1 ? idx0 : idx1; i >= idx0 && i <= idx1; i += dir) if (dataY[i] != null) {
+				let xVal = dataX[i];
+				let xPos = pixelForX(xVal);
+				xCoords.push(prevXPos = xPos);
+				yCoords.push(pixelForY(dataY[i]));
+			}
+			const _paths = {
+				stroke: interp(xCoords, yCoords, moveTo, lineTo, bezierCurveTo, pxRound),
+				fill: null,
+				clip: null,
+				band: null,
+				gaps: null,
+				flags: BAND_CLIP_FILL
+			};
+			const stroke = _paths.stroke;
+			let [bandFillDir, bandClipDir] = bandFillClipDirs(u, seriesIdx);
+			if (series.fill != null || bandFillDir != 0) {
+				let fill = _paths.fill = new Path2D(stroke);
+				let fillToY = pixelForY(series.fillTo(u, seriesIdx, series.min, series.max, bandFillDir));
+				lineTo(fill, prevXPos, fillToY);
+				lineTo(fill, firstXPos, fillToY);
+			}
+			if (!series.spanGaps) {
+				let gaps = [];
+				gaps.push(...findGaps(dataX, dataY, idx0, idx1, dir, pixelForX, alignGaps));
+				_paths.gaps = gaps = series.gaps(u, seriesIdx, idx0, idx1, gaps);
+				_paths.clip = clipGaps(gaps, scaleX.ori, xOff, yOff, xDim, yDim);
+			}
+			if (bandClipDir != 0) _paths.band = bandClipDir == 2 ? [clipBandLine(u, seriesIdx, idx0, idx1, stroke, -1), clipBandLine(u, seriesIdx, idx0, idx1, stroke, 1)] : clipBandLine(u, seriesIdx, idx0, idx1, stroke, bandClipDir);
+			return _paths;
+		});
+	};
+}
+function monotoneCubic(opts) {
+	return splineInterp(_monotoneCubic, opts);
+}
+function _monotoneCubic(xs, ys, moveTo, lineTo, bezierCurveTo, pxRound) {
+	const n = xs.length;
+	if (n < 2) return null;
+	const path = new Path2D();
+	moveTo(path, xs[0], ys[0]);
+	if (n == 2) lineTo(path, xs[1], ys[1]);
+	else {
+		let ms = Array(n), ds = Array(n - 1), dys = Array(n - 1), dxs = Array(n - 1);
+		for (let i = 0; i < n - 1; i++) {
+			dys[i] = ys[i + 1] - ys[i];
+			dxs[i] = xs[i + 1] - xs[i];
+			ds[i] = dys[i] / dxs[i];
+		}
+		ms[0] = ds[0];
+		for (let i = 1; i < n - 1; i++) if (ds[i] === 0 || ds[i - 1] === 0 || ds[i - 1] > 0 !== ds[i] > 0) ms[i] = 0;
+		else {
+			ms[i] = 3 * (dxs[i - 1] + dxs[i]) / ((2 * dxs[i] + dxs[i - 1]) / ds[i - 1] + (dxs[i] + 2 * dxs[i - 1]) / ds[i]);
+			if (!isFinite(ms[i])) ms[i] = 0;
+		}
+		ms[n - 1] = ds[n - 2];
+		for (let i = 0; i < n - 1; i++) bezierCurveTo(path, xs[i] + dxs[i] / 3, ys[i] + ms[i] * dxs[i] / 3, xs[i + 1] - dxs[i] / 3, ys[i + 1] - ms[i + 1] * dxs[i] / 3, xs[i + 1], ys[i + 1]);
+	}
+	return path;
+}
+var cursorPlots = /* @__PURE__ */ new Set();
+function invalidateRects() {
+	for (let u of cursorPlots) u.syncRect(true);
+}
+if (domEnv) {
+	on(resize, win, invalidateRects);
+	on(scroll, win, invalidateRects, true);
+	on(dppxchange, win, () => {
+		uPlot.pxRatio = pxRatio;
+	});
+}
+var linearPath = linear();
+var pointsPath = points();
+function setDefaults(d, xo, yo, initY) {
+	return (initY ? [d[0], d[1]].concat(d.slice(2)) : [d[0]].concat(d.slice(1))).map((o, i) => setDefault(o, i, xo, yo));
+}
+function setDefaults2(d, xyo) {
+	return d.map((o, i) => i == 0 ? {} : assign({}, xyo, o));
+}
+function setDefault(o, i, xo, yo) {
+	return assign({}, i == 0 ? xo : yo, o);
+}
+function snapNumX(self, dataMin, dataMax) {
+	return dataMin == null ? nullNullTuple : [dataMin, dataMax];
+}
+var snapTimeX = snapNumX;
+function snapNumY(self, dataMin, dataMax) {
+	return dataMin == null ? nullNullTuple : rangeNum(dataMin, dataMax, rangePad, true);
+}
+function snapLogY(self, dataMin, dataMax, scale) {
+	return dataMin == null ? nullNullTuple : rangeLog(dataMin, dataMax, self.scales[scale].log, false);
+}
+var snapLogX = snapLogY;
+function snapAsinhY(self, dataMin, dataMax, scale) {
+	return dataMin == null ? nullNullTuple : rangeAsinh(dataMin, dataMax, self.scales[scale].log, false);
+}
+var snapAsinhX = snapAsinhY;
+function findIncr(minVal, maxVal, incrs, dim, minSpace) {
+	let intDigits = max(numIntDigits(minVal), numIntDigits(maxVal));
+	let delta = maxVal - minVal;
+	let incrIdx = closestIdx(minSpace / dim * delta, incrs);
+	do {
+		let foundIncr = incrs[incrIdx];
+		let foundSpace = dim * foundIncr / delta;
+		if (foundSpace >= minSpace && intDigits + (foundIncr < 5 ? fixedDec.get(foundIncr) : 0) <= 17) return [foundIncr, foundSpace];
+	} while (++incrIdx < incrs.length);
+	return [0, 0];
+}
+function pxRatioFont(font) {
+	let fontSize, fontSizeCss;
+	font = font.replace(/(\d+)px/, (m, p1) => (fontSize = round((fontSizeCss = +p1) * pxRatio)) + "px");
+	return [
+		font,
+		fontSize,
+		fontSizeCss
+	];
+}
+function syncFontSize(axis) {
+	if (axis.show) [axis.font, axis.labelFont].forEach((f) => {
+		let size = roundDec(f[2] * pxRatio, 1);
+		f[0] = f[0].replace(/[0-9.]+px/, size + "px");
+		f[1] = size;
+	});
+}
+function uPlot(opts, data, then) {
+	const self = { mode: ifNull(opts.mode, 1) };
+	const mode = self.mode;
+	function getHPos(val, scale, dim, off) {
+		let pct = scale.valToPct(val);
+		return off + dim * (scale.dir == -1 ? 1 - pct : pct);
+	}
+	function getVPos(val, scale, dim, off) {
+		let pct = scale.valToPct(val);
+		return off + dim * (scale.dir == -1 ? pct : 1 - pct);
+	}
+	function getPos(val, scale, dim, off) {
+		return scale.ori == 0 ? getHPos(val, scale, dim, off) : getVPos(val, scale, dim, off);
+	}
+	self.valToPosH = getHPos;
+	self.valToPosV = getVPos;
+	let ready = false;
+	self.status = 0;
+	const root = self.root = placeDiv(UPLOT);
+	if (opts.id != null) root.id = opts.id;
+	addClass(root, opts.class);
+	if (opts.title) {
+		let title = placeDiv(TITLE, root);
+		title.textContent = opts.title;
+	}
+	const can = placeTag("canvas");
+	const ctx = self.ctx = can.getContext("2d");
+	const wrap = placeDiv(WRAP, root);
+	on("click", wrap, (e) => {
+		if (e.target === over) (mouseLeft1 != mouseLeft0 || mouseTop1 != mouseTop0) && drag.click(self, e);
+	}, true);
+	const under = self.under = placeDiv(UNDER, wrap);
+	wrap.appendChild(can);
+	const over = self.over = placeDiv(OVER, wrap);
+	opts = copy(opts);
+	const pxAlign = +ifNull(opts.pxAlign, 1);
+	const pxRound = pxRoundGen(pxAlign);
+	(opts.plugins || []).forEach((p) => {
+		if (p.opts) opts = p.opts(self, opts) || opts;
+	});
+	const ms = opts.ms || .001;
+	const series = self.series = mode == 1 ? setDefaults(opts.series || [], xSeriesOpts, ySeriesOpts, false) : setDefaults2(opts.series || [null], xySeriesOpts);
+	const axes = self.axes = setDefaults(opts.axes || [], xAxisOpts, yAxisOpts, true);
+	const scales = self.scales = {};
+	const bands = self.bands = opts.bands || [];
+	bands.forEach((b) => {
+		b.fill = fnOrSelf(b.fill || null);
+		b.dir = ifNull(b.dir, -1);
+	});
+	const xScaleKey = mode == 2 ? series[1].facets[0].scale : series[0].scale;
+	const drawOrderMap = {
+		axes: drawAxesGrid,
+		series: drawSeries
+	};
+	const drawOrder = (opts.drawOrder || ["axes", "series"]).map((key) => drawOrderMap[key]);
+	function initValToPct(sc) {
+		const getVal = sc.distr == 3 ? (val) => log10(val > 0 ? val : sc.clamp(self, val, sc.min, sc.max, sc.key)) : sc.distr == 4 ? (val) => asinh(val, sc.asinh) : sc.distr == 100 ? (val) => sc.fwd(val) : (val) => val;
+		return (val) => {
+			let _val = getVal(val);
+			let { _min, _max } = sc;
+			let delta = _max - _min;
+			return (_val - _min) / delta;
+		};
+	}
+	function initScale(scaleKey) {
+		let sc = scales[scaleKey];
+		if (sc == null) {
+			let scaleOpts = (opts.scales || EMPTY_OBJ)[scaleKey] || EMPTY_OBJ;
+			if (scaleOpts.from != null) {
+				initScale(scaleOpts.from);
+				let sc = assign({}, scales[scaleOpts.from], scaleOpts, { key: scaleKey });
+				sc.valToPct = initValToPct(sc);
+				scales[scaleKey] = sc;
+			} else {
+				sc = scales[scaleKey] = assign({}, scaleKey == xScaleKey ? xScaleOpts : yScaleOpts, scaleOpts);
+				sc.key = scaleKey;
+				let isTime = sc.time;
+				let rn = sc.range;
+				let rangeIsArr = isArr(rn);
+				if (scaleKey != xScaleKey || mode == 2 && !isTime) {
+					if (rangeIsArr && (rn[0] == null || rn[1] == null)) {
+						rn = {
+							min: rn[0] == null ? autoRangePart : {
+								mode: 1,
+								hard: rn[0],
+								soft: rn[0]
+							},
+							max: rn[1] == null ? autoRangePart : {
+								mode: 1,
+								hard: rn[1],
+								soft: rn[1]
+							}
+						};
+						rangeIsArr = false;
+					}
+					if (!rangeIsArr && isObj(rn)) {
+						let cfg = rn;
+						rn = (self, dataMin, dataMax) => dataMin == null ? nullNullTuple : rangeNum(dataMin, dataMax, cfg);
+					}
+				}
+				sc.range = fnOrSelf(rn || (isTime ? snapTimeX : scaleKey == xScaleKey ? sc.distr == 3 ? snapLogX : sc.distr == 4 ? snapAsinhX : snapNumX : sc.distr == 3 ? snapLogY : sc.distr == 4 ? snapAsinhY : snapNumY));
+				sc.auto = fnOrSelf(rangeIsArr ? false : sc.auto);
+				sc.clamp = fnOrSelf(sc.clamp || clampScale);
+				sc._min = sc._max = null;
+				sc.valToPct = initValToPct(sc);
+			}
+		}
+	}
+	initScale("x");
+	initScale("y");
+	if (mode == 1) series.forEach((s) => {
+		initScale(s.scale);
+	});
+	axes.forEach((a) => {
+		initScale(a.scale);
+	});
+	for (let k in opts.scales) initScale(k);
+	const scaleX = scales[xScaleKey];
+	const xScaleDistr = scaleX.distr;
+	let valToPosX, valToPosY;
+	if (scaleX.ori == 0) {
+		addClass(root, ORI_HZ);
+		valToPosX = getHPos;
+		valToPosY = getVPos;
+	} else {
+		addClass(root, ORI_VT);
+		valToPosX = getVPos;
+		valToPosY = getHPos;
+	}
+	const pendScales = {};
+	for (let k in scales) {
+		let sc = scales[k];
+		if (sc.min != null || sc.max != null) {
+			pendScales[k] = {
+				min: sc.min,
+				max: sc.max
+			};
+			sc.min = sc.max = null;
+		}
+	}
+	const _tzDate = opts.tzDate || ((ts) => new Date(round(ts / ms)));
+	const _fmtDate = opts.fmtDate || fmtDate;
+	const _timeAxisSplits = ms == 1 ? timeAxisSplitsMs(_tzDate) : timeAxisSplitsS(_tzDate);
+	const _timeAxisVals = timeAxisVals(_tzDate, timeAxisStamps(ms == 1 ? _timeAxisStampsMs : _timeAxisStampsS, _fmtDate));
+	const _timeSeriesVal = timeSeriesVal(_tzDate, timeSeriesStamp(_timeSeriesStamp, _fmtDate));
+	const activeIdxs = [];
+	const legend = self.legend = assign({}, legendOpts, opts.legend);
+	const cursor = self.cursor = assign({}, cursorOpts, { drag: { y: mode == 2 } }, opts.cursor);
+	const showLegend = legend.show;
+	const showCursor = cursor.show;
+	const markers = legend.markers;
+	legend.idxs = activeIdxs;
+	markers.width = fnOrSelf(markers.width);
+	markers.dash = fnOrSelf(markers.dash);
+	markers.stroke = fnOrSelf(markers.stroke);
+	markers.fill = fnOrSelf(markers.fill);
+	let legendTable;
+	let legendHead;
+	let legendBody;
+	let legendRows = [];
+	let legendCells = [];
+	let legendCols;
+	let multiValLegend = false;
+	let NULL_LEGEND_VALUES = {};
+	if (legend.live) {
+		const getMultiVals = series[1] ? series[1].values : null;
+		multiValLegend = getMultiVals != null;
+		legendCols = multiValLegend ? getMultiVals(self, 1, 0) : { _: 0 };
+		for (let k in legendCols) NULL_LEGEND_VALUES[k] = LEGEND_DISP;
+	}
+	if (showLegend) {
+		legendTable = placeTag("table", LEGEND, root);
+		legendBody = placeTag("tbody", null, legendTable);
+		legend.mount(self, legendTable);
+		if (multiValLegend) {
+			legendHead = placeTag("thead", null, legendTable, legendBody);
+			let head = placeTag("tr", null, legendHead);
+			placeTag("th", null, head);
+			for (var key in legendCols) placeTag("th", LEGEND_LABEL, head).textContent = key;
+		} else {
+			addClass(legendTable, LEGEND_INLINE);
+			legend.live && addClass(legendTable, LEGEND_LIVE);
+		}
+	}
+	const son = { show: true };
+	const soff = { show: false };
+	function initLegendRow(s, i) {
+		if (i == 0 && (multiValLegend || !legend.live || mode == 2)) return nullNullTuple;
+		let cells = [];
+		let row = placeTag("tr", LEGEND_SERIES, legendBody, legendBody.childNodes[i]);
+		addClass(row, s.class);
+		if (!s.show) addClass(row, OFF);
+		let label = placeTag("th", null, row);
+		if (markers.show) {
+			let indic = placeDiv(LEGEND_MARKER, label);
+			if (i > 0) {
+				let width = markers.width(self, i);
+				if (width) indic.style.border = width + "px " + markers.dash(self, i) + " " + markers.stroke(self, i);
+				indic.style.background = markers.fill(self, i);
+			}
+		}
+		let text = placeDiv(LEGEND_LABEL, label);
+		if (s.label instanceof HTMLElement) text.appendChild(s.label);
+		else text.textContent = s.label;
+		if (i > 0) {
+			if (!markers.show) text.style.color = s.width > 0 ? markers.stroke(self, i) : markers.fill(self, i);
+			onMouse("click", label, (e) => {
+				if (cursor._lock) return;
+				setCursorEvent(e);
+				let seriesIdx = series.indexOf(s);
+				if ((e.ctrlKey || e.metaKey) != legend.isolate) {
+					let isolate = series.some((s, i) => i > 0 && i != seriesIdx && s.show);
+					series.forEach((s, i) => {
+						i > 0 && setSeries(i, isolate ? i == seriesIdx ? son : soff : son, true, syncOpts.setSeries);
+					});
+				} else setSeries(seriesIdx, { show: !s.show }, true, syncOpts.setSeries);
+			}, false);
+			if (cursorFocus) onMouse(mouseenter, label, (e) => {
+				if (cursor._lock) return;
+				setCursorEvent(e);
+				setSeries(series.indexOf(s), FOCUS_TRUE, true, syncOpts.setSeries);
+			}, false);
+		}
+		for (var key in legendCols) {
+			let v = placeTag("td", LEGEND_VALUE, row);
+			v.textContent = "--";
+			cells.push(v);
+		}
+		return [row, cells];
+	}
+	const mouseListeners = /* @__PURE__ */ new Map();
+	function onMouse(ev, targ, fn, onlyTarg = true) {
+		const targListeners = mouseListeners.get(targ) || {};
+		const listener = cursor.bind[ev](self, targ, fn, onlyTarg);
+		if (listener) {
+			on(ev, targ, targListeners[ev] = listener);
+			mouseListeners.set(targ, targListeners);
+		}
+	}
+	function offMouse(ev, targ, fn) {
+		const targListeners = mouseListeners.get(targ) || {};
+		for (let k in targListeners) if (ev == null || k == ev) {
+			off(k, targ, targListeners[k]);
+			delete targListeners[k];
+		}
+		if (ev == null) mouseListeners.delete(targ);
+	}
+	let fullWidCss = 0;
+	let fullHgtCss = 0;
+	let plotWidCss = 0;
+	let plotHgtCss = 0;
+	let plotLftCss = 0;
+	let plotTopCss = 0;
+	let _plotLftCss = plotLftCss;
+	let _plotTopCss = plotTopCss;
+	let _plotWidCss = plotWidCss;
+	let _plotHgtCss = plotHgtCss;
+	let plotLft = 0;
+	let plotTop = 0;
+	let plotWid = 0;
+	let plotHgt = 0;
+	self.bbox = {};
+	let shouldSetScales = false;
+	let shouldSetSize = false;
+	let shouldConvergeSize = false;
+	let shouldSetCursor = false;
+	let shouldSetSelect = false;
+	let shouldSetLegend = false;
+	function _setSize(width, height, force) {
+		if (force || width != self.width || height != self.height) calcSize(width, height);
+		resetYSeries(false);
+		shouldConvergeSize = true;
+		shouldSetSize = true;
+		commit();
+	}
+	function calcSize(width, height) {
+		self.width = fullWidCss = plotWidCss = width;
+		self.height = fullHgtCss = plotHgtCss = height;
+		plotLftCss = plotTopCss = 0;
+		calcPlotRect();
+		calcAxesRects();
+		let bb = self.bbox;
+		plotLft = bb.left = incrRound(plotLftCss * pxRatio, .5);
+		plotTop = bb.top = incrRound(plotTopCss * pxRatio, .5);
+		plotWid = bb.width = incrRound(plotWidCss * pxRatio, .5);
+		plotHgt = bb.height = incrRound(plotHgtCss * pxRatio, .5);
+	}
+	const CYCLE_LIMIT = 3;
+	function convergeSize() {
+		let converged = false;
+		let cycleNum = 0;
+		while (!converged) {
+			cycleNum++;
+			let axesConverged = axesCalc(cycleNum);
+			let paddingConverged = paddingCalc(cycleNum);
+			converged = cycleNum == CYCLE_LIMIT || axesConverged && paddingConverged;
+			if (!converged) {
+				calcSize(self.width, self.height);
+				shouldSetSize = true;
+			}
+		}
+	}
+	function setSize({ width, height }) {
+		_setSize(width, height);
+	}
+	self.setSize = setSize;
+	function calcPlotRect() {
+		let hasTopAxis = false;
+		let hasBtmAxis = false;
+		let hasRgtAxis = false;
+		let hasLftAxis = false;
+		axes.forEach((axis, i) => {
+			if (axis.show && axis._show) {
+				let { side, _size } = axis;
+				let isVt = side % 2;
+				let fullSize = _size + (axis.label != null ? axis.labelSize : 0);
+				if (fullSize > 0) {
+					if (isVt) {
+						plotWidCss -= fullSize;
+						if (side == 3) {
+							plotLftCss += fullSize;
+							hasLftAxis = true;
+						} else hasRgtAxis = true;
+					} else {
+						plotHgtCss -= fullSize;
+						if (side == 0) {
+							plotTopCss += fullSize;
+							hasTopAxis = true;
+						} else hasBtmAxis = true;
+					}
+				}
+			}
+		});
+		sidesWithAxes[0] = hasTopAxis;
+		sidesWithAxes[1] = hasRgtAxis;
+		sidesWithAxes[2] = hasBtmAxis;
+		sidesWithAxes[3] = hasLftAxis;
+		plotWidCss -= _padding[1] + _padding[3];
+		plotLftCss += _padding[3];
+		plotHgtCss -= _padding[2] + _padding[0];
+		plotTopCss += _padding[0];
+	}
+	function calcAxesRects() {
+		let off1 = plotLftCss + plotWidCss;
+		let off2 = plotTopCss + plotHgtCss;
+		let off3 = plotLftCss;
+		let off0 = plotTopCss;
+		function incrOffset(side, size) {
+			switch (side) {
+				case 1:
+					off1 += size;
+					return off1 - size;
+				case 2:
+					off2 += size;
+					return off2 - size;
+				case 3:
+					off3 -= size;
+					return off3 + size;
+				case 0:
+					off0 -= size;
+					return off0 + size;
+			}
+		}
+		axes.forEach((axis, i) => {
+			if (axis.show && axis._show) {
+				let side = axis.side;
+				axis._pos = incrOffset(side, axis._size);
+				if (axis.label != null) axis._lpos = incrOffset(side, axis.labelSize);
+			}
+		});
+	}
+	if (cursor.dataIdx == null) {
+		let hov = cursor.hover;
+		let skip = hov.skip = new Set(hov.skip ?? []);
+		skip.add(void 0);
+		let prox = hov.prox = fnOrSelf(hov.prox);
+		let bias = hov.bias ??= 0;
+		cursor.dataIdx = (self, seriesIdx, cursorIdx, valAtPosX) => {
+			if (seriesIdx == 0) return cursorIdx;
+			let idx2 = cursorIdx;
+			let _prox = prox(self, seriesIdx, cursorIdx, valAtPosX) ?? inf;
+			let withProx = _prox >= 0 && _prox < inf;
+			let xDim = scaleX.ori == 0 ? plotWidCss : plotHgtCss;
+			let cursorLft = cursor.left;
+			let xValues = data[0];
+			let yValues = data[seriesIdx];
+			if (skip.has(yValues[cursorIdx])) {
+				idx2 = null;
+				let nonNullLft = null, nonNullRgt = null, j;
+				if (bias == 0 || bias == -1) {
+					j = cursorIdx;
+					while (nonNullLft == null && j-- > 0) if (!skip.has(yValues[j])) nonNullLft = j;
+				}
+				if (bias == 0 || bias == 1) {
+					j = cursorIdx;
+					while (nonNullRgt == null && j++ < yValues.length) if (!skip.has(yValues[j])) nonNullRgt = j;
+				}
+				if (nonNullLft != null || nonNullRgt != null) {
+					if (withProx) {
+						let lftPos = nonNullLft == null ? -Infinity : valToPosX(xValues[nonNullLft], scaleX, xDim, 0);
+						let rgtPos = nonNullRgt == null ? Infinity : valToPosX(xValues[nonNullRgt], scaleX, xDim, 0);
+						let lftDelta = cursorLft - lftPos;
+						let rgtDelta = rgtPos - cursorLft;
+						if (lftDelta <= rgtDelta) {
+							if (lftDelta <= _prox) idx2 = nonNullLft;
+						} else if (rgtDelta <= _prox) idx2 = nonNullRgt;
+					} else idx2 = nonNullRgt == null ? nonNullLft : nonNullLft == null ? nonNullRgt : cursorIdx - nonNullLft <= nonNullRgt - cursorIdx ? nonNullLft : nonNullRgt;
+				}
+			} else if (withProx) {
+				if (abs(cursorLft - valToPosX(xValues[cursorIdx], scaleX, xDim, 0)) > _prox) idx2 = null;
+			}
+			return idx2;
+		};
+	}
+	const setCursorEvent = (e) => {
+		cursor.event = e;
+	};
+	cursor.idxs = activeIdxs;
+	cursor._lock = false;
+	let points = cursor.points;
+	points.show = fnOrSelf(points.show);
+	points.size = fnOrSelf(points.size);
+	points.stroke = fnOrSelf(points.stroke);
+	points.width = fnOrSelf(points.width);
+	points.fill = fnOrSelf(points.fill);
+	const focus = self.focus = assign({}, opts.focus || { alpha: .3 }, cursor.focus);
+	const cursorFocus = focus.prox >= 0;
+	const cursorOnePt = cursorFocus && points.one;
+	let cursorPts = [];
+	let cursorPtsLft = [];
+	let cursorPtsTop = [];
+	function initCursorPt(s, si) {
+		let pt = points.show(self, si);
+		if (pt instanceof HTMLElement) {
+			addClass(pt, CURSOR_PT);
+			addClass(pt, s.class);
+			elTrans(pt, -10, -10, plotWidCss, plotHgtCss);
+			over.insertBefore(pt, cursorPts[si]);
+			return pt;
+		}
+	}
+	function initSeries(s, i) {
+		if (mode == 1 || i > 0) {
+			let isTime = mode == 1 && scales[s.scale].time;
+			let sv = s.value;
+			s.value = isTime ? isStr(sv) ? timeSeriesVal(_tzDate, timeSeriesStamp(sv, _fmtDate)) : sv || _timeSeriesVal : sv || numSeriesVal;
+			s.label = s.label || (isTime ? timeSeriesLabel : numSeriesLabel);
+		}
+		if (cursorOnePt || i > 0) {
+			s.width = s.width == null ? 1 : s.width;
+			s.paths = s.paths || linearPath || retNull;
+			s.fillTo = fnOrSelf(s.fillTo || seriesFillTo);
+			s.pxAlign = +ifNull(s.pxAlign, pxAlign);
+			s.pxRound = pxRoundGen(s.pxAlign);
+			s.stroke = fnOrSelf(s.stroke || null);
+			s.fill = fnOrSelf(s.fill || null);
+			s._stroke = s._fill = s._paths = s._focus = null;
+			let _ptDia = ptDia(max(1, s.width), 1);
+			let points = s.points = assign({}, {
+				size: _ptDia,
+				width: max(1, _ptDia * .2),
+				stroke: s.stroke,
+				space: _ptDia * 2,
+				paths: pointsPath,
+				_stroke: null,
+				_fill: null
+			}, s.points);
+			points.show = fnOrSelf(points.show);
+			points.filter = fnOrSelf(points.filter);
+			points.fill = fnOrSelf(points.fill);
+			points.stroke = fnOrSelf(points.stroke);
+			points.paths = fnOrSelf(points.paths);
+			points.pxAlign = s.pxAlign;
+		}
+		if (showLegend) {
+			let rowCells = initLegendRow(s, i);
+			legendRows.splice(i, 0, rowCells[0]);
+			legendCells.splice(i, 0, rowCells[1]);
+			legend.values.push(null);
+		}
+		if (showCursor) {
+			activeIdxs.splice(i, 0, null);
+			let pt = null;
+			if (cursorOnePt) {
+				if (i == 0) pt = initCursorPt(s, i);
+			} else if (i > 0) pt = initCursorPt(s, i);
+			cursorPts.splice(i, 0, pt);
+			cursorPtsLft.splice(i, 0, 0);
+			cursorPtsTop.splice(i, 0, 0);
+		}
+		fire("addSeries", i);
+	}
+	function addSeries(opts, si) {
+		si = si == null ? series.length : si;
+		opts = mode == 1 ? setDefault(opts, si, xSeriesOpts, ySeriesOpts) : setDefault(opts, si, {}, xySeriesOpts);
+		series.splice(si, 0, opts);
+		initSeries(series[si], si);
+	}
+	self.addSeries = addSeries;
+	function delSeries(i) {
+		series.splice(i, 1);
+		if (showLegend) {
+			legend.values.splice(i, 1);
+			legendCells.splice(i, 1);
+			let tr = legendRows.splice(i, 1)[0];
+			offMouse(null, tr.firstChild);
+			tr.remove();
+		}
+		if (showCursor) {
+			activeIdxs.splice(i, 1);
+			cursorPts.splice(i, 1)[0].remove();
+			cursorPtsLft.splice(i, 1);
+			cursorPtsTop.splice(i, 1);
+		}
+		fire("delSeries", i);
+	}
+	self.delSeries = delSeries;
+	const sidesWithAxes = [
+		false,
+		false,
+		false,
+		false
+	];
+	function initAxis(axis, i) {
+		axis._show = axis.show;
+		if (axis.show) {
+			let isVt = axis.side % 2;
+			let sc = scales[axis.scale];
+			if (sc == null) {
+				axis.scale = isVt ? series[1].scale : xScaleKey;
+				sc = scales[axis.scale];
+			}
+			let isTime = sc.time;
+			axis.size = fnOrSelf(axis.size);
+			axis.space = fnOrSelf(axis.space);
+			axis.rotate = fnOrSelf(axis.rotate);
+			if (isArr(axis.incrs)) axis.incrs.forEach((incr) => {
+				!fixedDec.has(incr) && fixedDec.set(incr, guessDec(incr));
+			});
+			axis.incrs = fnOrSelf(axis.incrs || (sc.distr == 2 ? wholeIncrs : isTime ? ms == 1 ? timeIncrsMs : timeIncrsS : numIncrs));
+			axis.splits = fnOrSelf(axis.splits || (isTime && sc.distr == 1 ? _timeAxisSplits : sc.distr == 3 ? logAxisSplits : sc.distr == 4 ? asinhAxisSplits : numAxisSplits));
+			axis.stroke = fnOrSelf(axis.stroke);
+			axis.grid.stroke = fnOrSelf(axis.grid.stroke);
+			axis.ticks.stroke = fnOrSelf(axis.ticks.stroke);
+			axis.border.stroke = fnOrSelf(axis.border.stroke);
+			let av = axis.values;
+			axis.values = isArr(av) && !isArr(av[0]) ? fnOrSelf(av) : isTime ? isArr(av) ? timeAxisVals(_tzDate, timeAxisStamps(av, _fmtDate)) : isStr(av) ? timeAxisVal(_tzDate, av) : av || _timeAxisVals : av || numAxisVals;
+			axis.filter = fnOrSelf(axis.filter || (sc.distr >= 3 && sc.log == 10 ? log10AxisValsFilt : sc.distr == 3 && sc.log == 2 ? log2AxisValsFilt : retArg1));
+			axis.font = pxRatioFont(axis.font);
+			axis.labelFont = pxRatioFont(axis.labelFont);
+			axis._size = axis.size(self, null, i, 0);
+			axis._space = axis._rotate = axis._incrs = axis._found = axis._splits = axis._values = null;
+			if (axis._size > 0) {
+				sidesWithAxes[i] = true;
+				axis._el = placeDiv(AXIS, wrap);
+			}
+		}
+	}
+	function autoPadSide(self, side, sidesWithAxes, cycleNum) {
+		let [hasTopAxis, hasRgtAxis, hasBtmAxis, hasLftAxis] = sidesWithAxes;
+		let ori = side % 2;
+		let size = 0;
+		if (ori == 0 && (hasLftAxis || hasRgtAxis)) size = side == 0 && !hasTopAxis || side == 2 && !hasBtmAxis ? round(xAxisOpts.size / 3) : 0;
+		if (ori == 1 && (hasTopAxis || hasBtmAxis)) size = side == 1 && !hasRgtAxis || side == 3 && !hasLftAxis ? round(yAxisOpts.size / 2) : 0;
+		return size;
+	}
+	const padding = self.padding = (opts.padding || [
+		autoPadSide,
+		autoPadSide,
+		autoPadSide,
+		autoPadSide
+	]).map((p) => fnOrSelf(ifNull(p, autoPadSide)));
+	const _padding = self._padding = padding.map((p, i) => p(self, i, sidesWithAxes, 0));
+	let dataLen;
+	let i0 = null;
+	let i1 = null;
+	const idxs = mode == 1 ? series[0].idxs : null;
+	let data0 = null;
+	let viaAutoScaleX = false;
+	function setData(_data, _resetScales) {
+		data = _data == null ? [] : _data;
+		self.data = self._data = data;
+		if (mode == 2) {
+			dataLen = 0;
+			for (let i = 1; i < series.length; i++) dataLen += data[i][0].length;
+		} else {
+			if (data.length == 0) self.data = self._data = data = [[]];
+			data0 = data[0];
+			dataLen = data0.length;
+			let scaleData = data;
+			if (xScaleDistr == 2) {
+				scaleData = data.slice();
+				let _data0 = scaleData[0] = Array(dataLen);
+				for (let i = 0; i < dataLen; i++) _data0[i] = i;
+			}
+			self._data = data = scaleData;
+		}
+		resetYSeries(true);
+		fire("setData");
+		if (xScaleDistr == 2) shouldConvergeSize = true;
+		if (_resetScales !== false) {
+			let xsc = scaleX;
+			if (xsc.auto(self, viaAutoScaleX)) autoScaleX();
+			else _setScale(xScaleKey, xsc.min, xsc.max);
+			shouldSetCursor = shouldSetCursor || cursor.left >= 0;
+			shouldSetLegend = true;
+			commit();
+		}
+	}
+	self.setData = setData;
+	function autoScaleX() {
+		viaAutoScaleX = true;
+		let _min, _max;
+		if (mode == 1) {
+			if (dataLen > 0) {
+				i0 = idxs[0] = 0;
+				i1 = idxs[1] = dataLen - 1;
+				_min = data[0][i0];
+				_max = data[0][i1];
+				if (xScaleDistr == 2) {
+					_min = i0;
+					_max = i1;
+				} else if (_min == _max) {
+					if (xScaleDistr == 3) [_min, _max] = rangeLog(_min, _min, scaleX.log, false);
+					else if (xScaleDistr == 4) [_min, _max] = rangeAsinh(_min, _min, scaleX.log, false);
+					else if (scaleX.time) _max = _min + round(86400 / ms);
+					else [_min, _max] = rangeNum(_min, _max, rangePad, true);
+				}
+			} else {
+				i0 = idxs[0] = _min = null;
+				i1 = idxs[1] = _max = null;
+			}
+		}
+		_setScale(xScaleKey, _min, _max);
+	}
+	let ctxStroke, ctxFill, ctxWidth, ctxDash, ctxJoin, ctxCap, ctxFont, ctxAlign, ctxBaseline;
+	let ctxAlpha;
+	function setCtxStyle(stroke, width, dash, cap, fill, join) {
+		stroke ??= transparent;
+		dash ??= EMPTY_ARR;
+		cap ??= "butt";
+		fill ??= transparent;
+		join ??= "round";
+		if (stroke != ctxStroke) ctx.strokeStyle = ctxStroke = stroke;
+		if (fill != ctxFill) ctx.fillStyle = ctxFill = fill;
+		if (width != ctxWidth) ctx.lineWidth = ctxWidth = width;
+		if (join != ctxJoin) ctx.lineJoin = ctxJoin = join;
+		if (cap != ctxCap) ctx.lineCap = ctxCap = cap;
+		if (dash != ctxDash) ctx.setLineDash(ctxDash = dash);
+	}
+	function setFontStyle(font, fill, align, baseline) {
+		if (fill != ctxFill) ctx.fillStyle = ctxFill = fill;
+		if (font != ctxFont) ctx.font = ctxFont = font;
+		if (align != ctxAlign) ctx.textAlign = ctxAlign = align;
+		if (baseline != ctxBaseline) ctx.textBaseline = ctxBaseline = baseline;
+	}
+	function accScale(wsc, psc, facet, data, sorted = 0) {
+		if (data.length > 0 && wsc.auto(self, viaAutoScaleX) && (psc == null || psc.min == null)) {
+			let _i0 = ifNull(i0, 0);
+			let _i1 = ifNull(i1, data.length - 1);
+			let minMax = facet.min == null ? getMinMax(data, _i0, _i1, sorted, wsc.distr == 3) : [facet.min, facet.max];
+			wsc.min = min(wsc.min, facet.min = minMax[0]);
+			wsc.max = max(wsc.max, facet.max = minMax[1]);
+		}
+	}
+	const AUTOSCALE = {
+		min: null,
+		max: null
+	};
+	function setScales() {
+		for (let k in scales) {
+			let sc = scales[k];
+			if (pendScales[k] == null && (sc.min == null || pendScales[xScaleKey] != null && sc.auto(self, viaAutoScaleX))) pendScales[k] = AUTOSCALE;
+		}
+		for (let k in scales) {
+			let sc = scales[k];
+			if (pendScales[k] == null && sc.from != null && pendScales[sc.from] != null) pendScales[k] = AUTOSCALE;
+		}
+		if (pendScales[xScaleKey] != null) resetYSeries(true);
+		let wipScales = {};
+		for (let k in pendScales) {
+			let psc = pendScales[k];
+			if (psc != null) {
+				let wsc = wipScales[k] = copy(scales[k], fastIsObj);
+				if (psc.min != null) assign(wsc, psc);
+				else if (k != xScaleKey || mode == 2) {
+					if (dataLen == 0 && wsc.from == null) {
+						let minMax = wsc.range(self, null, null, k);
+						wsc.min = minMax[0];
+						wsc.max = minMax[1];
+					} else {
+						wsc.min = inf;
+						wsc.max = -Infinity;
+					}
+				}
+			}
+		}
+		if (dataLen > 0) {
+			series.forEach((s, i) => {
+				if (mode == 1) {
+					let k = s.scale;
+					let psc = pendScales[k];
+					if (psc == null) return;
+					let wsc = wipScales[k];
+					if (i == 0) {
+						let minMax = wsc.range(self, wsc.min, wsc.max, k);
+						wsc.min = minMax[0];
+						wsc.max = minMax[1];
+						i0 = closestIdx(wsc.min, data[0]);
+						i1 = closestIdx(wsc.max, data[0]);
+						if (i1 - i0 > 1) {
+							if (data[0][i0] < wsc.min) i0++;
+							if (data[0][i1] > wsc.max) i1--;
+						}
+						s.min = data0[i0];
+						s.max = data0[i1];
+					} else if (s.show && s.auto) accScale(wsc, psc, s, data[i], s.sorted);
+					s.idxs[0] = i0;
+					s.idxs[1] = i1;
+				} else if (i > 0) {
+					if (s.show && s.auto) {
+						let [xFacet, yFacet] = s.facets;
+						let xScaleKey = xFacet.scale;
+						let yScaleKey = yFacet.scale;
+						let [xData, yData] = data[i];
+						let wscx = wipScales[xScaleKey];
+						let wscy = wipScales[yScaleKey];
+						wscx != null && accScale(wscx, pendScales[xScaleKey], xFacet, xData, xFacet.sorted);
+						wscy != null && accScale(wscy, pendScales[yScaleKey], yFacet, yData, yFacet.sorted);
+						s.min = yFacet.min;
+						s.max = yFacet.max;
+					}
+				}
+			});
+			for (let k in wipScales) {
+				let wsc = wipScales[k];
+				let psc = pendScales[k];
+				if (wsc.from == null && (psc == null || psc.min == null)) {
+					let minMax = wsc.range(self, wsc.min == inf ? null : wsc.min, wsc.max == -Infinity ? null : wsc.max, k);
+					wsc.min = minMax[0];
+					wsc.max = minMax[1];
+				}
+			}
+		}
+		for (let k in wipScales) {
+			let wsc = wipScales[k];
+			if (wsc.from != null) {
+				let base = wipScales[wsc.from];
+				if (base.min == null) wsc.min = wsc.max = null;
+				else {
+					let minMax = wsc.range(self, base.min, base.max, k);
+					wsc.min = minMax[0];
+					wsc.max = minMax[1];
+				}
+			}
+		}
+		let changed = {};
+		let anyChanged = false;
+		for (let k in wipScales) {
+			let wsc = wipScales[k];
+			let sc = scales[k];
+			if (sc.min != wsc.min || sc.max != wsc.max) {
+				sc.min = wsc.min;
+				sc.max = wsc.max;
+				let distr = sc.distr;
+				sc._min = distr == 3 ? log10(sc.min) : distr == 4 ? asinh(sc.min, sc.asinh) : distr == 100 ? sc.fwd(sc.min) : sc.min;
+				sc._max = distr == 3 ? log10(sc.max) : distr == 4 ? asinh(sc.max, sc.asinh) : distr == 100 ? sc.fwd(sc.max) : sc.max;
+				changed[k] = anyChanged = true;
+			}
+		}
+		if (anyChanged) {
+			series.forEach((s, i) => {
+				if (mode == 2) {
+					if (i > 0 && changed.y) s._paths = null;
+				} else if (changed[s.scale]) s._paths = null;
+			});
+			for (let k in changed) {
+				shouldConvergeSize = true;
+				fire("setScale", k);
+			}
+			if (showCursor && cursor.left >= 0) shouldSetCursor = shouldSetLegend = true;
+		}
+		for (let k in pendScales) pendScales[k] = null;
+	}
+	function getOuterIdxs(ydata) {
+		let _i0 = clamp(i0 - 1, 0, dataLen - 1);
+		let _i1 = clamp(i1 + 1, 0, dataLen - 1);
+		while (ydata[_i0] == null && _i0 > 0) _i0--;
+		while (ydata[_i1] == null && _i1 < dataLen - 1) _i1++;
+		return [_i0, _i1];
+	}
+	function drawSeries() {
+		if (dataLen > 0) {
+			let shouldAlpha = series.some((s) => s._focus) && ctxAlpha != focus.alpha;
+			if (shouldAlpha) ctx.globalAlpha = ctxAlpha = focus.alpha;
+			series.forEach((s, i) => {
+				if (i > 0 && s.show) {
+					cacheStrokeFill(i, false);
+					cacheStrokeFill(i, true);
+					if (s._paths == null) {
+						let _ctxAlpha = ctxAlpha;
+						if (ctxAlpha != s.alpha) ctx.globalAlpha = ctxAlpha = s.alpha;
+						let _idxs = mode == 2 ? [0, data[i][0].length - 1] : getOuterIdxs(data[i]);
+						s._paths = s.paths(self, i, _idxs[0], _idxs[1]);
+						if (ctxAlpha != _ctxAlpha) ctx.globalAlpha = ctxAlpha = _ctxAlpha;
+					}
+				}
+			});
+			series.forEach((s, i) => {
+				if (i > 0 && s.show) {
+					let _ctxAlpha = ctxAlpha;
+					if (ctxAlpha != s.alpha) ctx.globalAlpha = ctxAlpha = s.alpha;
+					s._paths != null && drawPath(i, false);
+					{
+						let _gaps = s._paths != null ? s._paths.gaps : null;
+						let show = s.points.show(self, i, i0, i1, _gaps);
+						let idxs = s.points.filter(self, i, show, _gaps);
+						if (show || idxs) {
+							s.points._paths = s.points.paths(self, i, i0, i1, idxs);
+							drawPath(i, true);
+						}
+					}
+					if (ctxAlpha != _ctxAlpha) ctx.globalAlpha = ctxAlpha = _ctxAlpha;
+					fire("drawSeries", i);
+				}
+			});
+			if (shouldAlpha) ctx.globalAlpha = ctxAlpha = 1;
+		}
+	}
+	function cacheStrokeFill(si, _points) {
+		let s = _points ? series[si].points : series[si];
+		s._stroke = s.stroke(self, si);
+		s._fill = s.fill(self, si);
+	}
+	function drawPath(si, _points) {
+		let s = _points ? series[si].points : series[si];
+		let { stroke, fill, clip: gapsClip, flags, _stroke: strokeStyle = s._stroke, _fill: fillStyle = s._fill, _width: width = s.width } = s._paths;
+		width = roundDec(width * pxRatio, 3);
+		let boundsClip = null;
+		let offset = width % 2 / 2;
+		if (_points && fillStyle == null) fillStyle = width > 0 ? "#fff" : strokeStyle;
+		let _pxAlign = s.pxAlign == 1 && offset > 0;
+		_pxAlign && ctx.translate(offset, offset);
+		if (!_points) {
+			let lft = plotLft - width / 2, top = plotTop - width / 2, wid = plotWid + width, hgt = plotHgt + width;
+			boundsClip = new Path2D();
+			boundsClip.rect(lft, top, wid, hgt);
+		}
+		if (_points) strokeFill(strokeStyle, width, s.dash, s.cap, fillStyle, stroke, fill, flags, gapsClip);
+		else fillStroke(si, strokeStyle, width, s.dash, s.cap, fillStyle, stroke, fill, flags, boundsClip, gapsClip);
+		_pxAlign && ctx.translate(-offset, -offset);
+	}
+	function fillStroke(si, strokeStyle, lineWidth, lineDash, lineCap, fillStyle, strokePath, fillPath, flags, boundsClip, gapsClip) {
+		let didStrokeFill = false;
+		flags != 0 && bands.forEach((b, bi) => {
+			if (b.series[0] == si) {
+				let lowerEdge = series[b.series[1]];
+				let lowerData = data[b.series[1]];
+				let bandClip = (lowerEdge._paths || EMPTY_OBJ).band;
+				if (isArr(bandClip)) bandClip = b.dir == 1 ? bandClip[0] : bandClip[1];
+				let gapsClip2;
+				let _fillStyle = null;
+				if (lowerEdge.show && bandClip && hasData(lowerData, i0, i1)) {
+					_fillStyle = b.fill(self, bi) || fillStyle;
+					gapsClip2 = lowerEdge._paths.clip;
+				} else bandClip = null;
+				strokeFill(strokeStyle, lineWidth, lineDash, lineCap, _fillStyle, strokePath, fillPath, flags, boundsClip, gapsClip, gapsClip2, bandClip);
+				didStrokeFill = true;
+			}
+		});
+		if (!didStrokeFill) strokeFill(strokeStyle, lineWidth, lineDash, lineCap, fillStyle, strokePath, fillPath, flags, boundsClip, gapsClip);
+	}
+	const CLIP_FILL_STROKE = 3;
+	function strokeFill(strokeStyle, lineWidth, lineDash, lineCap, fillStyle, strokePath, fillPath, flags, boundsClip, gapsClip, gapsClip2, bandClip) {
+		setCtxStyle(strokeStyle, lineWidth, lineDash, lineCap, fillStyle);
+		if (boundsClip || gapsClip || bandClip) {
+			ctx.save();
+			boundsClip && ctx.clip(boundsClip);
+			gapsClip && ctx.clip(gapsClip);
+		}
+		if (bandClip) {
+			if ((flags & CLIP_FILL_STROKE) == CLIP_FILL_STROKE) {
+				ctx.clip(bandClip);
+				gapsClip2 && ctx.clip(gapsClip2);
+				doFill(fillStyle, fillPath);
+				doStroke(strokeStyle, strokePath, lineWidth);
+			} else if (flags & BAND_CLIP_STROKE) {
+				doFill(fillStyle, fillPath);
+				ctx.clip(bandClip);
+				doStroke(strokeStyle, strokePath, lineWidth);
+			} else if (flags & BAND_CLIP_FILL) {
+				ctx.save();
+				ctx.clip(bandClip);
+				gapsClip2 && ctx.clip(gapsClip2);
+				doFill(fillStyle, fillPath);
+				ctx.restore();
+				doStroke(strokeStyle, strokePath, lineWidth);
+			}
+		} else {
+			doFill(fillStyle, fillPath);
+			doStroke(strokeStyle, strokePath, lineWidth);
+		}
+		if (boundsClip || gapsClip || bandClip) ctx.restore();
+	}
+	function doStroke(strokeStyle, strokePath, lineWidth) {
+		if (lineWidth > 0) {
+			if (strokePath instanceof Map) strokePath.forEach((strokePath, strokeStyle) => {
+				ctx.strokeStyle = ctxStroke = strokeStyle;
+				ctx.stroke(strokePath);
+			});
+			else strokePath != null && strokeStyle && ctx.stroke(strokePath);
+		}
+	}
+	function doFill(fillStyle, fillPath) {
+		if (fillPath instanceof Map) fillPath.forEach((fillPath, fillStyle) => {
+			ctx.fillStyle = ctxFill = fillStyle;
+			ctx.fill(fillPath);
+		});
+		else fillPath != null && fillStyle && ctx.fill(fillPath);
+	}
+	function getIncrSpace(axisIdx, min, max, fullDim) {
+		let axis = axes[axisIdx];
+		let incrSpace;
+		if (fullDim <= 0) incrSpace = [0, 0];
+		else {
+			let minSpace = axis._space = axis.space(self, axisIdx, min, max, fullDim);
+			incrSpace = findIncr(min, max, axis._incrs = axis.incrs(self, axisIdx, min, max, fullDim, minSpace), fullDim, minSpace);
+		}
+		return axis._found = incrSpace;
+	}
+	function drawOrthoLines(offs, filts, ori, side, pos0, len, width, stroke, dash, cap) {
+		let offset = width % 2 / 2;
+		pxAlign == 1 && ctx.translate(offset, offset);
+		setCtxStyle(stroke, width, dash, cap, stroke);
+		ctx.beginPath();
+		let x0, y0, x1, y1, pos1 = pos0 + (side == 0 || side == 3 ? -len : len);
+		if (ori == 0) {
+			y0 = pos0;
+			y1 = pos1;
+		} else {
+			x0 = pos0;
+			x1 = pos1;
+		}
+		for (let i = 0; i < offs.length; i++) if (filts[i] != null) {
+			if (ori == 0) x0 = x1 = offs[i];
+			else y0 = y1 = offs[i];
+			ctx.moveTo(x0, y0);
+			ctx.lineTo(x1, y1);
+		}
+		ctx.stroke();
+		pxAlign == 1 && ctx.translate(-offset, -offset);
+	}
+	function axesCalc(cycleNum) {
+		let converged = true;
+		axes.forEach((axis, i) => {
+			if (!axis.show) return;
+			let scale = scales[axis.scale];
+			if (scale.min == null) {
+				if (axis._show) {
+					converged = false;
+					axis._show = false;
+					resetYSeries(false);
+				}
+				return;
+			} else if (!axis._show) {
+				converged = false;
+				axis._show = true;
+				resetYSeries(false);
+			}
+			let side = axis.side;
+			let ori = side % 2;
+			let { min, max } = scale;
+			let [_incr, _space] = getIncrSpace(i, min, max, ori == 0 ? plotWidCss : plotHgtCss);
+			if (_space == 0) return;
+			let forceMin = scale.distr == 2;
+			let _splits = axis._splits = axis.splits(self, i, min, max, _incr, _space, forceMin);
+			let splits = scale.distr == 2 ? _splits.map((i) => data0[i]) : _splits;
+			let incr = scale.distr == 2 ? data0[_splits[1]] - data0[_splits[0]] : _incr;
+			let values = axis._values = axis.values(self, axis.filter(self, splits, i, _space, incr), i, _space, incr);
+			axis._rotate = side == 2 ? axis.rotate(self, values, i, _space) : 0;
+			let oldSize = axis._size;
+			axis._size = ceil(axis.size(self, values, i, cycleNum));
+			if (oldSize != null && axis._size != oldSize) converged = false;
+		});
+		return converged;
+	}
+	function paddingCalc(cycleNum) {
+		let converged = true;
+		padding.forEach((p, i) => {
+			let _p = p(self, i, sidesWithAxes, cycleNum);
+			if (_p != _padding[i]) converged = false;
+			_padding[i] = _p;
+		});
+		return converged;
+	}
+	function drawAxesGrid() {
+		for (let i = 0; i < axes.length; i++) {
+			let axis = axes[i];
+			if (!axis.show || !axis._show) continue;
+			let side = axis.side;
+			let ori = side % 2;
+			let x, y;
+			let fillStyle = axis.stroke(self, i);
+			let shiftDir = side == 0 || side == 3 ? -1 : 1;
+			let [_incr, _space] = axis._found;
+			if (axis.label != null) {
+				let shiftAmt = axis.labelGap * shiftDir;
+				let baseLpos = round((axis._lpos + shiftAmt) * pxRatio);
+				setFontStyle(axis.labelFont[0], fillStyle, "center", side == 2 ? TOP : BOTTOM);
+				ctx.save();
+				if (ori == 1) {
+					x = y = 0;
+					ctx.translate(baseLpos, round(plotTop + plotHgt / 2));
+					ctx.rotate((side == 3 ? -PI : PI) / 2);
+				} else {
+					x = round(plotLft + plotWid / 2);
+					y = baseLpos;
+				}
+				let _label = isFn(axis.label) ? axis.label(self, i, _incr, _space) : axis.label;
+				ctx.fillText(_label, x, y);
+				ctx.restore();
+			}
+			if (_space == 0) continue;
+			let scale = scales[axis.scale];
+			let plotDim = ori == 0 ? plotWid : plotHgt;
+			let plotOff = ori == 0 ? plotLft : plotTop;
+			let _splits = axis._splits;
+			let splits = scale.distr == 2 ? _splits.map((i) => data0[i]) : _splits;
+			let incr = scale.distr == 2 ? data0[_splits[1]] - data0[_splits[0]] : _incr;
+			let ticks = axis.ticks;
+			let border = axis.border;
+			let _tickSize = ticks.show ? ticks.size : 0;
+			let tickSize = round(_tickSize * pxRatio);
+			let axisGap = round((axis.alignTo == 2 ? axis._size - _tickSize - axis.gap : axis.gap) * pxRatio);
+			let angle = axis._rotate * -PI / 180;
+			let basePos = pxRound(axis._pos * pxRatio);
+			let finalPos = basePos + (tickSize + axisGap) * shiftDir;
+			y = ori == 0 ? finalPos : 0;
+			x = ori == 1 ? finalPos : 0;
+			let font = axis.font[0];
+			setFontStyle(font, fillStyle, axis.align == 1 ? LEFT$1 : axis.align == 2 ? RIGHT : angle > 0 ? LEFT$1 : angle < 0 ? RIGHT : ori == 0 ? "center" : side == 3 ? RIGHT : LEFT$1, angle || ori == 1 ? "middle" : side == 2 ? TOP : BOTTOM);
+			let lineHeight = axis.font[1] * axis.lineGap;
+			let canOffs = _splits.map((val) => pxRound(getPos(val, scale, plotDim, plotOff)));
+			let _values = axis._values;
+			for (let i = 0; i < _values.length; i++) {
+				let val = _values[i];
+				if (val != null) {
+					if (ori == 0) x = canOffs[i];
+					else y = canOffs[i];
+					val = "" + val;
+					let _parts = val.indexOf("\n") == -1 ? [val] : val.split(/\n/gm);
+					for (let j = 0; j < _parts.length; j++) {
+						let text = _parts[j];
+						if (angle) {
+							ctx.save();
+							ctx.translate(x, y + j * lineHeight);
+							ctx.rotate(angle);
+							ctx.fillText(text, 0, 0);
+							ctx.restore();
+						} else ctx.fillText(text, x, y + j * lineHeight);
+					}
+				}
+			}
+			if (ticks.show) drawOrthoLines(canOffs, ticks.filter(self, splits, i, _space, incr), ori, side, basePos, tickSize, roundDec(ticks.width * pxRatio, 3), ticks.stroke(self, i), ticks.dash, ticks.cap);
+			let grid = axis.grid;
+			if (grid.show) drawOrthoLines(canOffs, grid.filter(self, splits, i, _space, incr), ori, ori == 0 ? 2 : 1, ori == 0 ? plotTop : plotLft, ori == 0 ? plotHgt : plotWid, roundDec(grid.width * pxRatio, 3), grid.stroke(self, i), grid.dash, grid.cap);
+			if (border.show) drawOrthoLines([basePos], [1], ori == 0 ? 1 : 0, ori == 0 ? 1 : 2, ori == 1 ? plotTop : plotLft, ori == 1 ? plotHgt : plotWid, roundDec(border.width * pxRatio, 3), border.stroke(self, i), border.dash, border.cap);
+		}
+		fire("drawAxes");
+	}
+	function resetYSeries(minMax) {
+		series.forEach((s, i) => {
+			if (i > 0) {
+				s._paths = null;
+				if (minMax) {
+					if (mode == 1) {
+						s.min = null;
+						s.max = null;
+					} else s.facets.forEach((f) => {
+						f.min = null;
+						f.max = null;
+					});
+				}
+			}
+		});
+	}
+	let queuedCommit = false;
+	let deferHooks = false;
+	let hooksQueue = [];
+	function flushHooks() {
+		deferHooks = false;
+		for (let i = 0; i < hooksQueue.length; i++) fire(...hooksQueue[i]);
+		hooksQueue.length = 0;
+	}
+	function commit() {
+		if (!queuedCommit) {
+			microTask(_commit);
+			queuedCommit = true;
+		}
+	}
+	function batch(fn, _deferHooks = false) {
+		queuedCommit = true;
+		deferHooks = _deferHooks;
+		fn(self);
+		_commit();
+		if (_deferHooks && hooksQueue.length > 0) queueMicrotask(flushHooks);
+	}
+	self.batch = batch;
+	function _commit() {
+		if (shouldSetScales) {
+			setScales();
+			shouldSetScales = false;
+		}
+		if (shouldConvergeSize) {
+			convergeSize();
+			shouldConvergeSize = false;
+		}
+		if (shouldSetSize) {
+			setStylePx(under, LEFT$1, plotLftCss);
+			setStylePx(under, TOP, plotTopCss);
+			setStylePx(under, WIDTH, plotWidCss);
+			setStylePx(under, HEIGHT, plotHgtCss);
+			setStylePx(over, LEFT$1, plotLftCss);
+			setStylePx(over, TOP, plotTopCss);
+			setStylePx(over, WIDTH, plotWidCss);
+			setStylePx(over, HEIGHT, plotHgtCss);
+			setStylePx(wrap, WIDTH, fullWidCss);
+			setStylePx(wrap, HEIGHT, fullHgtCss);
+			can.width = round(fullWidCss * pxRatio);
+			can.height = round(fullHgtCss * pxRatio);
+			axes.forEach(({ _el, _show, _size, _pos, side }) => {
+				if (_el != null) {
+					if (_show) {
+						let posOffset = side === 3 || side === 0 ? _size : 0;
+						let isVt = side % 2 == 1;
+						setStylePx(_el, isVt ? "left" : "top", _pos - posOffset);
+						setStylePx(_el, isVt ? "width" : "height", _size);
+						setStylePx(_el, isVt ? "top" : "left", isVt ? plotTopCss : plotLftCss);
+						setStylePx(_el, isVt ? "height" : "width", isVt ? plotHgtCss : plotWidCss);
+						remClass(_el, OFF);
+					} else addClass(_el, OFF);
+				}
+			});
+			ctxStroke = ctxFill = ctxWidth = ctxJoin = ctxCap = ctxFont = ctxAlign = ctxBaseline = ctxDash = null;
+			ctxAlpha = 1;
+			syncRect(true);
+			if (plotLftCss != _plotLftCss || plotTopCss != _plotTopCss || plotWidCss != _plotWidCss || plotHgtCss != _plotHgtCss) {
+				resetYSeries(false);
+				let pctWid = plotWidCss / _plotWidCss;
+				let pctHgt = plotHgtCss / _plotHgtCss;
+				if (showCursor && !shouldSetCursor && cursor.left >= 0) {
+					cursor.left *= pctWid;
+					cursor.top *= pctHgt;
+					vCursor && elTrans(vCursor, round(cursor.left), 0, plotWidCss, plotHgtCss);
+					hCursor && elTrans(hCursor, 0, round(cursor.top), plotWidCss, plotHgtCss);
+					for (let i = 0; i < cursorPts.length; i++) {
+						let pt = cursorPts[i];
+						if (pt != null) {
+							cursorPtsLft[i] *= pctWid;
+							cursorPtsTop[i] *= pctHgt;
+							elTrans(pt, ceil(cursorPtsLft[i]), ceil(cursorPtsTop[i]), plotWidCss, plotHgtCss);
+						}
+					}
+				}
+				if (select.show && !shouldSetSelect && select.left >= 0 && select.width > 0) {
+					select.left *= pctWid;
+					select.width *= pctWid;
+					select.top *= pctHgt;
+					select.height *= pctHgt;
+					for (let prop in _hideProps) setStylePx(selectDiv, prop, select[prop]);
+				}
+				_plotLftCss = plotLftCss;
+				_plotTopCss = plotTopCss;
+				_plotWidCss = plotWidCss;
+				_plotHgtCss = plotHgtCss;
+			}
+			fire("setSize");
+			shouldSetSize = false;
+		}
+		if (fullWidCss > 0 && fullHgtCss > 0) {
+			ctx.clearRect(0, 0, can.width, can.height);
+			fire("drawClear");
+			drawOrder.forEach((fn) => fn());
+			fire("draw");
+		}
+		if (select.show && shouldSetSelect) {
+			setSelect(select);
+			shouldSetSelect = false;
+		}
+		if (showCursor && shouldSetCursor) {
+			updateCursor(null, true, false);
+			shouldSetCursor = false;
+		}
+		if (legend.show && legend.live && shouldSetLegend) {
+			setLegend();
+			shouldSetLegend = false;
+		}
+		if (!ready) {
+			ready = true;
+			self.status = 1;
+			fire("ready");
+		}
+		viaAutoScaleX = false;
+		queuedCommit = false;
+	}
+	self.redraw = (rebuildPaths, recalcAxes) => {
+		shouldConvergeSize = recalcAxes || false;
+		if (rebuildPaths !== false) _setScale(xScaleKey, scaleX.min, scaleX.max);
+		else commit();
+	};
+	function setScale(key, opts) {
+		let sc = scales[key];
+		if (sc.from == null) {
+			if (dataLen == 0) {
+				let minMax = sc.range(self, opts.min, opts.max, key);
+				opts.min = minMax[0];
+				opts.max = minMax[1];
+			}
+			if (opts.min > opts.max) {
+				let _min = opts.min;
+				opts.min = opts.max;
+				opts.max = _min;
+			}
+			if (dataLen > 1 && opts.min != null && opts.max != null && opts.max - opts.min < 1e-16) return;
+			if (key == xScaleKey) {
+				if (sc.distr == 2 && dataLen > 0) {
+					opts.min = closestIdx(opts.min, data[0]);
+					opts.max = closestIdx(opts.max, data[0]);
+					if (opts.min == opts.max) opts.max++;
+				}
+			}
+			pendScales[key] = opts;
+			shouldSetScales = true;
+			commit();
+		}
+	}
+	self.setScale = setScale;
+	let xCursor;
+	let yCursor;
+	let vCursor;
+	let hCursor;
+	let rawMouseLeft0;
+	let rawMouseTop0;
+	let mouseLeft0;
+	let mouseTop0;
+	let rawMouseLeft1;
+	let rawMouseTop1;
+	let mouseLeft1;
+	let mouseTop1;
+	let dragging = false;
+	const drag = cursor.drag;
+	let dragX = drag.x;
+	let dragY = drag.y;
+	if (showCursor) {
+		if (cursor.x) xCursor = placeDiv(CURSOR_X, over);
+		if (cursor.y) yCursor = placeDiv(CURSOR_Y, over);
+		if (scaleX.ori == 0) {
+			vCursor = xCursor;
+			hCursor = yCursor;
+		} else {
+			vCursor = yCursor;
+			hCursor = xCursor;
+		}
+		mouseLeft1 = cursor.left;
+		mouseTop1 = cursor.top;
+	}
+	const select = self.select = assign({
+		show: true,
+		over: true,
+		left: 0,
+		width: 0,
+		top: 0,
+		height: 0
+	}, opts.select);
+	const selectDiv = select.show ? placeDiv(SELECT, select.over ? over : under) : null;
+	function setSelect(opts, _fire) {
+		if (select.show) {
+			for (let prop in opts) {
+				select[prop] = opts[prop];
+				if (prop in _hideProps) setStylePx(selectDiv, prop, opts[prop]);
+			}
+			_fire !== false && fire("setSelect");
+		}
+	}
+	self.setSelect = setSelect;
+	function toggleDOM(i) {
+		if (series[i].show) showLegend && remClass(legendRows[i], OFF);
+		else {
+			showLegend && addClass(legendRows[i], OFF);
+			if (showCursor) {
+				let pt = cursorOnePt ? cursorPts[0] : cursorPts[i];
+				pt != null && elTrans(pt, -10, -10, plotWidCss, plotHgtCss);
+			}
+		}
+	}
+	function _setScale(key, min, max) {
+		setScale(key, {
+			min,
+			max
+		});
+	}
+	function setSeries(i, opts, _fire, _pub) {
+		if (opts.focus != null) setFocus(i);
+		if (opts.show != null) series.forEach((s, si) => {
+			if (si > 0 && (i == si || i == null)) {
+				s.show = opts.show;
+				toggleDOM(si);
+				if (mode == 2) {
+					_setScale(s.facets[0].scale, null, null);
+					_setScale(s.facets[1].scale, null, null);
+				} else _setScale(s.scale, null, null);
+				commit();
+			}
+		});
+		_fire !== false && fire("setSeries", i, opts);
+		_pub && pubSync("setSeries", self, i, opts);
+	}
+	self.setSeries = setSeries;
+	function setBand(bi, opts) {
+		assign(bands[bi], opts);
+	}
+	function addBand(opts, bi) {
+		opts.fill = fnOrSelf(opts.fill || null);
+		opts.dir = ifNull(opts.dir, -1);
+		bi = bi == null ? bands.length : bi;
+		bands.splice(bi, 0, opts);
+	}
+	function delBand(bi) {
+		if (bi == null) bands.length = 0;
+		else bands.splice(bi, 1);
+	}
+	self.addBand = addBand;
+	self.setBand = setBand;
+	self.delBand = delBand;
+	function setAlpha(i, value) {
+		series[i].alpha = value;
+		if (showCursor && cursorPts[i] != null) cursorPts[i].style.opacity = value;
+		if (showLegend && legendRows[i]) legendRows[i].style.opacity = value;
+	}
+	let closestDist;
+	let closestSeries;
+	let focusedSeries;
+	const FOCUS_TRUE = { focus: true };
+	function setFocus(i) {
+		if (i != focusedSeries) {
+			let allFocused = i == null;
+			let _setAlpha = focus.alpha != 1;
+			series.forEach((s, i2) => {
+				if (mode == 1 || i2 > 0) {
+					let isFocused = allFocused || i2 == 0 || i2 == i;
+					s._focus = allFocused ? null : isFocused;
+					_setAlpha && setAlpha(i2, isFocused ? 1 : focus.alpha);
+				}
+			});
+			focusedSeries = i;
+			_setAlpha && commit();
+		}
+	}
+	if (showLegend && cursorFocus) onMouse(mouseleave, legendTable, (e) => {
+		if (cursor._lock) return;
+		setCursorEvent(e);
+		if (focusedSeries != null) setSeries(null, FOCUS_TRUE, true, syncOpts.setSeries);
+	});
+	function posToVal(pos, scale, can) {
+		let sc = scales[scale];
+		if (can) pos = pos / pxRatio - (sc.ori == 1 ? plotTopCss : plotLftCss);
+		let dim = plotWidCss;
+		if (sc.ori == 1) {
+			dim = plotHgtCss;
+			pos = dim - pos;
+		}
+		if (sc.dir == -1) pos = dim - pos;
+		let _min = sc._min, _max = sc._max, pct = pos / dim;
+		let sv = _min + (_max - _min) * pct;
+		let distr = sc.distr;
+		return distr == 3 ? pow(10, sv) : distr == 4 ? sinh(sv, sc.asinh) : distr == 100 ? sc.bwd(sv) : sv;
+	}
+	function closestIdxFromXpos(pos, can) {
+		return closestIdx(posToVal(pos, xScaleKey, can), data[0], i0, i1);
+	}
+	self.valToIdx = (val) => closestIdx(val, data[0]);
+	self.posToIdx = closestIdxFromXpos;
+	self.posToVal = posToVal;
+	self.valToPos = (val, scale, can) => scales[scale].ori == 0 ? getHPos(val, scales[scale], can ? plotWid : plotWidCss, can ? plotLft : 0) : getVPos(val, scales[scale], can ? plotHgt : plotHgtCss, can ? plotTop : 0);
+	self.setCursor = (opts, _fire, _pub) => {
+		mouseLeft1 = opts.left;
+		mouseTop1 = opts.top;
+		updateCursor(null, _fire, _pub);
+	};
+	function setSelH(off, dim) {
+		setStylePx(selectDiv, LEFT$1, select.left = off);
+		setStylePx(selectDiv, WIDTH, select.width = dim);
+	}
+	function setSelV(off, dim) {
+		setStylePx(selectDiv, TOP, select.top = off);
+		setStylePx(selectDiv, HEIGHT, select.height = dim);
+	}
+	let setSelX = scaleX.ori == 0 ? setSelH : setSelV;
+	let setSelY = scaleX.ori == 1 ? setSelH : setSelV;
+	function syncLegend() {
+		if (showLegend && legend.live) for (let i = mode == 2 ? 1 : 0; i < series.length; i++) {
+			if (i == 0 && multiValLegend) continue;
+			let vals = legend.values[i];
+			let j = 0;
+			for (let k in vals) legendCells[i][j++].firstChild.nodeValue = vals[k];
+		}
+	}
+	function setLegend(opts, _fire) {
+		if (opts != null) {
+			if (opts.idxs) opts.idxs.forEach((didx, sidx) => {
+				activeIdxs[sidx] = didx;
+			});
+			else if (!isUndef(opts.idx)) activeIdxs.fill(opts.idx);
+			legend.idx = activeIdxs[0];
+		}
+		if (showLegend && legend.live) {
+			for (let sidx = 0; sidx < series.length; sidx++) if (sidx > 0 || mode == 1 && !multiValLegend) setLegendValues(sidx, activeIdxs[sidx]);
+			syncLegend();
+		}
+		shouldSetLegend = false;
+		_fire !== false && fire("setLegend");
+	}
+	self.setLegend = setLegend;
+	function setLegendValues(sidx, idx) {
+		let s = series[sidx];
+		let src = sidx == 0 && xScaleDistr == 2 ? data0 : data[sidx];
+		let val;
+		if (multiValLegend) val = s.values(self, sidx, idx) ?? NULL_LEGEND_VALUES;
+		else {
+			val = s.value(self, idx == null ? null : src[idx], sidx, idx);
+			val = val == null ? NULL_LEGEND_VALUES : { _: val };
+		}
+		legend.values[sidx] = val;
+	}
+	function updateCursor(src, _fire, _pub) {
+		rawMouseLeft1 = mouseLeft1;
+		rawMouseTop1 = mouseTop1;
+		[mouseLeft1, mouseTop1] = cursor.move(self, mouseLeft1, mouseTop1);
+		cursor.left = mouseLeft1;
+		cursor.top = mouseTop1;
+		if (showCursor) {
+			vCursor && elTrans(vCursor, round(mouseLeft1), 0, plotWidCss, plotHgtCss);
+			hCursor && elTrans(hCursor, 0, round(mouseTop1), plotWidCss, plotHgtCss);
+		}
+		let idx;
+		let noDataInRange = i0 > i1;
+		closestDist = inf;
+		closestSeries = null;
+		let xDim = scaleX.ori == 0 ? plotWidCss : plotHgtCss;
+		let yDim = scaleX.ori == 1 ? plotWidCss : plotHgtCss;
+		if (mouseLeft1 < 0 || dataLen == 0 || noDataInRange) {
+			idx = cursor.idx = null;
+			for (let i = 0; i < series.length; i++) {
+				let pt = cursorPts[i];
+				pt != null && elTrans(pt, -10, -10, plotWidCss, plotHgtCss);
+			}
+			if (cursorFocus) setSeries(null, FOCUS_TRUE, true, src == null && syncOpts.setSeries);
+			if (legend.live) {
+				activeIdxs.fill(idx);
+				shouldSetLegend = true;
+			}
+		} else {
+			let mouseXPos, valAtPosX, xPos;
+			if (mode == 1) {
+				mouseXPos = scaleX.ori == 0 ? mouseLeft1 : mouseTop1;
+				valAtPosX = posToVal(mouseXPos, xScaleKey);
+				idx = cursor.idx = closestIdx(valAtPosX, data[0], i0, i1);
+				xPos = valToPosX(data[0][idx], scaleX, xDim, 0);
+			}
+			let _ptLft = -10;
+			let _ptTop = -10;
+			let _ptWid = 0;
+			let _ptHgt = 0;
+			let _centered = true;
+			let _ptFill = "";
+			let _ptStroke = "";
+			for (let i = mode == 2 ? 1 : 0; i < series.length; i++) {
+				let s = series[i];
+				let idx1 = activeIdxs[i];
+				let yVal1 = idx1 == null ? null : mode == 1 ? data[i][idx1] : data[i][1][idx1];
+				let idx2 = cursor.dataIdx(self, i, idx, valAtPosX);
+				let yVal2 = idx2 == null ? null : mode == 1 ? data[i][idx2] : data[i][1][idx2];
+				shouldSetLegend = shouldSetLegend || yVal2 != yVal1 || idx2 != idx1;
+				activeIdxs[i] = idx2;
+				if (i > 0 && s.show) {
+					let xPos2 = idx2 == null ? -10 : idx2 == idx ? xPos : valToPosX(mode == 1 ? data[0][idx2] : data[i][0][idx2], scaleX, xDim, 0);
+					let yPos = yVal2 == null ? -10 : valToPosY(yVal2, mode == 1 ? scales[s.scale] : scales[s.facets[1].scale], yDim, 0);
+					if (cursorFocus && yVal2 != null) {
+						let mouseYPos = scaleX.ori == 1 ? mouseLeft1 : mouseTop1;
+						let dist = abs(focus.dist(self, i, idx2, yPos, mouseYPos));
+						if (dist < closestDist) {
+							let bias = focus.bias;
+							if (bias != 0) {
+								let mouseYVal = posToVal(mouseYPos, s.scale);
+								let seriesYValSign = yVal2 >= 0 ? 1 : -1;
+								let mouseYValSign = mouseYVal >= 0 ? 1 : -1;
+								if (mouseYValSign == seriesYValSign && (mouseYValSign == 1 ? bias == 1 ? yVal2 >= mouseYVal : yVal2 <= mouseYVal : bias == 1 ? yVal2 <= mouseYVal : yVal2 >= mouseYVal)) {
+									closestDist = dist;
+									closestSeries = i;
+								}
+							} else {
+								closestDist = dist;
+								closestSeries = i;
+							}
+						}
+					}
+					if (shouldSetLegend || cursorOnePt) {
+						let hPos, vPos;
+						if (scaleX.ori == 0) {
+							hPos = xPos2;
+							vPos = yPos;
+						} else {
+							hPos = yPos;
+							vPos = xPos2;
+						}
+						let ptWid, ptHgt, ptLft, ptTop, ptStroke, ptFill, centered = true, getBBox = points.bbox;
+						if (getBBox != null) {
+							centered = false;
+							let bbox = getBBox(self, i);
+							ptLft = bbox.left;
+							ptTop = bbox.top;
+							ptWid = bbox.width;
+							ptHgt = bbox.height;
+						} else {
+							ptLft = hPos;
+							ptTop = vPos;
+							ptWid = ptHgt = points.size(self, i);
+						}
+						ptFill = points.fill(self, i);
+						ptStroke = points.stroke(self, i);
+						if (cursorOnePt) {
+							if (i == closestSeries && closestDist <= focus.prox) {
+								_ptLft = ptLft;
+								_ptTop = ptTop;
+								_ptWid = ptWid;
+								_ptHgt = ptHgt;
+								_centered = centered;
+								_ptFill = ptFill;
+								_ptStroke = ptStroke;
+							}
+						} else {
+							let pt = cursorPts[i];
+							if (pt != null) {
+								cursorPtsLft[i] = ptLft;
+								cursorPtsTop[i] = ptTop;
+								elSize(pt, ptWid, ptHgt, centered);
+								elColor(pt, ptFill, ptStroke);
+								elTrans(pt, ceil(ptLft), ceil(ptTop), plotWidCss, plotHgtCss);
+							}
+						}
+					}
+				}
+			}
+			if (cursorOnePt) {
+				let p = focus.prox;
+				if (shouldSetLegend || (focusedSeries == null ? closestDist <= p : closestDist > p || closestSeries != focusedSeries)) {
+					let pt = cursorPts[0];
+					if (pt != null) {
+						cursorPtsLft[0] = _ptLft;
+						cursorPtsTop[0] = _ptTop;
+						elSize(pt, _ptWid, _ptHgt, _centered);
+						elColor(pt, _ptFill, _ptStroke);
+						elTrans(pt, ceil(_ptLft), ceil(_ptTop), plotWidCss, plotHgtCss);
+					}
+				}
+			}
+		}
+		if (select.show && dragging) {
+			if (src != null) {
+				let [xKey, yKey] = syncOpts.scales;
+				let [matchXKeys, matchYKeys] = syncOpts.match;
+				let [xKeySrc, yKeySrc] = src.cursor.sync.scales;
+				let sdrag = src.cursor.drag;
+				dragX = sdrag._x;
+				dragY = sdrag._y;
+				if (dragX || dragY) {
+					let { left, top, width, height } = src.select;
+					let sori = src.scales[xKeySrc].ori;
+					let sPosToVal = src.posToVal;
+					let sOff, sDim, sc, a, b;
+					let matchingX = xKey != null && matchXKeys(xKey, xKeySrc);
+					let matchingY = yKey != null && matchYKeys(yKey, yKeySrc);
+					if (matchingX && dragX) {
+						if (sori == 0) {
+							sOff = left;
+							sDim = width;
+						} else {
+							sOff = top;
+							sDim = height;
+						}
+						sc = scales[xKey];
+						a = valToPosX(sPosToVal(sOff, xKeySrc), sc, xDim, 0);
+						b = valToPosX(sPosToVal(sOff + sDim, xKeySrc), sc, xDim, 0);
+						setSelX(min(a, b), abs(b - a));
+					} else setSelX(0, xDim);
+					if (matchingY && dragY) {
+						if (sori == 1) {
+							sOff = left;
+							sDim = width;
+						} else {
+							sOff = top;
+							sDim = height;
+						}
+						sc = scales[yKey];
+						a = valToPosY(sPosToVal(sOff, yKeySrc), sc, yDim, 0);
+						b = valToPosY(sPosToVal(sOff + sDim, yKeySrc), sc, yDim, 0);
+						setSelY(min(a, b), abs(b - a));
+					} else setSelY(0, yDim);
+				} else hideSelect();
+			} else {
+				let rawDX = abs(rawMouseLeft1 - rawMouseLeft0);
+				let rawDY = abs(rawMouseTop1 - rawMouseTop0);
+				if (scaleX.ori == 1) {
+					let _rawDX = rawDX;
+					rawDX = rawDY;
+					rawDY = _rawDX;
+				}
+				dragX = drag.x && rawDX >= drag.dist;
+				dragY = drag.y && rawDY >= drag.dist;
+				let uni = drag.uni;
+				if (uni != null) {
+					if (dragX && dragY) {
+						dragX = rawDX >= uni;
+						dragY = rawDY >= uni;
+						if (!dragX && !dragY) {
+							if (rawDY > rawDX) dragY = true;
+							else dragX = true;
+						}
+					}
+				} else if (drag.x && drag.y && (dragX || dragY)) dragX = dragY = true;
+				let p0, p1;
+				if (dragX) {
+					if (scaleX.ori == 0) {
+						p0 = mouseLeft0;
+						p1 = mouseLeft1;
+					} else {
+						p0 = mouseTop0;
+						p1 = mouseTop1;
+					}
+					setSelX(min(p0, p1), abs(p1 - p0));
+					if (!dragY) setSelY(0, yDim);
+				}
+				if (dragY) {
+					if (scaleX.ori == 1) {
+						p0 = mouseLeft0;
+						p1 = mouseLeft1;
+					} else {
+						p0 = mouseTop0;
+						p1 = mouseTop1;
+					}
+					setSelY(min(p0, p1), abs(p1 - p0));
+					if (!dragX) setSelX(0, xDim);
+				}
+				if (!dragX && !dragY) {
+					setSelX(0, 0);
+					setSelY(0, 0);
+				}
+			}
+		}
+		drag._x = dragX;
+		drag._y = dragY;
+		if (src == null) {
+			if (_pub) {
+				if (syncKey != null) {
+					let [xSyncKey, ySyncKey] = syncOpts.scales;
+					syncOpts.values[0] = xSyncKey != null ? posToVal(scaleX.ori == 0 ? mouseLeft1 : mouseTop1, xSyncKey) : null;
+					syncOpts.values[1] = ySyncKey != null ? posToVal(scaleX.ori == 1 ? mouseLeft1 : mouseTop1, ySyncKey) : null;
+				}
+				pubSync(mousemove, self, mouseLeft1, mouseTop1, plotWidCss, plotHgtCss, idx);
+			}
+			if (cursorFocus) {
+				let shouldPub = _pub && syncOpts.setSeries;
+				let p = focus.prox;
+				if (focusedSeries == null) {
+					if (closestDist <= p) setSeries(closestSeries, FOCUS_TRUE, true, shouldPub);
+				} else if (closestDist > p) setSeries(null, FOCUS_TRUE, true, shouldPub);
+				else if (closestSeries != focusedSeries) setSeries(closestSeries, FOCUS_TRUE, true, shouldPub);
+			}
+		}
+		if (shouldSetLegend) {
+			legend.idx = idx;
+			setLegend();
+		}
+		_fire !== false && fire("setCursor");
+	}
+	let rect = null;
+	Object.defineProperty(self, "rect", { get() {
+		if (rect == null) syncRect(false);
+		return rect;
+	} });
+	function syncRect(defer = false) {
+		if (defer) rect = null;
+		else {
+			rect = over.getBoundingClientRect();
+			fire("syncRect", rect);
+		}
+	}
+	function mouseMove(e, src, _l, _t, _w, _h, _i) {
+		if (cursor._lock) return;
+		if (dragging && e != null && e.movementX == 0 && e.movementY == 0) return;
+		cacheMouse(e, src, _l, _t, _w, _h, _i, false, e != null);
+		if (e != null) updateCursor(null, true, true);
+		else updateCursor(src, true, false);
+	}
+	function cacheMouse(e, src, _l, _t, _w, _h, _i, initial, snap) {
+		if (rect == null) syncRect(false);
+		setCursorEvent(e);
+		if (e != null) {
+			_l = e.clientX - rect.left;
+			_t = e.clientY - rect.top;
+		} else {
+			if (_l < 0 || _t < 0) {
+				mouseLeft1 = -10;
+				mouseTop1 = -10;
+				return;
+			}
+			let [xKey, yKey] = syncOpts.scales;
+			let syncOptsSrc = src.cursor.sync;
+			let [xValSrc, yValSrc] = syncOptsSrc.values;
+			let [xKeySrc, yKeySrc] = syncOptsSrc.scales;
+			let [matchXKeys, matchYKeys] = syncOpts.match;
+			let rotSrc = src.axes[0].side % 2 == 1;
+			let xDim = scaleX.ori == 0 ? plotWidCss : plotHgtCss, yDim = scaleX.ori == 1 ? plotWidCss : plotHgtCss, _xDim = rotSrc ? _h : _w, _yDim = rotSrc ? _w : _h, _xPos = rotSrc ? _t : _l, _yPos = rotSrc ? _l : _t;
+			if (xKeySrc != null) _l = matchXKeys(xKey, xKeySrc) ? getPos(xValSrc, scales[xKey], xDim, 0) : -10;
+			else _l = xDim * (_xPos / _xDim);
+			if (yKeySrc != null) _t = matchYKeys(yKey, yKeySrc) ? getPos(yValSrc, scales[yKey], yDim, 0) : -10;
+			else _t = yDim * (_yPos / _yDim);
+			if (scaleX.ori == 1) {
+				let __l = _l;
+				_l = _t;
+				_t = __l;
+			}
+		}
+		if (snap && (src == null || src.cursor.event.type == mousemove)) {
+			if (_l <= 1 || _l >= plotWidCss - 1) _l = incrRound(_l, plotWidCss);
+			if (_t <= 1 || _t >= plotHgtCss - 1) _t = incrRound(_t, plotHgtCss);
+		}
+		if (initial) {
+			rawMouseLeft0 = _l;
+			rawMouseTop0 = _t;
+			[mouseLeft0, mouseTop0] = cursor.move(self, _l, _t);
+		} else {
+			mouseLeft1 = _l;
+			mouseTop1 = _t;
+		}
+	}
+	const _hideProps = {
+		width: 0,
+		height: 0,
+		left: 0,
+		top: 0
+	};
+	function hideSelect() {
+		setSelect(_hideProps, false);
+	}
+	let downSelectLeft;
+	let downSelectTop;
+	let downSelectWidth;
+	let downSelectHeight;
+	function mouseDown(e, src, _l, _t, _w, _h, _i) {
+		dragging = true;
+		dragX = dragY = drag._x = drag._y = false;
+		cacheMouse(e, src, _l, _t, _w, _h, _i, true, false);
+		if (e != null) {
+			onMouse(mouseup, doc, mouseUp, false);
+			pubSync(mousedown, self, mouseLeft0, mouseTop0, plotWidCss, plotHgtCss, null);
+		}
+		let { left, top, width, height } = select;
+		downSelectLeft = left;
+		downSelectTop = top;
+		downSelectWidth = width;
+		downSelectHeight = height;
+	}
+	function mouseUp(e, src, _l, _t, _w, _h, _i) {
+		dragging = drag._x = drag._y = false;
+		cacheMouse(e, src, _l, _t, _w, _h, _i, false, true);
+		let { left, top, width, height } = select;
+		let hasSelect = width > 0 || height > 0;
+		let chgSelect = downSelectLeft != left || downSelectTop != top || downSelectWidth != width || downSelectHeight != height;
+		hasSelect && chgSelect && setSelect(select);
+		if (drag.setScale && hasSelect && chgSelect) {
+			let xOff = left, xDim = width, yOff = top, yDim = height;
+			if (scaleX.ori == 1) xOff = top, xDim = height, yOff = left, yDim = width;
+			if (dragX) _setScale(xScaleKey, posToVal(xOff, xScaleKey), posToVal(xOff + xDim, xScaleKey));
+			if (dragY) for (let k in scales) {
+				let sc = scales[k];
+				if (k != xScaleKey && sc.from == null && sc.min != inf) _setScale(k, posToVal(yOff + yDim, k), posToVal(yOff, k));
+			}
+			hideSelect();
+		} else if (cursor.lock) {
+			cursor._lock = !cursor._lock;
+			updateCursor(src, true, e != null);
+		}
+		if (e != null) {
+			offMouse(mouseup, doc);
+			pubSync(mouseup, self, mouseLeft1, mouseTop1, plotWidCss, plotHgtCss, null);
+		}
+	}
+	function mouseLeave(e, src, _l, _t, _w, _h, _i) {
+		if (cursor._lock) return;
+		setCursorEvent(e);
+		let _dragging = dragging;
+		if (dragging) {
+			let snapH = true;
+			let snapV = true;
+			let snapProx = 10;
+			let dragH, dragV;
+			if (scaleX.ori == 0) {
+				dragH = dragX;
+				dragV = dragY;
+			} else {
+				dragH = dragY;
+				dragV = dragX;
+			}
+			if (dragH && dragV) {
+				snapH = mouseLeft1 <= snapProx || mouseLeft1 >= plotWidCss - snapProx;
+				snapV = mouseTop1 <= snapProx || mouseTop1 >= plotHgtCss - snapProx;
+			}
+			if (dragH && snapH) mouseLeft1 = mouseLeft1 < mouseLeft0 ? 0 : plotWidCss;
+			if (dragV && snapV) mouseTop1 = mouseTop1 < mouseTop0 ? 0 : plotHgtCss;
+			updateCursor(null, true, true);
+			dragging = false;
+		}
+		mouseLeft1 = -10;
+		mouseTop1 = -10;
+		activeIdxs.fill(null);
+		updateCursor(null, true, true);
+		if (_dragging) dragging = _dragging;
+	}
+	function dblClick(e, src, _l, _t, _w, _h, _i) {
+		if (cursor._lock) return;
+		setCursorEvent(e);
+		autoScaleX();
+		hideSelect();
+		if (e != null) pubSync(dblclick, self, mouseLeft1, mouseTop1, plotWidCss, plotHgtCss, null);
+	}
+	function syncPxRatio() {
+		axes.forEach(syncFontSize);
+		_setSize(self.width, self.height, true);
+	}
+	on(dppxchange, win, syncPxRatio);
+	const events = {};
+	events.mousedown = mouseDown;
+	events.mousemove = mouseMove;
+	events.mouseup = mouseUp;
+	events.dblclick = dblClick;
+	events["setSeries"] = (e, src, idx, opts) => {
+		let seriesIdxMatcher = syncOpts.match[2];
+		idx = seriesIdxMatcher(self, src, idx);
+		idx != -1 && setSeries(idx, opts, true, false);
+	};
+	if (showCursor) {
+		onMouse(mousedown, over, mouseDown);
+		onMouse(mousemove, over, mouseMove);
+		onMouse(mouseenter, over, (e) => {
+			setCursorEvent(e);
+			syncRect(false);
+		});
+		onMouse(mouseleave, over, mouseLeave);
+		onMouse(dblclick, over, dblClick);
+		cursorPlots.add(self);
+		self.syncRect = syncRect;
+	}
+	const hooks = self.hooks = opts.hooks || {};
+	function fire(evName, a1, a2) {
+		if (deferHooks) hooksQueue.push([
+			evName,
+			a1,
+			a2
+		]);
+		else if (evName in hooks) hooks[evName].forEach((fn) => {
+			fn.call(null, self, a1, a2);
+		});
+	}
+	(opts.plugins || []).forEach((p) => {
+		for (let evName in p.hooks) hooks[evName] = (hooks[evName] || []).concat(p.hooks[evName]);
+	});
+	const seriesIdxMatcher = (self, src, srcSeriesIdx) => srcSeriesIdx;
+	const syncOpts = assign({
+		key: null,
+		setSeries: false,
+		filters: {
+			pub: retTrue,
+			sub: retTrue
+		},
+		scales: [xScaleKey, series[1] ? series[1].scale : null],
+		match: [
+			retEq,
+			retEq,
+			seriesIdxMatcher
+		],
+		values: [null, null]
+	}, cursor.sync);
+	if (syncOpts.match.length == 2) syncOpts.match.push(seriesIdxMatcher);
+	cursor.sync = syncOpts;
+	const syncKey = syncOpts.key;
+	const sync = _sync(syncKey);
+	function pubSync(type, src, x, y, w, h, i) {
+		if (syncOpts.filters.pub(type, src, x, y, w, h, i)) sync.pub(type, src, x, y, w, h, i);
+	}
+	sync.sub(self);
+	function pub(type, src, x, y, w, h, i) {
+		if (syncOpts.filters.sub(type, src, x, y, w, h, i)) events[type](null, src, x, y, w, h, i);
+	}
+	self.pub = pub;
+	function destroy() {
+		sync.unsub(self);
+		cursorPlots.delete(self);
+		mouseListeners.clear();
+		off(dppxchange, win, syncPxRatio);
+		root.remove();
+		legendTable?.remove();
+		fire("destroy");
+	}
+	self.destroy = destroy;
+	function _init() {
+		fire("init", opts, data);
+		setData(data || opts.data, false);
+		if (pendScales[xScaleKey]) setScale(xScaleKey, pendScales[xScaleKey]);
+		else autoScaleX();
+		shouldSetSelect = select.show && (select.width > 0 || select.height > 0);
+		shouldSetCursor = shouldSetLegend = true;
+		_setSize(opts.width, opts.height);
+	}
+	series.forEach(initSeries);
+	axes.forEach(initAxis);
+	if (then) {
+		if (then instanceof HTMLElement) {
+			then.appendChild(root);
+			_init();
+		} else then(self, _init);
+	} else _init();
+	return self;
+}
+uPlot.assign = assign;
+uPlot.fmtNum = fmtNum;
+uPlot.rangeNum = rangeNum;
+uPlot.rangeLog = rangeLog;
+uPlot.rangeAsinh = rangeAsinh;
+uPlot.orient = orient;
+uPlot.pxRatio = pxRatio;
+uPlot.join = join;
+uPlot.fmtDate = fmtDate;
+uPlot.tzDate = tzDate;
+uPlot.sync = _sync;
+{
+	uPlot.addGap = addGap;
+	uPlot.clipGaps = clipGaps;
+	let paths = uPlot.paths = { points };
+	paths.linear = linear;
+	paths.stepped = stepped;
+	paths.bars = bars;
+	paths.spline = monotoneCubic;
+}
+// src/panels/chart.ts
+var LEFT = 62;
+var FONT = "11px system-ui, sans-serif";
+var Chart = class {
+	view;
+	plot = null;
+	names = "";
+	data = null;
+	place = h("div", { class: "chart-place" });
+	title = h("h3");
+	readout = h("span", { class: "readout" });
+	element = h("figure", { class: "chart" }, h("figcaption", {}, this.title, this.readout), this.place);
+	constructor(view, mover) {
+		this.view = view;
+		new ResizeObserver(() => this.fit()).observe(this.place);
+		listenTime(this.place, view, mover, (x) => this.timeAt(x));
+	}
+	set(data) {
+		this.data = data;
+		this.title.textContent = data.title;
+		this.place.setAttribute("role", "img");
+		this.place.setAttribute("aria-label", `${data.title}: ${data.lines.map((line) => `${line.name} ${line.way} ${summary(line.y, data)}`).join("; ")}`);
+		const names = data.lines.map((line) => `${line.name} ${line.colour}`).join();
+		const columns = [data.x, ...data.lines.map((line) => line.y)];
+		if (this.plot === null || names !== this.names) {
+			this.plot?.destroy();
+			this.plot = new uPlot(this.options(data), columns, this.place);
+			this.names = names;
+		} else this.plot.setData(columns, false);
+		this.scale();
+		this.cursor();
+	}
+	/** The window is another: what is there is moved until better comes. */
+	scale() {
+		if (this.plot === null || this.data === null) return;
+		const { begin, end } = this.view.now.window, most = this.data.most ?? largest(this.data);
+		this.plot.batch(() => {
+			this.plot.setScale("x", {
+				min: begin,
+				max: end
+			});
+			this.plot.setScale("y", {
+				min: Math.min(0, smallest(this.data)),
+				max: most * 1.05
+			});
+		});
+		this.select();
+	}
+	/** The cursor of all pictures, and the values there. */
+	cursor() {
+		const { plot, data } = this, { hover } = this.view.now;
+		if (plot === null || data === null) return;
+		const left = hover === null ? -10 : plot.valToPos(hover, "x");
+		plot.setCursor({
+			left: hover === null || left < 0 || left > plot.over.clientWidth ? -10 : left,
+			top: 0
+		}, false);
+		const at = hover === null ? -1 : placeOf(data.x, hover);
+		this.readout.replaceChildren(...data.lines.filter((line) => !line.isDashed).map((line) => {
+			const key = h("span", {
+				class: "key",
+				"aria-hidden": "true"
+			});
+			key.style.borderColor = line.colour;
+			const values = at < 0 ? [] : data.lines.filter((it) => it.name === line.name).map((it) => {
+				const value = it.y[at];
+				return value === null || value === void 0 ? "–" : data.text(value);
+			});
+			return h("span", {}, key, line.name, values.length === 0 ? "" : ` ${values.join(" / ")}`);
+		}));
+	}
+	select() {
+		const { plot } = this, { selection } = this.view.now;
+		if (plot === null) return;
+		const width = plot.over.clientWidth, x0 = selection === null ? 0 : Math.max(0, plot.valToPos(selection.begin, "x")), x1 = selection === null ? 0 : Math.min(width, plot.valToPos(selection.end, "x"));
+		plot.setSelect({
+			left: x0,
+			width: Math.max(0, x1 - x0),
+			top: 0,
+			height: plot.over.clientHeight
+		}, false);
+	}
+	clear() {
+		this.plot?.destroy();
+		this.plot = null;
+		this.data = null;
+	}
+	themed() {
+		this.names = "";
+	}
+	timeAt(x) {
+		if (this.plot === null) return null;
+		const left = x - this.plot.over.offsetLeft;
+		return left < 0 || left > this.plot.over.clientWidth ? null : this.plot.posToVal(left, "x");
+	}
+	fit() {
+		const { clientWidth: width, clientHeight: height } = this.place;
+		if (this.plot !== null && width > 0 && height > 0) {
+			this.plot.setSize({
+				width,
+				height
+			});
+			this.select();
+			this.cursor();
+		}
+	}
+	options(data) {
+		const colours = ink(), axis = {
+			stroke: colours.faint,
+			font: FONT,
+			grid: {
+				stroke: colours.line,
+				width: 1
+			},
+			ticks: {
+				stroke: colours.line,
+				width: 1,
+				size: 4
+			}
+		};
+		const origin = () => this.view.now.experiment?.origin_unix_ns ?? null;
+		const stepped = uPlot.paths.stepped({ align: 1 });
+		return {
+			width: Math.max(50, this.place.clientWidth),
+			height: Math.max(40, this.place.clientHeight),
+			legend: { show: false },
+			padding: [
+				4,
+				8,
+				0,
+				0
+			],
+			cursor: {
+				y: false,
+				drag: {
+					x: false,
+					y: false
+				},
+				points: { show: false },
+				bind: {
+					mousemove: () => null,
+					mousedown: () => null,
+					mouseup: () => null,
+					dblclick: () => null,
+					mouseenter: () => null,
+					mouseleave: () => null
+				}
+			},
+			select: {
+				show: true,
+				left: 0,
+				top: 0,
+				width: 0,
+				height: 0
+			},
+			scales: {
+				x: {
+					time: false,
+					auto: false
+				},
+				y: { auto: false }
+			},
+			axes: [{
+				...axis,
+				size: 22,
+				space: 90,
+				gap: 2,
+				values: (_, ticks) => ticks.map((t) => formatTime(origin(), t, placesFor((ticks[1] ?? t + 1e9) - ticks[0])))
+			}, {
+				...axis,
+				size: LEFT,
+				space: 26,
+				gap: 3,
+				values: (_, ticks) => ticks.map((value) => data.text(value))
+			}],
+			series: [{}, ...data.lines.map((line) => ({
+				label: line.name,
+				stroke: line.colour,
+				width: 1.25,
+				dash: line.isDashed ? [4, 3] : void 0,
+				paths: stepped,
+				points: { show: false }
+			}))]
+		};
+	}
+};
+/** The step that a time is in; −1 before the first. */
+function placeOf(x, at) {
+	let low = 0, high = x.length;
+	while (low < high) {
+		const middle = low + high >> 1;
+		if (x[middle] <= at) low = middle + 1;
+		else high = middle;
+	}
+	return low - 1;
+}
+function known(y) {
+	return y.filter((value) => value !== null);
+}
+function largest(data) {
+	return data.lines.reduce((most, line) => known(line.y).reduce((a, b) => Math.max(a, b), most), 1);
+}
+function smallest(data) {
+	return data.lines.reduce((least, line) => known(line.y).reduce((a, b) => Math.min(a, b), least), 0);
+}
+function meanOf(y) {
+	const values = known(y);
+	return values.length === 0 ? null : values.reduce((a, b) => a + b, 0) / values.length;
+}
+function summary(y, data) {
+	const mean = meanOf(y);
+	return mean === null ? "nothing known" : `mean ${data.text(mean)}, most ${data.text(known(y).reduce((a, b) => Math.max(a, b), 0))}`;
+}
+// src/panels/hostColours.ts
+var HUES = [
+	212,
+	28,
+	140,
+	330,
+	262,
+	178,
+	52,
+	0
+];
+function hostColour(host) {
+	const round = Math.floor(host / HUES.length);
+	return `hsl(${(HUES[host % HUES.length] + 17 * round) % 360} ${isDark() ? 65 : 70}% ${isDark() ? 62 : 42}%)`;
+}
+// src/panels/usage.ts
+var KINDS = [
+	{
+		title: "CPU, of all CPUs of a host",
+		kinds: ["cpu"],
+		words: [""],
+		needs: "sched_switch"
+	},
+	{
+		title: "Network: sent, dashed received",
+		kinds: ["net-sent", "net-received"],
+		words: ["sent", "received"],
+		needs: "net_dev_queue,net_if_receive_skb"
+	},
+	{
+		title: "Disk: read, dashed written",
+		kinds: ["disk-read", "disk-write"],
+		words: ["read", "written"],
+		needs: "block_rq_issue,block_rq_complete"
+	},
+	{
+		title: "Memory, since the begin of the window",
+		kinds: ["memory"],
+		words: [""],
+		needs: "kmem_mm_page_alloc,kmem_mm_page_free"
+	}
+];
+var UsagePanel = class extends AskingPanel {
+	series = [];
+	charts;
+	table;
+	missing = h("p", { class: "missing muted" });
+	parts;
+	constructor(view, navigator) {
+		super("usage", "Usage", view, navigator, [
+			"window",
+			"clock",
+			"hover",
+			"selection"
+		]);
+		this.charts = KINDS.map(() => new Chart(view, navigator));
+		const text = (value, it) => value === null ? "–" : textOf(it.unit)(value);
+		this.table = new DataTable({
+			label: "Usage in the window: a click goes to the instant of most",
+			origin: () => this.origin,
+			pick: (it) => {
+				if (it.at !== null) {
+					this.view.set({ hover: toShown(view, null, it.at) });
+					this.navigator.go(null, toShown(view, null, it.at));
+				}
+			},
+			columns: [
+				{
+					title: "host",
+					value: (it) => it.host
+				},
+				{
+					title: "what",
+					value: (it) => it.what,
+					grow: true
+				},
+				{
+					title: "mean",
+					unit: "count",
+					value: (it) => it.mean,
+					text: (it) => text(it.mean, it)
+				},
+				{
+					title: "most",
+					unit: "count",
+					value: (it) => it.most,
+					text: (it) => text(it.most, it)
+				},
+				{
+					title: "most at",
+					unit: "time",
+					value: (it) => it.at,
+					text: (it) => it.at === null ? "–" : formatTime(this.origin, it.at, placesFor((view.now.window.end - view.now.window.begin) / 1e3))
+				}
+			]
+		});
+		this.parts = h("div", { class: "usage-parts" }, h("div", { class: "charts" }, ...this.charts.map((it) => it.element)), titled("In this window", this.table, this.missing));
+	}
+	changed(_now, changed) {
+		if (changed.has("hover")) for (const chart of this.charts) chart.cursor();
+		if (changed.has("selection")) for (const chart of this.charts) chart.select();
+		if (!changed.has("window") && !changed.has("clock")) return;
+		for (const chart of this.charts) chart.scale();
+		this.askSoon();
+	}
+	themed() {
+		for (const chart of this.charts) chart.themed();
+		this.draw();
+	}
+	forget() {
+		this.series = [];
+		for (const chart of this.charts) chart.clear();
+		this.table.set([]);
+		this.body.replaceChildren();
+	}
+	async load(signal) {
+		const range = this.showRange("window"), points = Math.max(60, Math.min(1e3, Math.round(this.body.clientWidth / 4)));
+		const answer = await api.usage(range.begin, range.end, points, signal);
+		this.series = answer.series;
+		this.command.set(answer.command);
+		if (this.series.length === 0) {
+			this.body.replaceChildren(notice("empty", "Nothing is known of this time", "No host was recorded then: `f` shows all there is."));
+			return;
+		}
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+		this.draw();
+	}
+	draw() {
+		if (this.series.length === 0) return;
+		const rows = [], missing = [];
+		KINDS.forEach((kind, place) => {
+			const chart = this.charts[place], of = this.series.filter((it) => kind.kinds.includes(it.kind));
+			chart.element.hidden = of.length === 0;
+			if (of.length === 0) {
+				chart.clear();
+				missing.push(`${nameOf(kind)} (\`${kind.needs}\`)`);
+				return;
+			}
+			const data = this.dataOf(kind, of);
+			chart.set(data);
+			for (const [at, it] of of.entries()) rows.push(this.rowOf(kind, it, data.lines[at]));
+		});
+		this.missing.textContent = missing.length === 0 ? "" : `None in this window, or not recorded: ${missing.join(", ").replace(/`/g, "")}`;
+		this.missing.title = this.missing.textContent;
+		this.table.set(rows);
+	}
+	/** The hosts' steps begin at their own times: all on the same ones, at which each has the value of its step. */
+	dataOf(kind, of) {
+		const shift = (it) => toShown(this.view, this.view.now.experiment?.hosts[it.host]?.row ?? null, 0);
+		const x = [...new Set(of.flatMap((it) => it.x.map((at) => at + shift(it))))].sort((a, b) => a - b);
+		const lines = of.map((it) => {
+			const by = shift(it), last = it.x.at(-1) + (it.x.length > 1 ? it.x.at(-1) - it.x.at(-2) : 0), way = kind.kinds.indexOf(it.kind), word = kind.words[way];
+			let place = -1;
+			const y = x.map((at) => {
+				while (place + 1 < it.x.length && it.x[place + 1] + by <= at) place += 1;
+				return place < 0 || at - by > last ? null : it.y[place] ?? null;
+			});
+			return {
+				name: it.name,
+				way: word,
+				colour: hostColour(it.host),
+				isDashed: way === 1,
+				y
+			};
+		});
+		return {
+			title: kind.title,
+			x,
+			lines,
+			most: kind.kinds[0] === "cpu" ? 100 : null,
+			text: textOf(of[0].unit)
+		};
+	}
+	rowOf(kind, it, line) {
+		const most = it.y.reduce((a, b) => b === null ? a : a === null || b > a ? b : a, null);
+		return {
+			host: it.name,
+			what: `${nameOf(kind)}${line.way === "" ? "" : ` ${line.way}`}`,
+			unit: it.unit,
+			mean: meanOf(it.y),
+			most,
+			at: most === null ? null : it.x[it.y.indexOf(most)]
+		};
+	}
+};
+function nameOf(kind) {
+	return kind.title.replace(/[,:].*/, "");
+}
+function textOf(unit) {
+	if (unit === "percent") return (value) => `${Math.round(value * 10) / 10} %`;
+	return unit === "bytes/s" ? (value) => `${formatBytes(value)}/s` : formatBytes;
+}
+var panels = [
+	StatePanel,
+	CriticalPathPanel,
+	StatisticsPanel,
+	UsagePanel,
+	EventsPanel,
+	MessagesPanel,
+	SynchronizationPanel,
+	AnalysesPanel
+].map((Made) => (view, navigator) => new Made(view, navigator));
+// src/rows.ts
+/** More rows than this do not fit one above the other in a line. */
+var MAX_STRIPES = 7;
+/** A host that is sorted by activity has at least about this many lines before its fold. */
+var MIN_LINES = 6;
+var Rows = class {
+	view;
+	lines = [];
+	pinnedCount = 0;
+	byId = /* @__PURE__ */ new Map();
+	children = /* @__PURE__ */ new Map();
+	places = /* @__PURE__ */ new Map();
+	isPathClosed = false;
+	collapsed = /* @__PURE__ */ new Set();
+	unfolded = /* @__PURE__ */ new Set();
+	hidden = /* @__PURE__ */ new Set();
+	pinned = [];
+	filter = null;
+	/** CPU time by row, where rows are sorted by it; and the rows below hosts that are active enough not to be folded. */
+	activity = null;
+	active = /* @__PURE__ */ new Set();
+	watchers = /* @__PURE__ */ new Set();
+	constructor(view) {
+		this.view = view;
+		view.watch(() => {
+			this.index();
+			this.change();
+		}, "rows");
+		view.watch(() => this.change(), "onlyRows", "path");
+	}
+	watch(watcher) {
+		this.watchers.add(watcher);
+	}
+	row(id) {
+		return id === null ? void 0 : this.byId.get(id);
+	}
+	childrenOf(id) {
+		return this.children.get(id) ?? [];
+	}
+	/** The line of a row, else of its nearest ancestor that is shown; −1 if there is none. */
+	lineOf(id) {
+		for (let row = this.byId.get(id); row !== void 0; row = this.row(row.parent)) {
+			const place = this.places.get(row.id);
+			if (place !== void 0) return place;
+			if (row.parent !== null && this.row(row.parent)?.parent === null) {
+				const fold = this.places.get(-1 - row.host);
+				if (fold !== void 0 && this.folds(row)) return fold;
+			}
+		}
+		return -1;
+	}
+	/** The line of exactly this row; undefined if it is not shown. */
+	placeOf(id) {
+		return this.places.get(id);
+	}
+	name(row) {
+		return row.tid !== void 0 ? `${row.label} ${row.tid}` : row.pid !== void 0 ? `${row.label} ${row.pid}` : row.label;
+	}
+	/** With its host: "h1 wget 228". */
+	fullName(row) {
+		const host = this.view.now.experiment?.hosts[row.host]?.name ?? "";
+		return row.kind === "host" ? row.label : `${host} ${this.name(row)}`;
+	}
+	toggle(id) {
+		if (id === -1e6) this.isPathClosed = !this.isPathClosed;
+		else if (id < 0) flip(this.unfolded, -1 - id);
+		else flip(this.collapsed, id);
+		this.change();
+	}
+	get someExpanded() {
+		return this.childrenOf(null).some((row) => !this.collapsed.has(row.id));
+	}
+	collapseAll() {
+		if (this.someExpanded) for (const row of this.childrenOf(null)) this.collapsed.add(row.id);
+		else this.collapsed.clear();
+		this.change();
+	}
+	pin(id) {
+		this.pinned = this.pinned.includes(id) ? this.pinned.filter((other) => other !== id) : [...this.pinned, id];
+		this.change();
+	}
+	hide(id) {
+		this.hidden.add(id);
+		this.pinned = this.pinned.filter((other) => other !== id);
+		this.change();
+	}
+	get hiddenCount() {
+		return this.hidden.size;
+	}
+	showHidden() {
+		this.hidden.clear();
+		this.change();
+	}
+	setFilter(matches) {
+		this.filter = matches;
+		this.change();
+	}
+	get isFiltered() {
+		return this.filter !== null;
+	}
+	matches(id) {
+		return this.filter?.has(id) ?? false;
+	}
+	/** Sorts by activity; each host shows the most active of its processes and threads on about `room` lines, and folds the others. */
+	setActivity(activity, room = 0) {
+		this.activity = activity;
+		const active = /* @__PURE__ */ new Set(), chosen = this.top(this.view.now.row);
+		if (chosen !== null) active.add(chosen);
+		for (const host of activity === null ? [] : this.childrenOf(null)) {
+			let left = Math.max(room, MIN_LINES);
+			for (const row of this.sorted(this.childrenOf(host.id))) {
+				const lines = 1 + this.childrenOf(row.id).length, isFolding = row.kind === "process" || row.kind === "thread";
+				if (isFolding && (lines > left || !activity.has(row.id))) continue;
+				left -= lines;
+				if (isFolding) active.add(row.id);
+			}
+		}
+		this.active = active;
+		this.change();
+	}
+	get isSorted() {
+		return this.activity !== null;
+	}
+	/** The row just below the host that a row is, or is in. */
+	top(id) {
+		let row = this.row(id);
+		while (row !== void 0 && row.parent !== null && this.row(row.parent)?.parent !== null) row = this.row(row.parent);
+		return row === void 0 || row.parent === null ? null : row.id;
+	}
+	/** Opens what hides a row, so that it has a line. */
+	reveal(id) {
+		if (this.places.has(id)) return;
+		const row = this.byId.get(id);
+		if (row === void 0) return;
+		for (let it = row; it !== void 0; it = this.row(it.parent)) {
+			this.hidden.delete(it.id);
+			if (it !== row) this.collapsed.delete(it.id);
+			if (this.folds(it)) this.unfolded.add(it.host);
+		}
+		this.change();
+	}
+	get kept() {
+		return {
+			collapsed: [...this.collapsed],
+			unfolded: [...this.unfolded],
+			pinned: this.pinned,
+			hidden: [...this.hidden]
+		};
+	}
+	restore(kept) {
+		for (const [set, ids] of [
+			[this.collapsed, kept.collapsed],
+			[this.unfolded, kept.unfolded],
+			[this.hidden, kept.hidden]
+		]) {
+			set.clear();
+			for (const id of ids) set.add(id);
+		}
+		this.pinned = [...kept.pinned];
+		this.change();
+	}
+	index() {
+		this.byId = /* @__PURE__ */ new Map();
+		this.children = /* @__PURE__ */ new Map();
+		for (const row of this.view.now.rows) {
+			this.byId.set(row.id, row);
+			const siblings = this.children.get(row.parent);
+			if (siblings) siblings.push(row);
+			else this.children.set(row.parent, [row]);
+		}
+	}
+	/** Whether a row goes to the fold of its host: sorted by activity, and it had little. */
+	folds(row) {
+		return this.activity !== null && (row.kind === "process" || row.kind === "thread") && this.row(row.parent)?.kind === "host" && !this.active.has(row.id);
+	}
+	/** Rows that are shown because of a filter, with their ancestors; null: all. */
+	wanted() {
+		const only = this.view.now.onlyRows, filter = this.filter;
+		if (only === null && filter === null) return null;
+		const wanted = /* @__PURE__ */ new Set();
+		for (const id of only ?? filter) {
+			if (only !== null && filter !== null && !filter.has(id)) continue;
+			for (let row = this.byId.get(id); row !== void 0 && !wanted.has(row.id); row = this.row(row.parent)) wanted.add(row.id);
+		}
+		return wanted;
+	}
+	change() {
+		const lines = [], wanted = this.wanted();
+		this.pinned = this.pinned.filter((id) => this.byId.has(id));
+		for (const id of this.pinned) {
+			const row = this.byId.get(id);
+			lines.push({
+				id,
+				row,
+				host: row.host,
+				label: this.fullName(row),
+				depth: 0,
+				expandable: false,
+				expanded: false,
+				pinned: true,
+				sources: this.sources(row, false)
+			});
+		}
+		this.pinnedCount = lines.length;
+		this.addPath(lines, this.view.now.path);
+		for (const host of this.childrenOf(null)) this.add(lines, host, 0, wanted);
+		this.lines = lines;
+		this.places = new Map(lines.map((line, place) => [line.id, place]));
+		for (const watcher of this.watchers) watcher();
+	}
+	/** The critical path has rows of its own, above all hosts. */
+	addPath(lines, path) {
+		const rows = pathRows(path), first = rows[0];
+		if (path === null || first === void 0) return;
+		const plain = {
+			row: null,
+			pinned: false
+		}, thread = this.byId.get("row" in path.of ? path.of.row : -1);
+		const label = path.request === null ? `critical path of ${thread === void 0 ? "a thread" : this.name(thread)}` : `critical path of request ${path.request}`;
+		lines.push({
+			...plain,
+			id: PATH_HEAD,
+			host: first.host,
+			label,
+			depth: 0,
+			expandable: true,
+			expanded: !this.isPathClosed,
+			sources: []
+		});
+		if (this.isPathClosed) return;
+		for (const { id, host, row } of rows) {
+			const it = this.byId.get(row);
+			lines.push({
+				...plain,
+				id,
+				host,
+				label: it === void 0 ? "" : this.fullName(it),
+				depth: 1,
+				expandable: false,
+				expanded: false,
+				sources: [id]
+			});
+		}
+	}
+	add(lines, row, depth, wanted) {
+		if (this.hidden.has(row.id) || wanted !== null && !wanted.has(row.id)) return;
+		const isPinned = this.pinned.includes(row.id) && row.kind !== "host";
+		let children = this.childrenOf(row.id);
+		if (wanted !== null) children = children.filter((child) => wanted.has(child.id));
+		const expanded = children.length > 0 && (wanted !== null || !this.collapsed.has(row.id));
+		if (!isPinned) lines.push({
+			id: row.id,
+			row,
+			host: row.host,
+			label: this.name(row),
+			depth,
+			expandable: children.length > 0,
+			expanded,
+			pinned: false,
+			sources: this.sources(row, expanded)
+		});
+		if (!expanded) return;
+		const folded = wanted === null ? children.filter((child) => this.folds(child)) : [];
+		const shown = folded.length > 0 ? children.filter((child) => !this.folds(child)) : children;
+		for (const child of this.sorted(shown)) this.add(lines, child, depth + 1, wanted);
+		if (folded.length === 0) return;
+		const isOpen = this.unfolded.has(row.host);
+		const label = `${folded.length} less active`;
+		lines.push({
+			id: -1 - row.host,
+			row: null,
+			host: row.host,
+			label,
+			depth: depth + 1,
+			expandable: true,
+			expanded: isOpen,
+			pinned: false,
+			sources: []
+		});
+		if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
+	}
+	/** The most active first; CPUs, disks and phases keep their place. */
+	sorted(rows) {
+		const activity = this.activity;
+		if (activity === null) return rows;
+		const key = (row) => row.kind === "process" || row.kind === "thread" ? activity.get(row.id) ?? 0 : Infinity;
+		return [...rows].sort((a, b) => {
+			const x = key(a), y = key(b);
+			return x === y ? 0 : y > x ? 1 : -1;
+		});
+	}
+	/** A host shows its CPUs, a collapsed process its threads: what is inside can be seen from outside. */
+	sources(row, expanded) {
+		if (row.kind !== "host" && row.kind !== "process") return [row.id];
+		const inside = this.childrenOf(row.id).filter((child) => child.kind === (row.kind === "host" ? "cpu" : "thread")).map((child) => child.id);
+		if (inside.length === 0) return [row.id];
+		if (row.kind === "process" && expanded) return [];
+		return inside.slice(0, MAX_STRIPES);
+	}
+};
+function flip(set, id) {
+	if (!set.delete(id)) set.add(id);
+}
+// src/sample.ts
+/** Heights of a line and of its bar, and the width of the names, in CSS pixels: as those of the time graph. */
+var LINE = 20;
+var BAR = 14;
+var NAMES = 170;
+var INDENT$1 = 12;
+/** More lines make no picture. */
+var MAX_LINES = 300;
+/** Styles of the shares of a CPU's part after its times, from below: threads, softirqs, interrupts, idle. */
+var STYLE_IDLE = 9;
+var STYLE_IRQ = 10;
+var STYLE_SOFTIRQ = 11;
+var STYLE_RUNNING = 8;
+var STACK = [
+	[4, STYLE_RUNNING],
+	[6, STYLE_SOFTIRQ],
+	[5, STYLE_IRQ]
+];
+/** How much is left of the colour of what was not read, and is only likely. */
+var LIKELY = .35;
+var SamplePicture = class {
+	view;
+	canvas = h("canvas", { role: "img" });
+	caption = h("p", { class: "sample-text" });
+	element = h("figure", {
+		class: "sample",
+		hidden: true
+	}, this.caption, h("div", { class: "sample-lines" }, this.canvas));
+	lines = [];
+	begin = 0;
+	end = 1;
+	constructor(view) {
+		this.view = view;
+		watchTheme(() => this.draw());
+		new ResizeObserver(() => this.draw()).observe(this.element);
+	}
+	get isThere() {
+		return this.lines.length > 0;
+	}
+	/** Asks whether it is there; shows it, over the time that the traces have. */
+	async load(range) {
+		const sample = await api.sample().catch(() => null);
+		if (sample === null || !sample.hosts.some((host) => host.cpus.length > 0)) return;
+		({begin: this.begin, end: this.end} = range);
+		this.lines = linesOf(sample);
+		const origin = this.view.now.experiment?.origin_unix_ns ?? null, time = (t) => formatTime(origin, t, 3);
+		const share = sample.share < .01 ? "less than 1 %" : `${Math.round(sample.share * 100)} %`;
+		this.caption.textContent = `A first sample, of ${share} of the trace: how busy each CPU was, and the threads that ran most; pale where it is only likely. By the hosts' own clocks, from ${time(this.begin)} to ${time(this.end)} UTC.`;
+		this.canvas.setAttribute("aria-label", this.lines.map(inWords).join("; "));
+		this.element.hidden = false;
+		this.draw();
+	}
+	draw() {
+		const ratio = devicePixelRatio, width = this.element.clientWidth, height = this.lines.length * LINE;
+		if (width <= NAMES || !this.isThere) return;
+		this.canvas.width = Math.round(width * ratio);
+		this.canvas.height = Math.round(height * ratio);
+		this.canvas.style.width = `${width}px`;
+		this.canvas.style.height = `${height}px`;
+		const ctx = this.canvas.getContext("2d"), colours = ink();
+		ctx.scale(ratio, ratio);
+		ctx.fillStyle = css(colours.background);
+		ctx.fillRect(0, 0, width, height);
+		ctx.font = "11px system-ui, sans-serif";
+		ctx.textBaseline = "middle";
+		this.lines.forEach((line, place) => {
+			const bottom = place * LINE + 3 + BAR;
+			if (line.depth === 0) {
+				ctx.fillStyle = css(colours.band);
+				ctx.fillRect(0, place * LINE, width, LINE);
+			}
+			ctx.fillStyle = line.thread.length > 0 || line.depth === 0 ? colours.text : colours.faint;
+			ctx.fillText(line.label, 6 + line.depth * INDENT$1, place * LINE + LINE / 2, 158 - line.depth * INDENT$1);
+			for (const isRead of [false, true]) {
+				ctx.globalAlpha = isRead ? 1 : LIKELY;
+				for (const part of line.cpu) {
+					const [x, wide] = this.across(part, isRead, width), idle = look(STYLE_IDLE).height * BAR;
+					fill(ctx, STYLE_IDLE, x, bottom, wide, idle);
+					let low = bottom;
+					for (const [at, style] of STACK) {
+						const high = BAR * part[at] / 1e3;
+						fill(ctx, style, x, low, wide, high);
+						low -= high;
+					}
+				}
+				for (const part of line.thread) {
+					const [x, wide] = this.across(part, isRead, width);
+					fill(ctx, STYLE_RUNNING, x, bottom, wide, Math.max(1, BAR * part[3] / 1e3));
+				}
+			}
+		});
+	}
+	/** Where a part is, as far as it was read, or what follows: its left edge and its width. */
+	across([begin, read, end], isRead, width) {
+		const scale = (width - NAMES) / Math.max(1, this.end - this.begin), x = (t) => NAMES + (t - this.begin) * scale;
+		const from = isRead ? x(begin) : Math.max(x(read), x(begin) + 1);
+		return [from, isRead ? Math.max(1, x(read) - from) : Math.max(0, x(end) - from)];
+	}
+};
+function fill(ctx, style, x, bottom, wide, high) {
+	ctx.fillStyle = css(rgbOf(style));
+	ctx.fillRect(x, bottom - high, wide, high);
+}
+function linesOf(sample) {
+	const lines = [];
+	for (const { name, cpus, threads } of sample.hosts) {
+		lines.push({
+			label: name,
+			depth: 0,
+			cpu: [],
+			thread: []
+		});
+		for (const { cpu, parts } of cpus) lines.push({
+			label: `CPU ${cpu}`,
+			depth: 1,
+			cpu: parts,
+			thread: []
+		});
+		for (const { label, tid, parts } of threads) lines.push({
+			label: `${label} ${tid}`,
+			depth: 1,
+			cpu: [],
+			thread: parts
+		});
+	}
+	return lines.slice(0, MAX_LINES);
+}
+/** For those who do not see it: how busy it was on average. */
+function inWords({ label, cpu, thread }) {
+	const parts = cpu.length > 0 ? cpu : thread, all = parts.reduce((sum, part) => sum + part[2] - part[0], 0);
+	if (parts.length === 0) return label;
+	const busy = parts.reduce((sum, part) => sum + (part[2] - part[0]) * (1e3 - part[3]), 0);
+	return cpu.length > 0 ? `${label} ${Math.round(busy / Math.max(1, all) / 10)} % busy` : label;
+}
+// src/scrollbar.ts
+var Scrollbar = class {
+	inner = h("div");
+	element = h("div", {
+		class: "scrollbar",
+		"aria-hidden": "true",
+		tabindex: -1
+	}, this.inner);
+	constructor(layout) {
+		this.element.addEventListener("scroll", () => {
+			if (this.element.scrollTop !== layout.scrollTop) layout.scrollTo(this.element.scrollTop);
+		});
+		let fixed = -1, full = -1;
+		layout.watch(() => {
+			if (fixed !== layout.fixed) this.element.style.marginTop = `${34 + (fixed = layout.fixed)}px`;
+			if (full !== layout.full) this.inner.style.height = `${full = layout.full}px`;
+			if (this.element.scrollTop !== layout.scrollTop) this.element.scrollTop = layout.scrollTop;
+		});
+	}
+};
+// src/search.ts
+var REST_MS$2 = 120;
+/** For `state:`: how many rows are looked at, in steps, and how finely. */
+var MAX_ROWS = 4e3;
+var STEP_ROWS = 500;
+var PIXELS = 600;
+/** Names of states as people type them, by style. */
+var STATES = [
+	["unknown"],
+	["usermode", "user"],
+	["syscall", "call"],
+	["interrupted"],
+	[
+		"wait-cpu",
+		"waiting",
+		"preempted"
+	],
+	["blocked", "sleeping"],
+	["wait-fork"],
+	["dead"],
+	["running"],
+	["idle"],
+	["irq", "interrupt"],
+	["softirq"],
+	["disk-read", "read"],
+	["disk-write", "write"],
+	["phase"]
+];
+/** What makes a text an expression. */
+var COMPARES = /[=<>]|&&|\|\||\s(matches|contains|present)(\s|$)/;
+function parseQuery(text) {
+	const query = {
+		expression: null,
+		words: [],
+		pattern: null,
+		host: [],
+		pid: [],
+		tid: [],
+		kind: [],
+		states: [],
+		wrong: ""
+	};
+	const regular = /(?:^|\s)\/(.+)\/(?:\s|$)/.exec(text);
+	if (regular !== null) {
+		try {
+			query.pattern = new RegExp(regular[1], "i");
+		} catch {
+			query.wrong = `/${regular[1]}/ is no regular expression`;
+		}
+		text = text.replace(regular[0], " ");
+	}
+	if (COMPARES.test(text)) {
+		query.expression = text.trim();
+		return query;
+	}
+	for (const word of text.toLowerCase().split(/\s+/)) {
+		const [, key, value] = /^(host|pid|tid|kind|state):(.*)$/.exec(word) ?? [];
+		if (key === void 0 || value === void 0) {
+			if (word !== "") query.words.push(word);
+			continue;
+		}
+		if (value === "") continue;
+		if (key !== "state") {
+			query[key].push(value);
+			continue;
+		}
+		const styles = STATES.flatMap((names, style) => names.some((name) => name.startsWith(value)) ? [style] : []);
+		if (styles.length === 0) query.wrong = `No state “${value}”: ${STATES.map((names) => names[0]).join(", ")}`;
+		query.states.push(...styles);
+	}
+	return query;
+}
+var Search = class {
+	view;
+	rows;
+	tree;
+	navigation;
+	input = h("input", {
+		type: "search",
+		class: "search",
+		placeholder: "Search rows  ( / )",
+		"aria-label": "Search rows: words, host:, pid:, tid:, kind:, state:, /regular expression/, or an expression on states",
+		spellcheck: "false",
+		autocomplete: "off",
+		title: "Words, host:h1, pid:199, tid:216, kind:cpu, state:blocked, /regular expression/; or an expression on states: duration > 10ms && state == blocked"
+	});
+	count = h("span", {
+		class: "count",
+		"aria-live": "polite"
+	});
+	element = h("div", {
+		class: "search-box",
+		role: "search"
+	}, this.input, this.count);
+	timer = 0;
+	turn = 0;
+	runs = 0;
+	found = [];
+	watchers = /* @__PURE__ */ new Set();
+	constructor(view, rows, tree, navigation) {
+		this.view = view;
+		this.rows = rows;
+		this.tree = tree;
+		this.navigation = navigation;
+		this.input.addEventListener("input", () => {
+			clearTimeout(this.timer);
+			this.timer = window.setTimeout(() => void this.run(), REST_MS$2);
+		});
+		this.input.addEventListener("keydown", (event) => {
+			if (event.key === "Enter") {
+				this.jump(event.shiftKey ? -1 : 1);
+				event.preventDefault();
+			}
+			if (event.key === "Escape") {
+				this.set("");
+				this.input.blur();
+				tree.focus();
+			}
+			event.stopPropagation();
+		});
+		view.watch(() => {
+			if (this.input.value !== "") this.run();
+		}, "rows", "clock");
+		view.watch(() => {
+			const query = parseQuery(this.input.value);
+			if (query.states.length === 0 && query.expression === null) return;
+			clearTimeout(this.timer);
+			this.timer = window.setTimeout(() => void this.run(), 360);
+		}, "window");
+	}
+	watch(watcher) {
+		this.watchers.add(watcher);
+	}
+	get text() {
+		return this.input.value;
+	}
+	/** No search is running or scheduled. */
+	get isIdle() {
+		return this.timer === 0 && this.runs === 0;
+	}
+	set(text) {
+		this.input.value = text;
+		this.run();
+	}
+	async run() {
+		clearTimeout(this.timer);
+		this.timer = 0;
+		this.runs += 1;
+		await this.look();
+		this.runs -= 1;
+	}
+	async look() {
+		const turn = this.turn += 1, text = this.input.value.trim(), query = parseQuery(text);
+		for (const watcher of this.watchers) watcher();
+		this.input.classList.toggle("wrong", query.wrong !== "");
+		if (query.expression !== null && text !== "") {
+			await this.byExpression(query, turn);
+			return;
+		}
+		this.view.set({ filter: null });
+		if (text === "" || query.wrong !== "") {
+			this.count.textContent = query.wrong;
+			this.show([], text === "" ? null : /* @__PURE__ */ new Set(), query);
+			return;
+		}
+		let found = this.view.now.rows.filter((row) => this.fits(row, query)).map((row) => row.id);
+		if (query.states.length > 0) {
+			this.count.textContent = "…";
+			found = await this.inState(found, query.states);
+			if (turn !== this.turn) return;
+		}
+		this.count.textContent = found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`;
+		this.show(found, new Set(found), query);
+	}
+	/** Rows by what they did: the server looks at their states. */
+	async byExpression(query, turn) {
+		const { window: { begin, end }, clock } = this.view.now, expression = query.expression;
+		this.count.textContent = "…";
+		const answer = await api.matching(expression, begin, end, clock).catch((error) => error);
+		if (turn !== this.turn) return;
+		if (answer instanceof Error) {
+			this.input.classList.add("wrong");
+			this.count.textContent = this.count.title = answer.message;
+			return;
+		}
+		const { rows, states, is_whole } = answer;
+		this.count.textContent = `${formatCount(states)} states on ${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`;
+		this.count.title = is_whole ? "" : "There are too many states to look at each: zoom in to find short ones";
+		this.view.set({ filter: expression });
+		this.show(rows, new Set(rows), query);
+	}
+	show(found, filter, query) {
+		this.found = found;
+		this.tree.marked = [
+			...query.words,
+			...query.host,
+			...query.pid,
+			...query.tid
+		];
+		this.rows.setFilter(filter);
+	}
+	async jump(by) {
+		await this.run();
+		const shown = this.rows.lines.filter((line) => this.rows.matches(line.id)).map((line) => line.id), all = shown.length > 0 ? shown : this.found;
+		if (all.length === 0) return;
+		const now = all.indexOf(this.view.now.row ?? -1);
+		const to = all[now < 0 ? 0 : (now + by + all.length) % all.length];
+		this.navigation.go(to, (this.view.now.window.begin + this.view.now.window.end) / 2);
+	}
+	fits(row, query) {
+		const host = this.view.now.experiment?.hosts[row.host]?.name.toLowerCase() ?? "";
+		if (!query.host.every((value) => host.includes(value)) || !query.kind.every((value) => row.kind.startsWith(value))) return false;
+		if (!query.pid.every((value) => String(row.pid) === value) || !query.tid.every((value) => String(row.tid) === value)) return false;
+		const own = `${this.rows.name(row)} ${row.pid ?? ""}`;
+		if (query.pattern !== null && !query.pattern.test(own)) return false;
+		const parent = this.rows.row(row.parent);
+		const around = `${host} ${parent !== void 0 && parent.kind === "process" ? this.rows.name(parent) : ""} ${row.kind} ${own}`.toLowerCase();
+		return query.words.every((word) => around.includes(word));
+	}
+	/** Those of the rows that are in one of the states within the window. */
+	async inState(rows, styles) {
+		const found = [], { window: { begin, end }, clock } = this.view.now;
+		for (let at = 0; at < Math.min(rows.length, MAX_ROWS); at += STEP_ROWS) {
+			const states = await api.states({
+				rows: rows.slice(at, Math.min(at + STEP_ROWS, MAX_ROWS)),
+				begin,
+				end,
+				pixels: PIXELS,
+				clock
+			}).catch(() => null);
+			if (states === null) return found;
+			states.rows.forEach((row, place) => {
+				if (states.style.subarray(states.starts[place], states.starts[place + 1]).some((style) => styles.includes(style))) found.push(row);
+			});
+		}
+		return found;
+	}
+};
+// src/stage.ts
+/** How often it is asked how far the work is; and until there is a picture. */
+var POLL_MS = 400;
+var FIRST_POLL_MS = 100;
+var RETRY_MS = 2e3;
+var WORDS = {
+	opening: "Opening the traces",
+	synchronizing: "Putting the clocks on one: matching packets",
+	indexing: "Indexing: what each thread and CPU did",
+	ready: "Ready",
+	failed: "The traces cannot be shown"
+};
+var pause = (ms) => new Promise((done) => setTimeout(done, ms));
+var StagePicture = class {
+	minimap;
+	sample;
+	title = h("h2");
+	text = h("p", { class: "stage-text" });
+	bar = h("progress", { "aria-label": "Progress" });
+	overview = h("div", { class: "stage-overview" });
+	element = h("main", {
+		class: "stage",
+		"aria-live": "polite"
+	}, this.title, this.bar, this.text, this.overview);
+	banner = h("div", {
+		class: "banner",
+		role: "alert",
+		hidden: true
+	});
+	began = performance.now();
+	isLost = false;
+	constructor(minimap, sample) {
+		this.minimap = minimap;
+		this.sample = sample;
+	}
+	/** Asks until the traces are indexed; shows how far that is. Gives null if they cannot be shown. */
+	async untilReady(seen) {
+		let hasOverview = false;
+		this.show("Opening the traces", "", null);
+		for (;;) {
+			const experiment = await api.experiment().catch((error) => error);
+			if (experiment instanceof Error) {
+				this.show(experiment instanceof ApiError && experiment.status > 0 ? "The server refuses" : "The server does not answer", experiment.message, null);
+				await pause(RETRY_MS);
+				continue;
+			}
+			seen(experiment);
+			const { stage } = experiment;
+			if (stage.name === "ready" && experiment.hosts.length > 0) return experiment;
+			if (experiment.grows && (stage.name === "ready" || stage.name === "failed")) {
+				this.show("Nothing has come yet", stage.message, null);
+				await pause(RETRY_MS);
+				continue;
+			}
+			if (stage.name === "ready") {
+				this.show("These traces hold no events", `Nothing was recorded in ${experiment.traces.join(", ")}. \`isochrone info ${experiment.traces[0] ?? "TRACE"}\` says what is in a trace, and what is missing.`, null);
+				this.bar.hidden = true;
+				return null;
+			}
+			if (stage.name === "failed") {
+				this.show(WORDS.failed, `${stage.message}\nIt was started as: ${experiment.command}`, null);
+				this.bar.hidden = true;
+				return null;
+			}
+			if (!hasOverview) {
+				await this.minimap.load();
+				hasOverview = (this.minimap.overview?.hosts.length ?? 0) > 0;
+				if (hasOverview) this.overview.replaceChildren(this.minimap.element, this.sample.element);
+			}
+			if (hasOverview && !this.sample.isThere) await this.sample.load(this.minimap.overview);
+			this.show(WORDS[stage.name], this.progress(stage), stage.total > 0 ? stage.done / stage.total : null);
+			await pause(this.sample.isThere ? POLL_MS : FIRST_POLL_MS);
+		}
+	}
+	progress({ done, total, message }) {
+		const parts = [message];
+		if (total > 0) parts.push(`${formatBytes(done)} of ${formatBytes(total)}`);
+		parts.push(formatDuration(performance.now() - this.began < 1e3 ? null : (performance.now() - this.began) * 1e6));
+		return parts.filter((part) => part !== "" && part !== "–").join(", ");
+	}
+	show(title, text, share) {
+		this.title.textContent = title;
+		this.text.textContent = text;
+		if (share === null) this.bar.removeAttribute("value");
+		else this.bar.value = share;
+	}
+	/** The server is gone: says so above what is shown, and asks until it is back. */
+	async lost(message, back) {
+		if (this.isLost) return;
+		this.isLost = true;
+		this.banner.textContent = message;
+		this.banner.hidden = false;
+		for (;;) {
+			await pause(RETRY_MS);
+			const experiment = await api.experiment().catch(() => null);
+			if (experiment !== null && experiment.stage.name === "ready") break;
+			if (experiment !== null) this.banner.textContent = `${WORDS[experiment.stage.name]} …`;
+		}
+		this.isLost = false;
+		this.banner.hidden = true;
+		back();
+	}
+};
+// src/status.ts
+/** How long an answer stays before the state comes back. */
+var ANSWER_MS = 5e3;
+var Status = class {
+	heading = h("span", { class: "about" });
+	live = h("span", {
+		class: "answer",
+		role: "status",
+		"aria-live": "polite"
+	});
+	right = h("span", { class: "right" });
+	element = h("footer", { class: "status" }, this.heading, this.live, this.right);
+	timer = 0;
+	/** What is under the pointer: not spoken, it changes with each move. */
+	show(text) {
+		if (this.heading.textContent !== text) this.heading.textContent = text;
+	}
+	/** What was selected or answered: spoken. */
+	say(text, isWrong = false) {
+		this.live.textContent = text;
+		this.live.classList.toggle("wrong", isWrong);
+		clearTimeout(this.timer);
+		this.timer = window.setTimeout(() => {
+			this.live.textContent = "";
+		}, isWrong ? 2 * ANSWER_MS : ANSWER_MS);
+	}
+	/** What is going on, at the right. */
+	note(text) {
+		if (this.right.textContent !== text) this.right.textContent = text;
+	}
+};
+// src/tooltip.ts
+/** The pointer has to rest this long before the server is asked. */
+var REST_MS$1 = 140;
+var Tooltip = class {
+	view;
+	rows;
+	graph;
+	clock;
+	status;
+	element = h("div", {
+		class: "tooltip",
+		role: "tooltip",
+		hidden: true
+	});
+	timer = 0;
+	stop = null;
+	shown = "";
+	exact = null;
+	constructor(view, rows, graph, clock, status) {
+		this.view = view;
+		this.rows = rows;
+		this.graph = graph;
+		this.clock = clock;
+		this.status = status;
+	}
+	hide() {
+		this.element.hidden = true;
+		this.shown = "";
+		clearTimeout(this.timer);
+		this.stop?.abort();
+	}
+	/** The pointer has left the graph. */
+	leave() {
+		this.hide();
+		this.status.show("");
+	}
+	/** Tells of the state of a row at a time, beside a place of the page. */
+	state(row, at, x, y) {
+		const it = this.rows.row(row), { clock } = this.view.now;
+		if (it === void 0) {
+			this.hide();
+			return;
+		}
+		const here = this.graph.stateAt(row, at), key = `${clock} ${row} ${here?.begin ?? "-"} ${here?.end ?? Math.floor(at)}`;
+		if (key !== this.shown) {
+			this.shown = key;
+			this.exact = null;
+			clearTimeout(this.timer);
+			this.stop?.abort();
+			this.timer = window.setTimeout(() => void this.ask(row, at, key), REST_MS$1);
+		}
+		const name = this.rows.fullName(it);
+		if (here === null && this.exact === null) {
+			const isAlive = it.begin === void 0 || it.end === void 0 || clock === "own" || at >= it.begin && at < it.end;
+			this.fill(name, null, isAlive ? "nothing known" : "not alive", [], at);
+			this.status.show(`${name}: ${isAlive ? "nothing known" : "not alive"}`);
+		} else {
+			const state = this.exact?.state ?? look(here.style).name, begin = this.exact?.begin ?? here.begin, end = this.exact?.end ?? here.end;
+			const label = this.exact === null ? here.label : "";
+			this.fill(name, this.exact?.style ?? here.style, label === "" ? state : `${state}: ${label}`, [
+				["since", formatDuration(at - begin)],
+				["lasts", formatDuration(end - begin)],
+				...this.exact?.fields ?? []
+			], at);
+			this.status.show(`${name}: ${label === "" ? state : `${state} ${label}`}, ${formatDuration(end - begin)} from ${formatTime(this.origin, begin)}`);
+		}
+		this.place(x, y);
+	}
+	/** A step of the critical path. */
+	step({ row, host, begin, end, cause, detail, uncertainty_ns }, at, x, y) {
+		const it = this.rows.row(row), moved = -this.clock.convert(host, "common"), name = it === void 0 ? "" : this.rows.fullName(it), text = causeWord(cause);
+		this.hide();
+		const fields = [["since", formatDuration(at + moved - begin)], ["lasts", formatDuration(end - begin)]];
+		if (detail !== "") fields.push(["detail", detail]);
+		if (uncertainty_ns !== null) fields.push(["clocks leave open", `± ${formatDuration(uncertainty_ns)}`]);
+		this.fill(name, causeStyle(cause), text, fields, at);
+		this.status.show(`${name}: ${text}, ${formatDuration(end - begin)} of the critical path`);
+		this.place(x, y);
+	}
+	message(message, x, y) {
+		const [from, to, sent, received, likely, low, high, isInverted] = message, a = this.rows.row(from), b = this.rows.row(to);
+		if (a === void 0 || b === void 0) return;
+		this.hide();
+		const taken = received - sent, name = `${this.rows.fullName(a)} → ${this.rows.fullName(b)}`;
+		const fields = [["sent", formatTime(this.origin, sent)], ["received", formatTime(this.origin, received)]];
+		if (low !== null && high !== null) fields.push(["surely", `${formatDuration(taken + low)} … ${formatDuration(taken + high)}`]);
+		if (likely !== null) fields.push(["likely", `± ${formatDuration(likely)}`]);
+		const text = isInverted === 1 ? `received ${formatDuration(-taken)} before it was sent` : `message, ${formatDuration(taken)}`;
+		this.fill(name, null, text, fields, null);
+		this.status.show(`${name}: ${text}`);
+		this.place(x, y);
+	}
+	get origin() {
+		return this.view.now.experiment?.origin_unix_ns ?? null;
+	}
+	async ask(row, at, key) {
+		this.stop = new AbortController();
+		const exact = await api.state(row, at, this.view.now.clock, this.stop.signal).catch(() => null);
+		if (exact === null || key !== this.shown) return;
+		this.exact = exact;
+		const it = this.rows.row(row);
+		const times = [["own clock", exact.times.own], ["common clock", exact.times.common]];
+		if (exact.times.sure !== void 0) times.push(["surely within", exact.times.sure]);
+		if (exact.times.likely !== void 0) times.push(["likely within", exact.times.likely]);
+		this.fill(this.rows.fullName(it), exact.style, exact.state, [
+			["begin", formatTime(this.origin, exact.begin)],
+			["lasts", formatDuration(exact.end - exact.begin)],
+			...exact.fields,
+			...times
+		], at);
+	}
+	fill(name, style, state, fields, at) {
+		const list = h("dl");
+		for (const [key, value] of fields) list.append(h("dt", {}, key), h("dd", {}, value));
+		const colour = h("span", { class: "swatch" });
+		if (style !== null) colour.style.background = stateColour(style);
+		this.element.replaceChildren(h("strong", {}, name), h("p", {}, ...style === null ? [] : [colour], state), list);
+		if (at !== null) this.element.append(h("p", { class: "when" }, formatTime(this.origin, at)));
+	}
+	place(x, y) {
+		this.element.hidden = false;
+		const { offsetWidth: width, offsetHeight: height } = this.element;
+		const left = x + 16 + width > innerWidth ? x - width - 12 : x + 16;
+		const top = Math.max(4, Math.min(y + 18, innerHeight - height - 8));
+		this.element.style.transform = `translate(${Math.max(4, Math.round(left))}px, ${Math.round(top)}px)`;
+	}
+};
+// src/tree.ts
+/** Rows above and below the screen that are elements, too. */
+var MARGIN = 3;
+var INDENT = 14;
+var Tree = class {
+	view;
+	rows;
+	layout;
+	list = h("div", {
+		class: "lines",
+		role: "tree",
+		tabindex: 0,
+		"aria-label": "Rows"
+	});
+	scrolling = h("div", {
+		class: "scrolling",
+		role: "presentation"
+	});
+	fixed = h("div", {
+		class: "fixed",
+		role: "presentation"
+	});
+	hiddenButton = button("", "Show the hidden rows again", () => this.rows.showHidden());
+	sortButton;
+	element;
+	/** Parts of names that were searched for. */
+	marked = [];
+	/** The elements that there are, by the line's number. */
+	items = /* @__PURE__ */ new Map();
+	/** The line that the keyboard is on: a row's number, or a fold. */
+	active = null;
+	constructor(view, rows, layout, sort) {
+		this.view = view;
+		this.rows = rows;
+		this.layout = layout;
+		this.sortButton = button("by activity", "Sort rows by their CPU time in the window; those with little of it go to a fold (o)", sort, { "aria-pressed": "false" });
+		const head = h("div", { class: "tree-head" }, this.sortButton, button("collapse", "Collapse or expand all hosts (X)", () => this.rows.collapseAll()), this.hiddenButton);
+		head.style.height = `34px`;
+		this.list.append(this.scrolling, this.fixed);
+		this.element = h("nav", {
+			class: "tree",
+			"aria-label": "Hosts, processes and threads"
+		}, head, this.list);
+		rows.watch(() => this.draw());
+		layout.watch(() => this.draw());
+		view.watch(() => {
+			if (this.view.now.row !== null) this.active = this.view.now.row;
+			this.draw();
+		}, "row", "experiment");
+		this.list.addEventListener("wheel", (event) => {
+			if (event.ctrlKey) return;
+			event.preventDefault();
+			this.layout.scrollBy(event.deltaY * (event.deltaMode === 1 ? 20 : 1));
+		}, { passive: false });
+		this.list.addEventListener("click", (event) => this.click(event));
+		this.list.addEventListener("keydown", (event) => this.key(event));
+		this.list.addEventListener("scroll", () => {
+			this.list.scrollTop = 0;
+		});
+	}
+	focus() {
+		this.list.focus();
+	}
+	/** Goes some lines down (or up); ±Infinity: to the last or first. */
+	move(by) {
+		const { lines } = this.rows;
+		if (lines.length === 0) return;
+		const now = this.active === null ? -1 : this.rows.placeOf(this.active) ?? this.rows.lineOf(this.active);
+		const from = now < 0 && Number.isFinite(by) ? this.layout.shown().first - Math.sign(by) : now;
+		const place = Math.max(0, Math.min(from + by, lines.length - 1));
+		this.choose(lines[place]);
+		this.layout.see(place);
+	}
+	choose(line) {
+		this.active = line.id;
+		const row = line.row === null ? pathRow(this.view.now.path, line.id)?.row ?? null : line.id;
+		this.view.set({
+			row,
+			selection: row === this.view.now.row ? this.view.now.selection : null
+		});
+		this.active = line.id;
+		this.draw();
+	}
+	get activeLine() {
+		return this.active === null ? null : this.rows.lines[this.rows.placeOf(this.active) ?? -1] ?? null;
+	}
+	/** As in all trees: left closes a line or goes to the one around it, right opens it. Elsewhere these keys pan. */
+	key(event) {
+		const line = this.activeLine;
+		if (line === null || event.key !== "ArrowLeft" && event.key !== "ArrowRight" || event.ctrlKey || event.metaKey || event.altKey) return;
+		event.preventDefault();
+		if (line.expandable && line.expanded !== (event.key === "ArrowRight")) this.rows.toggle(line.id);
+		else if (event.key === "ArrowRight") this.move(1);
+		else if (line.row !== null && line.row.parent !== null) this.move(this.rows.lineOf(line.row.parent) - this.rows.placeOf(line.id));
+	}
+	click(event) {
+		const target = event.target, item = target.closest("[data-id]");
+		if (item === null) return;
+		const id = Number(item.dataset.id), what = target.closest("[data-do]")?.dataset.do;
+		if (what === "pin") this.rows.pin(id);
+		else if (what === "hide") this.rows.hide(id);
+		else if (what === "toggle" || id < 0 && id >= -1e6) this.rows.toggle(id);
+		else {
+			const line = this.rows.lines[this.rows.placeOf(id) ?? -1];
+			if (line !== void 0) this.choose(line);
+		}
+	}
+	draw() {
+		const { first, last } = this.layout.shown(MARGIN), pinned = this.rows.pinnedCount, items = [], before = new Map(this.items);
+		this.items.clear();
+		for (let place = first; place < last; place += 1) items.push(this.kept(place, before));
+		replace(this.scrolling, items);
+		replace(this.fixed, Array.from({ length: pinned }, (_, place) => this.kept(place, before)));
+		this.fixed.style.height = `${this.layout.fixed}px`;
+		if ((this.active === null ? void 0 : this.rows.placeOf(this.active)) === void 0) this.list.removeAttribute("aria-activedescendant");
+		else this.list.setAttribute("aria-activedescendant", `line${this.active}`);
+		this.sortButton.setAttribute("aria-pressed", String(this.rows.isSorted));
+		this.hiddenButton.hidden = this.rows.hiddenCount === 0;
+		this.hiddenButton.textContent = `${formatCount(this.rows.hiddenCount)} hidden`;
+	}
+	/** The element of a line: that of before, moved, where it looks the same. While rows are scrolled, most do. */
+	kept(place, before) {
+		const line = this.rows.lines[place], marked = this.marked.join("\n"), isActive = line.id === this.active, beside = this.beside(line);
+		const old = before.get(line.id), isSame = old !== void 0 && old.line === line && old.marked === marked && old.isActive === isActive && old.beside === beside;
+		const element = isSame ? old.element : this.item(line, beside), top = this.layout.top(place);
+		if (!isSame || old.top !== top) element.style.transform = `translateY(${top}px)`;
+		this.items.set(line.id, {
+			line,
+			marked,
+			isActive,
+			beside,
+			top,
+			element
+		});
+		return element;
+	}
+	item(line, beside) {
+		const { row } = line;
+		const item = h("div", {
+			class: `line ${row?.kind ?? (line.id === -1e6 ? "host path" : line.id < -1e6 ? "path" : "fold")}`,
+			role: "treeitem",
+			id: `line${line.id}`,
+			"data-id": line.id,
+			"aria-level": line.depth + 1,
+			"aria-expanded": line.expandable ? String(line.expanded) : null,
+			"aria-selected": String(line.id === this.active)
+		});
+		item.style.paddingLeft = `${4 + line.depth * INDENT}px`;
+		const name = h("span", {
+			class: "name",
+			title: this.title(line)
+		});
+		name.append(...this.highlighted(line.label));
+		item.append(h("span", {
+			class: "twist",
+			"data-do": line.expandable ? "toggle" : null,
+			"aria-hidden": "true"
+		}, line.expandable ? line.expanded ? "▾" : "▸" : ""), name);
+		if (beside !== "") item.append(h("span", { class: "beside" }, beside));
+		if (row !== null && row.kind !== "host") item.append(h("span", {
+			class: "acts",
+			"aria-hidden": "true"
+		}, h("span", {
+			"data-do": "pin",
+			title: line.pinned ? "Unpin (p)" : "Pin to the top (p)"
+		}, line.pinned ? "⊖" : "⊕"), h("span", {
+			"data-do": "hide",
+			title: "Hide (h)"
+		}, "×")));
+		return item;
+	}
+	beside(line) {
+		if (line.row?.kind !== "host") return "";
+		const host = this.view.now.experiment?.hosts[line.host];
+		if (host === void 0) return "";
+		if (host.is_reference) return "reference";
+		return host.likely_ns === null ? host.sure_ns === null ? "unsynchronized" : `sure ± ${formatDuration(host.sure_ns)}` : `± ${formatDuration(host.likely_ns)}`;
+	}
+	title(line) {
+		const { row } = line, host = this.view.now.experiment?.hosts[line.host];
+		if (line.id < -1e6) return `${line.label}: its steps of the critical path, by cause`;
+		if (line.id === -1e6) return "The threads that the path goes through, in the order in which it comes to them; colours are causes";
+		if (row === null) return `Processes and threads of ${host?.name ?? "this host"} that had little or no CPU time when rows were sorted`;
+		if (row.kind === "host") {
+			if (host?.is_reference) return `${row.label}: its clock is the common one`;
+			return `${row.label}: its clock is right to ± ${formatDuration(host?.likely_ns)} (likely), ± ${formatDuration(host?.sure_ns)} (surely)`;
+		}
+		return [
+			this.rows.fullName(row),
+			row.pid === void 0 ? "" : `process ${row.pid}`,
+			row.tid === void 0 ? "" : `thread ${row.tid}`
+		].filter((text) => text !== "").join(", ");
+	}
+	highlighted(text) {
+		const lower = text.toLowerCase();
+		let from = -1, word = "";
+		for (const it of this.marked) {
+			const at = lower.indexOf(it);
+			if (it !== "" && at >= 0 && (from < 0 || at < from)) {
+				from = at;
+				word = it;
+			}
+		}
+		if (from < 0) return [text];
+		return [
+			text.slice(0, from),
+			h("mark", {}, text.slice(from, from + word.length)),
+			text.slice(from + word.length)
+		];
+	}
+};
+/** Gives an element these children, in this order; those that it has already stay where they are. */
+function replace(parent, children) {
+	const wanted = new Set(children);
+	for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+	let at = parent.firstElementChild;
+	for (const child of children) if (child === at) at = at.nextElementSibling;
+	else parent.insertBefore(child, at);
+}
+// src/url.ts
+var REST_MS = 250;
+var LISTS = {
+	collapsed: "x",
+	unfolded: "u",
+	pinned: "p",
+	hidden: "h"
+};
+/** [1, 2, 3, 7] → "1-3.7". */
+function packIds(ids, isOrdered) {
+	const list = isOrdered ? ids : [...ids].sort((a, b) => a - b), parts = [];
+	for (let at = 0; at < list.length; at += 1) {
+		const first = list[at];
+		while (!isOrdered && list[at + 1] === list[at] + 1) at += 1;
+		parts.push(list[at] === first ? `${first}` : `${first}-${list[at]}`);
+	}
+	return parts.join(".");
+}
+function unpackIds(text) {
+	const ids = [];
+	for (const part of (text ?? "").split(".")) {
+		const [, first, last] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
+		if (first === void 0) continue;
+		for (let id = Number(first); id <= Number(last ?? first) && ids.length < 1e5; id += 1) ids.push(id);
+	}
+	return ids;
+}
+function packRange(range) {
+	return `${Math.round(range.begin)},${Math.round(range.end)}`;
+}
+function unpackRange(text) {
+	const [, begin, end] = /^(-?\d+),(-?\d+)$/.exec(text ?? "") ?? [];
+	return begin !== void 0 && end !== void 0 && Number(begin) <= Number(end) ? {
+		begin: Number(begin),
+		end: Number(end)
+	} : null;
+}
+/** `request=14`, or `path=` row, begin and end. */
+function unpackPath(values) {
+	const request = values.get("request"), [, row, begin, end] = /^(\d+),(-?\d+),(-?\d+)$/.exec(values.get("path") ?? "") ?? [];
+	if (request !== null && /^\d+$/.test(request)) return { request: Number(request) };
+	return row === void 0 ? null : {
+		row: Number(row),
+		begin: Number(begin),
+		end: Number(end)
+	};
+}
+/** Takes the token out of the address: the cookie has it now, and addresses end up in histories and over shoulders. */
+function hideToken() {
+	const address = new URL(location.href);
+	if (!address.searchParams.has("token")) return;
+	address.searchParams.delete("token");
+	history.replaceState(history.state, "", address);
+}
+function readAddress(hash) {
+	const values = new URLSearchParams(hash.replace(/^#/, "")), row = values.get("r"), sorted = values.get("sort");
+	const bookmarks = [];
+	for (const text of values.getAll("b")) {
+		const [, at, mark, clock, span, name] = /^(-?\d+)~(\d*)~([co])~(\d+)~(.*)$/.exec(text) ?? [];
+		if (at !== void 0) bookmarks.push({
+			at: Number(at),
+			row: mark === "" ? null : Number(mark),
+			clock: clock === "o" ? "own" : "common",
+			span: Number(span),
+			name: name ?? ""
+		});
+	}
+	return {
+		window: unpackRange(values.get("w")),
+		selection: unpackRange(values.get("s")),
+		row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
+		clock: values.get("c") === "own" ? "own" : "common",
+		drawer: values.get("d"),
+		search: values.get("q") ?? "",
+		sorted: sorted === "0" ? false : unpackRange(sorted),
+		rows: {
+			collapsed: unpackIds(values.get("x")),
+			unfolded: unpackIds(values.get("u")),
+			pinned: unpackIds(values.get("p")),
+			hidden: unpackIds(values.get("h"))
+		},
+		only: unpackIds(values.get("o")),
+		bookmarks,
+		path: unpackPath(values)
+	};
+}
+function writeAddress(place) {
+	const values = new URLSearchParams();
+	if (place.window !== null) values.set("w", packRange(place.window));
+	if (place.selection !== null) values.set("s", packRange(place.selection));
+	if (place.row !== null) values.set("r", String(place.row));
+	if (place.clock === "own") values.set("c", "own");
+	if (place.path !== null && "request" in place.path) values.set("request", String(place.path.request));
+	else if (place.path !== null) values.set("path", `${place.path.row},${place.path.begin},${place.path.end}`);
+	values.set("d", place.drawer ?? "");
+	if (place.search !== "") values.set("q", place.search);
+	if (place.sorted !== null) values.set("sort", place.sorted === false ? "0" : packRange(place.sorted));
+	for (const [list, key] of Object.entries(LISTS)) if (place.rows[list].length > 0) values.set(key, packIds(place.rows[list], list === "pinned"));
+	if (place.only.length > 0) values.set("o", packIds(place.only, false));
+	for (const it of place.bookmarks) values.append("b", `${it.at}~${it.row ?? ""}~${it.clock === "own" ? "o" : "c"}~${Math.round(it.span)}~${it.name}`);
+	return `#${values.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%7E/g, "~")}`;
+}
+/** Keeps the address up to date, not more often than needed. */
+var Address = class {
+	place;
+	timer = 0;
+	constructor(place) {
+		this.place = place;
+	}
+	/** It says what is shown. */
+	get isIdle() {
+		return this.timer === 0;
+	}
+	/** Writes it now, with another window. */
+	write(window) {
+		clearTimeout(this.timer);
+		this.timer = 0;
+		history.replaceState(null, "", writeAddress({
+			...this.place(),
+			window
+		}));
+	}
+	/** Something has changed. */
+	changed() {
+		clearTimeout(this.timer);
+		this.timer = window.setTimeout(() => {
+			this.timer = 0;
+			history.replaceState(null, "", writeAddress(this.place()));
+		}, REST_MS);
+	}
+};
+// src/view.ts
+var View = class {
+	state = {
+		experiment: null,
+		rows: [],
+		clock: "common",
+		window: {
+			begin: 0,
+			end: 1
+		},
+		selection: null,
+		row: null,
+		hover: null,
+		path: null,
+		filter: null,
+		onlyRows: null
+	};
+	watchers = /* @__PURE__ */ new Map();
+	get now() {
+		return this.state;
+	}
+	/** Replaces parts, and calls the watchers of one of them. */
+	set(parts) {
+		const before = this.state;
+		const changed = new Set(Object.keys(parts).filter((key) => parts[key] !== before[key]));
+		if (changed.size === 0) return;
+		this.state = {
+			...before,
+			...parts
+		};
+		for (const [watcher, keys] of [...this.watchers]) if (keys === null || [...changed].some((key) => keys.has(key))) watcher(this.state, changed);
+	}
+	/** Calls `watcher` when one of `keys` changes (any, if none are named). Returns a function that stops it. */
+	watch(watcher, ...keys) {
+		this.watchers.set(watcher, keys.length > 0 ? new Set(keys) : null);
+		return () => this.watchers.delete(watcher);
+	}
+	/** The selected time, else the window. */
+	get range() {
+		return this.state.selection ?? this.state.window;
+	}
+};
+// src/main.ts
+var TREE_WIDTH = "isochrone.tree";
+var PATH_PANEL = "critical-path";
+/** Pages lower than this begin without the drawer. */
+var ROOM_FOR_DRAWER = 600;
+var view = new View();
+var rows = new Rows(view);
+var layout = new Layout(rows);
+var navigation = new Navigation(view, rows, layout);
+var clock = new ClockSwitch(view, navigation);
+var bookmarks = new Bookmarks(view);
+var status = new Status();
+var minimap = new Minimap(view, navigation, clock);
+var stage = new StagePicture(minimap, new SamplePicture(view));
+var activity = new Activity(view, rows, layout, status);
+var tree = new Tree(view, rows, layout, () => void activity.toggle());
+var graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
+var search = new Search(view, rows, tree, navigation);
+var drawer = new Drawer(panels.map((make) => make(view, navigation)));
+var inspector = new Inspector(view, rows, graph, navigation, clock, status, () => drawer.open(PATH_PANEL));
+var tooltip = new Tooltip(view, rows, graph, clock, status);
+var commands = commandsOf({
+	view,
+	rows,
+	layout,
+	navigation,
+	clock,
+	bookmarks,
+	status,
+	activity,
+	tree,
+	graph,
+	search,
+	drawer,
+	inspector,
+	goToBookmark,
+	help: () => help.toggle()
+});
+var help = new Help(commands);
+var header = new Header(view, clock, search, bookmarks, {
+	requests: () => drawer.open(PATH_PANEL),
+	help: () => help.toggle(),
+	exportPng: () => exportPng(graph),
+	exportSvg: () => exportSvg(graph),
+	bookmark: () => void bookmarks.toggle(),
+	goTo: goToBookmark,
+	clearRows: () => view.set({
+		onlyRows: null,
+		path: null
+	})
+});
+new GraphPointer(graph, navigation, inspector, tooltip);
+var isReady = false;
+hideToken();
+var asked = readAddress(location.hash);
+var address = new Address(place);
+var page = document.getElementById("page");
+var body = layoutBody();
+page.append(header.element, stage.banner, stage.element, tooltip.element, help.element);
+start();
+/** Tree and graph side by side, with what makes one wider. */
+function layoutBody() {
+	let width = Number(localStorage.getItem(TREE_WIDTH) ?? "") || 230;
+	const resize = (by) => {
+		width = Math.max(110, Math.min(width + by, innerWidth * .6));
+		tree.element.style.width = `${width}px`;
+	};
+	resize(0);
+	const handle = splitter("vertical", "Width of the names", resize, () => localStorage.setItem(TREE_WIDTH, String(width)));
+	return h("main", { class: "body" }, tree.element, handle, graph.element, new Scrollbar(layout).element);
+}
+async function start() {
+	const experiment = await stage.untilReady((experiment) => view.set({ experiment }));
+	if (experiment === null) return;
+	view.set({
+		experiment,
+		clock: asked.clock,
+		window: navigation.padded(navigation.boundsOf(asked.clock)),
+		rows: await api.rows()
+	});
+	await minimap.load();
+	graph.losses = minimap.overview?.losses ?? [];
+	stage.element.replaceWith(minimap.element, body, drawer.element, status.element);
+	listen(commands);
+	tree.focus();
+	await restore(asked);
+	const changed = () => address.changed();
+	view.watch(changed, "window", "selection", "row", "clock", "onlyRows", "path");
+	for (const part of [
+		rows,
+		drawer,
+		search,
+		bookmarks,
+		activity
+	]) part.watch(changed);
+	isReady = true;
+	followGrowth(experiment, view, navigation, address);
+}
+/** What the address asks for, else a first sight: all, what was active on top. */
+async function restore(asked) {
+	const row = asked.row !== null && rows.row(asked.row) !== void 0 ? asked.row : null;
+	rows.restore(asked.rows);
+	bookmarks.set(asked.bookmarks);
+	if (asked.window !== null) view.set({ window: navigation.clamp(asked.window) });
+	view.set({
+		selection: asked.selection,
+		row,
+		onlyRows: asked.only.length > 0 ? new Set(asked.only) : null
+	});
+	if (asked.path !== null) await restorePath(asked.path);
+	if (asked.search !== "") search.set(asked.search);
+	drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null));
+	graph.fit();
+	if (asked.sorted !== false) await activity.sort(asked.sorted ?? navigation.boundsOf("common"));
+	const place = row === null ? -1 : rows.lineOf(row);
+	if (place >= 0) layout.see(place);
+}
+async function restorePath(of) {
+	try {
+		view.set({ path: await api.path(of) });
+	} catch (error) {
+		status.say(`The path in the address cannot be shown: ${error instanceof Error ? error.message : ""}`, true);
+	}
+}
+function place() {
+	const { window, selection, row, clock, onlyRows, path } = view.now;
+	return {
+		window: navigation.window ?? window,
+		selection,
+		row,
+		clock,
+		drawer: drawer.id,
+		search: search.text,
+		sorted: activity.sortedBy ?? false,
+		rows: rows.kept,
+		only: [...onlyRows ?? []],
+		bookmarks: [...bookmarks.list],
+		path: path?.of ?? null
+	};
+}
+function goToBookmark(mark) {
+	if (mark.clock !== view.now.clock) clock.toggle();
+	navigation.go(mark.row, mark.at, {
+		begin: mark.at - mark.span / 2,
+		end: mark.at + mark.span / 2
+	});
+}
+/** What the states' requests say: the first thing to fail when the server is gone. */
+function noteFailure(error) {
+	status.note(graph.tiles.size.requests > 0 ? "loading …" : "");
+	if (error === null) return;
+	if (error.status !== 0 && error.status !== 503) {
+		status.say(error.message, true);
+		return;
+	}
+	stage.lost(error.message, () => {
+		graph.tiles.request();
+		graph.invalidate();
+	});
+}
+window.isochrone = {
+	view,
+	rows,
+	layout,
+	navigation,
+	graph,
+	clock,
+	drawer,
+	frames: () => graph.frames(),
+	isReady: () => isReady,
+	svg: () => svgOf(graph),
+	/** Nothing moves, nothing is asked for, all that was asked for is drawn, the address says so. */
+	isIdle: () => isReady && !navigation.isMoving && !clock.isSliding && graph.isIdle && search.isIdle && inspector.isIdle && activity.isIdle && drawer.isIdle && address.isIdle,
+	/** Colour of a pixel of the time graph, bars and all, in CSS pixels. */
+	pixel: (x, y) => graph.pixel(x, y)
+};

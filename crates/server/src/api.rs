@@ -1,5 +1,6 @@
-//! The requests of the page, as `docs/page-api.md` describes them. Talks to: `session.rs`, where they are answered.
+//! The requests of the page, as `docs/page-api.md` describes them, answered from a session.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::extract::{Query, State};
@@ -7,32 +8,33 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use isochrone_time::{SinceOrigin, Window};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::current::Current;
-use crate::error::ApiError;
-use crate::http::JsonBody;
-use crate::session::Session;
-use crate::shown::filter::Filter;
-use crate::shown::follow::What;
-use crate::shown::state_at::Which;
-use crate::shown::states::Window;
-use crate::shown::{Clock, Shown, encode, events, overview, tables};
+use crate::error::{ApiError, JsonBody, Result};
+use crate::session::{Current, Session};
 use crate::stage::Stage;
+use crate::view::events::{EventCursor, EventQuery};
+use crate::view::filter::Filter;
+use crate::view::follow::Followed;
+use crate::view::overview::Overview;
+use crate::view::state_at::Which;
+use crate::view::states::Viewport;
+use crate::view::{Clock, ExperimentView, encode, tables};
 
 /// Rows and pixels of one request.
-const MOST_ROWS: usize = 2000;
-const MOST_PIXELS: u32 = 10_000;
+const MAX_ROWS: usize = 2000;
+const MAX_PIXELS: u32 = 10_000;
 
 /// Threads of statistics.
-const MOST_THREADS: usize = 200;
+const MAX_THREADS: usize = 200;
 
 /// Arrows of one request.
-const MOST_ARROWS: usize = 20_000;
+const MAX_ARROWS: usize = 20_000;
 
-/// The answer of a request.
-type Answer = Result<Response, ApiError>;
+/// The answer to a request.
+type Answer = Result<Response>;
 
 /// The session of the page.
 type Page = State<Arc<Session>>;
@@ -63,37 +65,38 @@ pub(crate) fn routes() -> Router<Current> {
         .fallback(|| async { ApiError::missing("there is no such request") })
 }
 
-/// The name of a clock in a request.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum ClockName {
-    #[default]
-    Common,
-    Own,
+/// Answers a request with the result of a job, as JSON.
+async fn answer<T: Serialize + Send + 'static>(
+    session: &Session,
+    job: impl FnOnce(&ExperimentView<'_>) -> Result<T> + Send + 'static,
+) -> Answer {
+    // It is written where it is made: answers may be large, and borrow nothing.
+    let bytes = session.query(move |view| Ok(serde_json::to_vec(&job(view)?)?)).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], bytes).into_response())
 }
 
-impl From<ClockName> for Clock {
-    fn from(name: ClockName) -> Self {
-        match name {
-            ClockName::Common => Self::Common,
-            ClockName::Own => Self::Own,
-        }
+/// A window on a clock.
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct WindowQuery {
+    begin: SinceOrigin,
+    end: SinceOrigin,
+    #[serde(default)]
+    clock: Clock,
+}
+
+impl WindowQuery {
+    fn window(self) -> Window<SinceOrigin> {
+        Window::new(self.begin, self.end)
     }
 }
 
-/// Asks the session, and sends what it says as JSON.
-async fn ask<T: Serialize + Send + 'static>(
-    session: &Session,
-    job: impl FnOnce(&Shown<'_>) -> Result<T, ApiError> + Send + 'static,
-) -> Answer {
-    // It is written where it is made: answers may be large, and borrow nothing.
-    let bytes = session
-        .ask(move |shown| {
-            let answer = job(shown)?;
-            serde_json::to_vec(&answer).map_err(|error| ApiError::internal(error.to_string()))
-        })
-        .await?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], bytes).into_response())
+/// An instant of a row.
+#[derive(Debug, Deserialize)]
+struct InstantQuery {
+    row: u32,
+    at: SinceOrigin,
+    #[serde(default)]
+    clock: Clock,
 }
 
 async fn experiment(State(session): Page) -> Json<Value> {
@@ -101,191 +104,161 @@ async fn experiment(State(session): Page) -> Json<Value> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Bins {
+struct BinsQuery {
     bins: usize,
 }
 
-async fn overview(State(session): Page, Query(asked): Query<Bins>) -> Answer {
-    if session.stage().name() == "ready" {
-        return ask(&session, move |shown| {
-            let hosts: Vec<_> = shown.hosts.iter().map(|host| host.timed).collect();
-            let overview = overview::of_hosts(&hosts, shown.origin);
-            serde_json::to_value(overview.binned(asked.bins, shown.breaks()))
-                .map_err(|error| ApiError::internal(error.to_string()))
+async fn overview(State(session): Page, Query(query): Query<BinsQuery>) -> Answer {
+    if session.stage() == Stage::Ready {
+        return answer(&session, move |view| {
+            let overview = Overview::of_hosts(&view.timed_hosts(), view.origin);
+            Ok(serde_json::to_value(overview.binned(query.bins, view.breaks()))?)
         })
         .await;
     }
-    let overview = session.overview();
-    let overview = overview.ok_or_else(|| {
-        ApiError::unavailable("headers of packets are being read; try again in a moment".to_owned())
-    })?;
-    Ok(Json(overview.binned(asked.bins, Vec::new())).into_response())
+    let overview = session
+        .overview
+        .get()
+        .ok_or_else(|| ApiError::unavailable("headers of packets are being read; try again in a moment"))?;
+    Ok(Json(overview.binned(query.bins, Vec::new())).into_response())
 }
 
 async fn sample(State(session): Page) -> Answer {
-    match (session.sample(), session.stage()) {
+    match (session.sample.get(), session.stage()) {
         (Some(sample), _) => Ok(Json(sample).into_response()),
         (None, Stage::Opening) => {
-            Err(ApiError::unavailable("the sample is being taken; try again in a moment".to_owned()))
+            Err(ApiError::unavailable("the sample is being taken; try again in a moment"))
         }
-        (None, _) => Err(ApiError::missing("no sample was taken: a store was there")),
+        (None, _) => Err(ApiError::missing("no sample was taken: there was a store")),
     }
 }
 
 async fn rows(State(session): Page) -> Answer {
-    ask(&session, |shown| Ok(json!({"rows": shown.rows.all}))).await
+    answer(&session, |view| Ok(json!({"rows": view.rows.all}))).await
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedStates {
+struct StatesQuery {
     rows: Vec<u32>,
-    begin: i64,
-    end: i64,
+    begin: SinceOrigin,
+    end: SinceOrigin,
     pixels: u32,
     #[serde(default)]
-    clock: ClockName,
-    /// An expression: states for which it does not hold are dimmed.
+    clock: Clock,
+    /// An expression: states that do not fulfil it are dimmed.
     filter: Option<String>,
 }
 
-async fn states(State(session): Page, JsonBody(asked): JsonBody<AskedStates>) -> Answer {
-    if asked.rows.len() > MOST_ROWS || asked.pixels > MOST_PIXELS {
-        return Err(ApiError::wrong(format!("at most {MOST_ROWS} rows and {MOST_PIXELS} pixels")));
+async fn states(State(session): Page, JsonBody(query): JsonBody<StatesQuery>) -> Answer {
+    let StatesQuery { rows, begin, end, pixels, clock, filter } = query;
+    if rows.len() > MAX_ROWS || pixels > MAX_PIXELS {
+        return Err(ApiError::wrong(format!("at most {MAX_ROWS} rows and {MAX_PIXELS} pixels")));
     }
-    let AskedStates { rows, begin, end, pixels, clock, filter } = asked;
-    let window = Window { begin, end, pixels, clock: clock.into() };
+    let viewport = Viewport { window: Window::new(begin, end), pixels, clock };
     let filter = filter.as_deref().and_then(Filter::expression);
-    let bytes = session
-        .ask(move |shown| {
-            let shapes = match &filter {
-                Some(filter) => shown.dimmed_states(&rows, window, filter)?,
-                None => shown.states(&rows, window)?,
-            };
-            Ok(encode::encode(&rows, &shapes))
-        })
-        .await?;
+    let job = move |view: &ExperimentView<'_>| -> Result<Vec<u8>> {
+        let shapes = match &filter {
+            Some(filter) => view.dimmed_states(&rows, viewport, filter)?,
+            None => view.states(&rows, viewport)?,
+        };
+        Ok(encode::encode(&rows, &shapes))
+    };
+    let bytes = session.query(job).await?;
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response())
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedMatching {
+struct TextQuery {
     text: String,
-    begin: i64,
-    end: i64,
-    #[serde(default)]
-    clock: ClockName,
 }
 
-async fn matching(State(session): Page, Query(asked): Query<AskedMatching>) -> Answer {
-    ask(&session, move |shown| shown.matching(&asked.text, (asked.begin, asked.end), asked.clock.into()))
-        .await
+async fn matching(
+    State(session): Page,
+    Query(TextQuery { text }): Query<TextQuery>,
+    Query(query): Query<WindowQuery>,
+) -> Answer {
+    answer(&session, move |view| view.matching(&text, query.window(), query.clock)).await
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedArrows {
-    begin: i64,
-    end: i64,
-    #[serde(default)]
-    clock: ClockName,
+struct ArrowsQuery {
     limit: Option<usize>,
-    /// Numbers of rows, with commas between them.
+    /// Ids of rows, with commas between them.
     #[serde(default)]
     rows: String,
 }
 
-async fn messages(State(session): Page, Query(asked): Query<AskedArrows>) -> Answer {
-    ask(&session, move |shown| {
-        let limit = asked.limit.unwrap_or(5000).min(MOST_ARROWS);
-        let (window, clock) = ((asked.begin, asked.end), asked.clock.into());
-        let (total, messages) = shown.arrows(&shown.messages.all, window, clock, limit);
-        let (mpi_total, mpi) = shown.arrows(&shown.messages.mpi, window, clock, limit);
-        let command = shown.command_on(clock, "messages", Some(window));
-        Ok(json!({"total": total, "messages": messages, "mpi_total": mpi_total, "mpi": mpi, "command": command}))
+async fn messages(
+    State(session): Page,
+    Query(query): Query<WindowQuery>,
+    Query(ArrowsQuery { limit, .. }): Query<ArrowsQuery>,
+) -> Answer {
+    answer(&session, move |view| {
+        let limit = limit.unwrap_or(5000).min(MAX_ARROWS);
+        let (window, clock) = (query.window(), query.clock);
+        let (total, messages) = view.arrows(&view.messages.all, window, clock, limit);
+        let (mpi_total, mpi) = view.arrows(&view.messages.mpi, window, clock, limit);
+        let command = view.command_on(clock, "messages", window);
+        Ok(json!({
+            "total": total, "messages": messages, "mpi_total": mpi_total, "mpi": mpi, "command": command,
+        }))
     })
     .await
 }
 
-async fn wakeups(State(session): Page, Query(asked): Query<AskedArrows>) -> Answer {
-    let rows: Vec<u32> = numbers(&asked.rows)?;
-    ask(&session, move |shown| {
-        let limit = asked.limit.unwrap_or(2000).min(MOST_ARROWS);
-        let (total, wakeups) = shown.wakeups(&rows, (asked.begin, asked.end), asked.clock.into(), limit)?;
+async fn wakeups(
+    State(session): Page,
+    Query(query): Query<WindowQuery>,
+    Query(ArrowsQuery { limit, rows }): Query<ArrowsQuery>,
+) -> Answer {
+    let rows: Vec<u32> = numbers(&rows)?;
+    answer(&session, move |view| {
+        let limit = limit.unwrap_or(2000).min(MAX_ARROWS);
+        let (total, wakeups) = view.wakeups(&rows, query.window(), query.clock, limit)?;
         Ok(json!({"total": total, "wakeups": wakeups}))
     })
     .await
 }
 
 /// Numbers with commas between them.
-fn numbers<N: std::str::FromStr>(text: &str) -> Result<Vec<N>, ApiError> {
-    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty()).take(MOST_ROWS);
-    parts.map(|part| part.parse().map_err(|_| ApiError::wrong(format!("`{part}` is no number")))).collect()
+fn numbers<N: FromStr>(text: &str) -> Result<Vec<N>> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty()).take(MAX_ROWS);
+    parts.map(|part| part.parse().map_err(|_| ApiError::wrong(format!("`{part}` is not a number")))).collect()
+}
+
+async fn state(State(session): Page, Query(query): Query<InstantQuery>) -> Answer {
+    answer(&session, move |view| view.state_at(query.row, query.at, query.clock, Which::At)).await
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedState {
-    row: u32,
-    at: i64,
-    #[serde(default)]
-    clock: ClockName,
+struct StepQuery {
+    to: Which,
 }
 
-async fn state(State(session): Page, Query(asked): Query<AskedState>) -> Answer {
-    ask(&session, move |shown| shown.state_at(asked.row, asked.at, asked.clock.into(), Which::At)).await
-}
-
-#[derive(Debug, Deserialize)]
-struct AskedStep {
-    row: u32,
-    at: i64,
-    to: Neighbour,
-    #[serde(default)]
-    clock: ClockName,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Neighbour {
-    Next,
-    Previous,
-}
-
-async fn step(State(session): Page, Query(asked): Query<AskedStep>) -> Answer {
-    let which = match asked.to {
-        Neighbour::Next => Which::Next,
-        Neighbour::Previous => Which::Previous,
-    };
-    ask(&session, move |shown| shown.state_at(asked.row, asked.at, asked.clock.into(), which)).await
+async fn step(
+    State(session): Page,
+    Query(query): Query<InstantQuery>,
+    Query(StepQuery { to }): Query<StepQuery>,
+) -> Answer {
+    answer(&session, move |view| view.state_at(query.row, query.at, query.clock, to)).await
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedFollow {
-    row: u32,
-    at: i64,
+struct FollowQuery {
     what: Followed,
-    #[serde(default)]
-    clock: ClockName,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Followed {
-    Message,
-    Wakeup,
-    Waker,
-}
-
-async fn follow(State(session): Page, Query(asked): Query<AskedFollow>) -> Answer {
-    let what = match asked.what {
-        Followed::Message => What::Message,
-        Followed::Wakeup => What::Wakeup,
-        Followed::Waker => What::Waker,
-    };
-    ask(&session, move |shown| shown.follow(asked.row, asked.at, what, asked.clock.into())).await
+async fn follow(
+    State(session): Page,
+    Query(query): Query<InstantQuery>,
+    Query(FollowQuery { what }): Query<FollowQuery>,
+) -> Answer {
+    answer(&session, move |view| view.follow(query.row, query.at, what, query.clock)).await
 }
 
 async fn requests(State(session): Page) -> Answer {
-    ask(&session, |shown| {
-        let requests = shown.listed()?;
+    answer(&session, |view| {
+        let requests = view.request_list()?;
         let note = match requests.is_empty() {
             true => {
                 "no requests: they are found in the calls of both ends of connections, which need \
@@ -293,88 +266,88 @@ async fn requests(State(session): Page) -> Answer {
             }
             false => "",
         };
-        let command = shown.command_of("critical-path", None);
+        let command = view.command_of("critical-path", None);
         Ok(json!({"requests": requests, "note": note, "command": command}))
     })
     .await
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedPath {
+struct PathQuery {
     request: Option<usize>,
     row: Option<u32>,
-    begin: Option<i64>,
-    end: Option<i64>,
+    begin: Option<SinceOrigin>,
+    end: Option<SinceOrigin>,
 }
 
-async fn path(State(session): Page, Query(asked): Query<AskedPath>) -> Answer {
-    ask(&session, move |shown| match asked {
-        AskedPath { request: Some(request), .. } => shown.path_of_request(request),
-        AskedPath { row: Some(row), begin: Some(begin), end: Some(end), .. } => {
-            shown.path_of_thread(row, (begin, end))
+async fn path(State(session): Page, Query(query): Query<PathQuery>) -> Answer {
+    answer(&session, move |view| match query {
+        PathQuery { request: Some(request), .. } => view.path_of_request(request),
+        PathQuery { row: Some(row), begin: Some(begin), end: Some(end), .. } => {
+            view.path_of_thread(row, Window::new(begin, end))
         }
-        _ => Err(ApiError::wrong("a path is of a request, or of a row from a begin to an end")),
+        _ => Err(ApiError::wrong("a path needs `request`, or `row`, `begin` and `end`")),
     })
     .await
 }
 
 async fn analyses() -> Json<Value> {
     let all: Vec<Value> =
-        tables::analyses().into_iter().map(|(name, about)| json!({"name": name, "about": about})).collect();
+        tables::analyses().map(|(name, about)| json!({"name": name, "about": about})).collect();
     Json(json!({"analyses": all}))
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedTable {
+struct TableQuery {
     analysis: String,
-    begin: Option<i64>,
-    end: Option<i64>,
+    begin: Option<SinceOrigin>,
+    end: Option<SinceOrigin>,
     limit: usize,
 }
 
-async fn table(State(session): Page, JsonBody(asked): JsonBody<AskedTable>) -> Answer {
-    ask(&session, move |shown| shown.tables(&asked.analysis, asked.begin.zip(asked.end), asked.limit)).await
+async fn table(State(session): Page, JsonBody(query): JsonBody<TableQuery>) -> Answer {
+    let window = query.begin.zip(query.end).map(|(begin, end)| Window::new(begin, end));
+    answer(&session, move |view| view.tables(&query.analysis, window, query.limit)).await
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedStatistics {
-    begin: i64,
-    end: i64,
+struct StatisticsQuery {
+    begin: SinceOrigin,
+    end: SinceOrigin,
     rows: Option<Vec<u32>>,
 }
 
-async fn statistics(State(session): Page, JsonBody(asked): JsonBody<AskedStatistics>) -> Answer {
-    if asked.rows.as_ref().is_some_and(|rows| rows.len() > MOST_ROWS) {
-        return Err(ApiError::wrong(format!("at most {MOST_ROWS} rows")));
+async fn statistics(State(session): Page, JsonBody(query): JsonBody<StatisticsQuery>) -> Answer {
+    if query.rows.as_ref().is_some_and(|rows| rows.len() > MAX_ROWS) {
+        return Err(ApiError::wrong(format!("at most {MAX_ROWS} rows")));
     }
-    ask(&session, move |shown| {
-        let mut sums = shown.statistics(asked.rows.as_deref(), (asked.begin, asked.end))?;
-        sums.threads.truncate(MOST_THREADS);
+    answer(&session, move |view| {
+        let mut sums = view.statistics(query.rows.as_deref(), Window::new(query.begin, query.end))?;
+        sums.threads.truncate(MAX_THREADS);
         Ok(sums)
     })
     .await
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedUsage {
-    begin: i64,
-    end: i64,
+struct PointsQuery {
     points: usize,
 }
 
-async fn usage(State(session): Page, Query(asked): Query<AskedUsage>) -> Answer {
-    ask(&session, move |shown| {
-        let window = (asked.begin, asked.end);
-        let series = shown.usage(window, asked.points)?;
-        Ok(json!({"series": series, "command": shown.command_of("analyze usage", Some(window))}))
+async fn usage(
+    State(session): Page,
+    Query(query): Query<WindowQuery>,
+    Query(PointsQuery { points }): Query<PointsQuery>,
+) -> Answer {
+    answer(&session, move |view| {
+        let series = view.usage(query.window(), points)?;
+        Ok(json!({"series": series, "command": view.command_of("analyze usage", Some(query.window()))}))
     })
     .await
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedEvents {
-    begin: i64,
-    end: i64,
+struct EventsQuery {
     limit: Option<usize>,
     #[serde(default)]
     search: String,
@@ -384,27 +357,33 @@ struct AskedEvents {
     after: Option<String>,
 }
 
-async fn events(State(session): Page, Query(asked): Query<AskedEvents>) -> Answer {
-    let hosts = numbers(&asked.hosts)?;
-    let AskedEvents { begin, end, limit, search, after, .. } = asked;
-    let after = after.map_or(Ok(events::Place::FIRST), |after| after.parse())?;
-    let asked = events::Asked { window: (begin, end), limit: limit.unwrap_or(200), search, hosts, after };
-    ask(&session, move |shown| shown.events(&asked)).await
+async fn events(
+    State(session): Page,
+    Query(query): Query<WindowQuery>,
+    Query(EventsQuery { limit, search, hosts, after }): Query<EventsQuery>,
+) -> Answer {
+    let hosts = numbers(&hosts)?;
+    let after = after.map_or(Ok(EventCursor::FIRST), |after| after.parse())?;
+    let query = EventQuery { window: query.window(), limit: limit.unwrap_or(200), search, hosts, after };
+    answer(&session, move |view| view.events(&query)).await
 }
 
 async fn synchronization(State(session): Page) -> Answer {
-    // A path to the method is not general enough over lifetimes.
-    #[allow(clippy::redundant_closure_for_method_calls)]
-    ask(&session, |shown| shown.synchronization()).await
+    answer(&session, |view| {
+        let mut panel = view.synchronization()?;
+        panel["command"] = view.command.of("sync").into();
+        Ok(panel)
+    })
+    .await
 }
 
 #[derive(Debug, Deserialize)]
-struct AskedLink {
+struct LinkQuery {
     a: String,
     b: String,
     points: Option<usize>,
 }
 
-async fn link(State(session): Page, Query(asked): Query<AskedLink>) -> Answer {
-    ask(&session, move |shown| shown.picture(&asked.a, &asked.b, asked.points.unwrap_or(4000))).await
+async fn link(State(session): Page, Query(query): Query<LinkQuery>) -> Answer {
+    answer(&session, move |view| view.picture(&query.a, &query.b, query.points.unwrap_or(4000))).await
 }

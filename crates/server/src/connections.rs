@@ -1,8 +1,10 @@
-//! Connections: how many there are at once, how long each may take to say what it wants, and which one goes when there are too many.
+//! Connections: the limit of their number, the time that each may take to send a request, and which one is
+//! closed when there are too many.
 //!
-//! Whoever can connect can do so often, and say nothing. So a connection counts as waiting until a request of it has been let in and
-//! is there as a whole, and again when it has been answered; where there are too many, the one goes that waits longest, those first of which no request was
-//! ever let in. A browser connects again when it needs to.
+//! Any client can connect often, and send nothing. So a connection counts as idle until a request of it is
+//! allowed and has arrived as a whole, and again when that has been answered; where there are too many, the
+//! one that is idle longest is closed, those first that have never had an allowed request. A browser connects
+//! again when it needs to.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -26,43 +28,43 @@ use tokio::task::AbortHandle;
 use tower::ServiceExt;
 
 /// Connections at once, at most: half of the files that a process may usually have open.
-const MOST_CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: usize = 512;
 
-/// How long a connection may wait for a request, or for the rest of its head.
-const HEAD: Duration = Duration::from_secs(15);
+/// Time that a connection may wait for a request, or for the rest of its head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Bytes of a head. It takes an address of some thousand rows.
-const MOST_HEAD: usize = 1 << 16;
+/// Bytes of a head: enough for an address with some thousand rows.
+const MAX_HEAD: usize = 1 << 16;
 
-/// How long requests may go on when the server is to end.
-const LAST: Duration = Duration::from_secs(5);
+/// Time that requests may take when the server is to end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long to wait where the system has no room for a connection.
-const NO_ROOM: Duration = Duration::from_millis(10);
+/// Pause where the system has no file left for a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// What is known of a connection; requests have it as an extension.
+/// The state of a connection; requests have it as an extension.
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
-    /// The number of the turn since which it waits; 0: it is being answered.
-    waits_since: AtomicU64,
-    /// Whether a request of it was let in.
+    /// The turn since which it is idle; 0: a request is being answered.
+    idle_since: AtomicU64,
+    /// Whether it has had an allowed request.
     is_known: AtomicBool,
 }
 
-/// All connections. They take turns: whoever begins to wait later has a greater number.
+/// All connections. Turns order them: a connection that becomes idle later has a greater one.
 #[derive(Debug, Default)]
 struct Connections {
     all: Mutex<HashMap<u64, (Arc<Connection>, AbortHandle)>>,
     turns: AtomicU64,
-    /// So many at once.
-    most: usize,
+    /// Limit of their number.
+    max: usize,
 }
 
 impl Connection {
-    /// A request of it was let in, and is there as a whole: it is not closed until that is answered.
-    pub(crate) fn is_asked(&self) {
+    /// An allowed request has arrived as a whole: the connection is not closed until that is answered.
+    pub(crate) fn set_busy(&self) {
         self.is_known.store(true, Ordering::Relaxed);
-        self.waits_since.store(0, Ordering::Relaxed);
+        self.idle_since.store(0, Ordering::Relaxed);
     }
 }
 
@@ -75,14 +77,14 @@ impl Connections {
         self.turns.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Closes the connection that can best be spared. Whether there was one.
-    fn spare_one(&self) -> bool {
+    /// Closes an idle connection. Returns whether there was one.
+    fn close_one(&self) -> bool {
         let mut all = self.all();
-        let waiting = all.iter().filter_map(|(&number, (connection, _))| {
-            let since = connection.waits_since.load(Ordering::Relaxed);
+        let idle = all.iter().filter_map(|(&number, (connection, _))| {
+            let since = connection.idle_since.load(Ordering::Relaxed);
             (since > 0).then(|| (connection.is_known.load(Ordering::Relaxed), since, number))
         });
-        let Some((.., number)) = waiting.min() else { return false };
+        let Some((.., number)) = idle.min() else { return false };
         if let Some((_, task)) = all.remove(&number) {
             task.abort();
         }
@@ -90,17 +92,18 @@ impl Connections {
     }
 }
 
-/// How many connections there may be: half of the files that the process can have open are left to traces and stores.
-fn most_connections() -> usize {
+/// Limit of the number of connections: half of the files that the process can have open are left to traces
+/// and stores.
+fn max_connections() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let files = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
     let files = files.and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
-    files.map_or(MOST_CONNECTIONS, |files| (files / 2).clamp(1, MOST_CONNECTIONS))
+    files.map_or(MAX_CONNECTIONS, |files| (files / 2).clamp(1, MAX_CONNECTIONS))
 }
 
-/// Serves whoever connects, until `end`. What goes wrong with a connection is its own matter.
+/// Serves all clients until `end`. Errors of a connection close that connection alone.
 pub(crate) async fn serve(listener: TcpListener, app: Router, end: impl Future<Output = ()>) {
-    let connections = Arc::new(Connections { most: most_connections(), ..Connections::default() });
+    let connections = Arc::new(Connections { max: max_connections(), ..Connections::default() });
     let graceful = GracefulShutdown::new();
     let mut end = pin!(end);
     loop {
@@ -111,43 +114,43 @@ pub(crate) async fn serve(listener: TcpListener, app: Router, end: impl Future<O
         match accepted {
             Ok((stream, _)) => take(&connections, &graceful, stream, app.clone()),
             Err(error) if is_of_connection(&error) => {}
-            // No file is left for it, in this process or in all: the next one that is closed makes room.
+            // No file is left for it, in this process or in all: a connection that is closed frees one.
             Err(_) => {
-                connections.spare_one();
-                tokio::time::sleep(NO_ROOM).await;
+                connections.close_one();
+                tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
     drop(listener);
-    // Whoever is still answered then is left alone.
-    let _ = tokio::time::timeout(LAST, graceful.shutdown()).await;
+    // Requests that are still being answered then are dropped.
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await;
 }
 
 /// Serves a connection, if there is room for it.
 fn take(connections: &Arc<Connections>, graceful: &GracefulShutdown, stream: TcpStream, app: Router) {
-    if connections.all().len() >= connections.most && !connections.spare_one() {
+    if connections.all().len() >= connections.max && !connections.close_one() {
         return;
     }
     let number = connections.turn();
-    let connection = Arc::new(Connection { waits_since: AtomicU64::new(number), ..Connection::default() });
+    let connection = Arc::new(Connection { idle_since: AtomicU64::new(number), ..Connection::default() });
     let (known, inside) = (Arc::clone(connections), Arc::clone(&connection));
     let answer = service_fn(move |mut request: Request<Incoming>| {
         let (app, known, connection) = (app.clone(), Arc::clone(&known), Arc::clone(&inside));
         request.extensions_mut().insert(Arc::clone(&connection));
         async move {
             let answer: Result<Response<Body>, Infallible> = app.oneshot(request).await;
-            connection.waits_since.store(known.turn(), Ordering::Relaxed);
+            connection.idle_since.store(known.turn(), Ordering::Relaxed);
             answer
         }
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(MOST_HEAD);
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD);
     let served = graceful.watch(builder.serve_connection(TokioIo::new(stream), answer));
-    // Nobody ends the task before it is in the list.
+    // Held until the task is in the list: it cannot end before.
     let mut all = connections.all();
     let known = Arc::clone(connections);
     let task = tokio::spawn(async move {
-        // It was lost, or took too long: who asked sees that.
+        // It was lost, or took too long: the client sees that.
         let _ = served.await;
         known.all().remove(&number);
     });
@@ -165,19 +168,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strangers_that_wait_longest_go_first() {
+    fn unknown_connections_that_are_idle_longest_are_closed_first() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let _inside = runtime.enter();
         let connections = Connections::default();
-        // By number: since when it waits, and whether it is known.
+        // By number: since when it is idle, and whether it is known.
         for (number, since, is_known) in [(1, 1, true), (2, 0, true), (3, 5, false), (4, 4, false)] {
-            let (waits_since, is_known) = (AtomicU64::new(since), AtomicBool::new(is_known));
+            let (idle_since, is_known) = (AtomicU64::new(since), AtomicBool::new(is_known));
             let task = runtime.spawn(std::future::pending::<()>()).abort_handle();
-            let connection = Arc::new(Connection { waits_since, is_known });
+            let connection = Arc::new(Connection { idle_since, is_known });
             connections.all().insert(number, (connection, task));
         }
-        let gone = |number: u64| connections.spare_one() && !connections.all().contains_key(&number);
+        let gone = |number: u64| connections.close_one() && !connections.all().contains_key(&number);
         assert!([4, 3, 1].into_iter().all(gone));
-        assert!(!connections.spare_one() && connections.all().len() == 1);
+        assert!(!connections.close_one() && connections.all().len() == 1);
     }
 }

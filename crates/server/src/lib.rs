@@ -1,33 +1,32 @@
 //! The web page of Isochrone, and the Trace Server Protocol.
 //!
-//! A [`Session`] opens traces on a thread of its own: it finds or makes their store, and answers what is asked of it. A [`Library`] has all that are open. [`serve`] lets requests
-//! in (`connections.rs`, `door.rs`) and asks a session: those of the page below `/api` (`api.rs`, described in `docs/page-api.md`), those of the protocol below
-//! `/tsp/api` (`tsp/`). Of traces that grow, a new session takes the place of the old one (`current.rs`). What both show comes from `shown/`, which knows nothing of HTTP.
+//! A [`Session`] opens traces on a thread of its own: it finds or makes their store (`opening.rs`), and
+//! answers queries. A [`Library`] has all sessions that are open. [`serve`] checks requests
+//! (`connections.rs`, `access.rs`) and answers them from a session: those of the page below `/api` (`api.rs`,
+//! described in `docs/page-api.md`), those of the protocol below `/tsp/api` (`tsp/`). When traces grow, a new
+//! session replaces the old one ([`Current`]). What both show comes from `view/`, which does not depend on
+//! HTTP.
 //!
-//! The page is built from `ui/` into `page/`, which is kept beside this code so that no other tools are needed to build it.
+//! The page is built from `ui/` into `page/`, which is kept with this code so that no other tools are
+//! needed to build it.
 
+mod access;
 mod api;
 mod connections;
-mod current;
-mod cut;
-mod door;
 mod error;
 mod http;
 mod library;
-mod metrics;
-mod page;
+mod opening;
 mod session;
-mod shown;
 mod stage;
 #[cfg(test)]
 mod tests;
-mod token;
 mod tsp;
+mod view;
 
-pub use current::Current;
-pub use http::{Addresses, Settings, serve};
+pub use access::Token;
+pub use http::{Addresses, Settings, serve, serve_metrics};
 pub use library::{Library, Opener};
-pub use metrics::serve_metrics;
-pub use session::{CommandLine, Growth, Session, Wanted};
+pub use session::{Current, Generation, Session, SessionConfig};
 pub use stage::Stage;
-pub use token::Token;
+pub use view::CommandLine;

@@ -1,7 +1,7 @@
-//! What is served: traces that were named or lie below the roots, and experiments made of them.
+//! Traces that were named or are below the roots, and experiments made of them.
 //!
-//! Nothing is ever removed from a disk, and nothing outside of what was named can be opened: of traces that viewers name, links are looked at, too. Talks to: `session.rs`; asked by `http.rs` (the page shows the
-//! first experiment) and by `tsp/`.
+//! Nothing is ever removed from a disk, and nothing outside of what was named can be opened: of traces that
+//! viewers name, links are checked, too. Used by the requests of `tsp/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,41 +9,42 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, fs};
 
 use isochrone_experiment::{Experiment, Inputs, Spread};
+use isochrone_time::{UnixNs, Window};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::session::{Session, Wanted};
+use crate::session::{Session, SessionConfig};
 
 /// Experiments that are open at once: each has its threads and its store.
-const MOST_EXPERIMENTS: usize = 16;
+const MAX_EXPERIMENTS: usize = 16;
 
 /// Traces that are known at once.
-const MOST_TRACES: usize = 1000;
+const MAX_TRACES: usize = 1000;
 
 /// Bookmarks of an experiment.
-const MOST_BOOKMARKS: usize = 10_000;
+const MAX_BOOKMARKS: usize = 10_000;
 
-/// How an experiment of some traces is to be opened; the text is its name.
-pub type Opener = Box<dyn Fn(&[PathBuf], String) -> Result<Wanted, String> + Send + Sync>;
+/// Makes the configuration of an experiment from its traces and its name; errors are texts.
+pub type Opener = Box<dyn Fn(&[PathBuf], String) -> Result<SessionConfig, String> + Send + Sync>;
 
-/// A trace that is known.
+/// A trace in the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KnownTrace {
+pub(crate) struct LibraryTrace {
     pub(crate) id: Uuid,
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    /// Its first and last packet, Unix ns by the clocks of its hosts.
-    pub(crate) range: Option<(i64, i64)>,
-    /// What is known of it: the names of its hosts.
+    /// Its first and last packet by the clocks of its hosts, once its headers were read.
+    pub(crate) range: Option<Window<UnixNs>>,
+    /// The names of its hosts.
     pub(crate) hosts: Vec<String>,
 }
 
 /// An experiment that is open.
 #[derive(Debug, Clone)]
-pub(crate) struct KnownExperiment {
+pub(crate) struct LibraryExperiment {
     pub(crate) id: Uuid,
     pub(crate) name: String,
-    pub(crate) traces: Vec<KnownTrace>,
+    pub(crate) traces: Vec<LibraryTrace>,
     pub(crate) session: Arc<Session>,
     pub(crate) bookmarks: BTreeMap<Uuid, Bookmark>,
 }
@@ -62,32 +63,32 @@ pub(crate) struct Bookmark {
 pub(crate) enum Refusal {
     /// It is not one of those that may be opened.
     NotServed,
-    /// There is nothing of the kind.
+    /// It does not exist.
     Missing,
-    /// It cannot be read: why.
+    /// It cannot be read, for this reason.
     Unreadable(String),
     /// There are too many already.
     TooMany,
     /// Another trace has the name, or an experiment needs it.
-    TraceInTheWay(KnownTrace),
+    TraceInTheWay(Box<LibraryTrace>),
     /// Another experiment has the name.
-    ExperimentInTheWay(Box<KnownExperiment>),
+    ExperimentInTheWay(Box<LibraryExperiment>),
 }
 
-/// All that is served.
+/// Traces and experiments for viewers.
 pub struct Library {
-    /// What may be opened: these, and what is below them.
+    /// These and all below them may be opened.
     roots: Vec<PathBuf>,
     opener: Opener,
-    inside: Mutex<Inside>,
+    contents: Mutex<Contents>,
 }
 
 #[derive(Default)]
-struct Inside {
-    traces: BTreeMap<Uuid, KnownTrace>,
+struct Contents {
+    traces: BTreeMap<Uuid, LibraryTrace>,
     /// Those that were named on the command line.
     named: BTreeSet<Uuid>,
-    experiments: BTreeMap<Uuid, KnownExperiment>,
+    experiments: BTreeMap<Uuid, LibraryExperiment>,
 }
 
 impl fmt::Debug for Library {
@@ -97,53 +98,55 @@ impl fmt::Debug for Library {
 }
 
 impl Library {
-    /// Serves `roots` and what is below them. `opener` says how experiments are opened: where their stores are, whose clock times are on.
+    /// Serves `roots` and all below them. `opener` decides where the stores of experiments are, and whose
+    /// clock their times are on.
     pub fn new(roots: &[PathBuf], opener: Opener) -> Arc<Self> {
         let roots = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
-        Arc::new(Self { roots, opener, inside: Mutex::default() })
+        Arc::new(Self { roots, opener, contents: Mutex::default() })
     }
 
-    /// Opens an experiment of traces of which each is known by its own name.
+    /// Opens an experiment of traces, each under its own name.
     ///
     /// # Errors
-    /// They cannot be opened: why, in words.
+    /// They cannot be opened, for the reason in the text.
     pub fn open(&self, paths: &[PathBuf], name: String, spread: Spread) -> Result<Arc<Session>, String> {
         let session = self.prepare(paths, name.clone(), spread)?;
         self.insert(paths, name, Arc::clone(&session));
         Ok(session)
     }
 
-    /// Makes an experiment of a session known by a name. One of the same traces and name is replaced, and keeps its bookmarks.
+    /// Adds the experiment of a session under a name. One of the same traces and name is replaced, and keeps
+    /// its bookmarks.
     pub fn insert(&self, paths: &[PathBuf], name: String, session: Arc<Session>) {
-        let traces: Vec<KnownTrace> = paths.iter().map(|path| Self::known(path)).collect();
-        let mut inside = self.inside();
+        let traces: Vec<LibraryTrace> = paths.iter().map(|path| Self::unread_trace(path)).collect();
+        let mut contents = self.contents();
         let id = id_of_experiment(&name, &traces);
         for trace in &traces {
-            inside.traces.insert(trace.id, trace.clone());
-            inside.named.insert(trace.id);
+            contents.traces.insert(trace.id, trace.clone());
+            contents.named.insert(trace.id);
         }
-        let bookmarks = inside.experiments.remove(&id).map(|old| old.bookmarks).unwrap_or_default();
-        inside.experiments.insert(id, KnownExperiment { id, name, traces, session, bookmarks });
+        let bookmarks = contents.experiments.remove(&id).map(|old| old.bookmarks).unwrap_or_default();
+        contents.experiments.insert(id, LibraryExperiment { id, name, traces, session, bookmarks });
     }
 
-    /// Begins to open an experiment that nobody knows yet: see [`Self::insert`].
+    /// Starts to open an experiment, but does not add it: see [`Self::insert`].
     ///
     /// # Errors
-    /// It cannot be opened: why, in words.
+    /// It cannot be opened, for the reason in the text.
     pub fn prepare(&self, paths: &[PathBuf], name: String, spread: Spread) -> Result<Arc<Session>, String> {
-        let wanted = (self.opener)(paths, name)?;
-        Session::open(wanted, spread).map_err(|error| error.to_string())
+        let config = (self.opener)(paths, name)?;
+        Session::open(config, spread).map_err(|error| error.to_string())
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A trace of a path, before anything of it is read.
-    fn known(path: &Path) -> KnownTrace {
+    fn unread_trace(path: &Path) -> LibraryTrace {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        KnownTrace {
+        LibraryTrace {
             id: id_of(path.to_string_lossy().as_bytes()),
             name,
             path,
@@ -154,35 +157,35 @@ impl Library {
 
     /// The session of an experiment.
     pub(crate) fn session(&self, id: Uuid) -> Option<Arc<Session>> {
-        self.inside().experiments.get(&id).map(|experiment| Arc::clone(&experiment.session))
+        self.contents().experiments.get(&id).map(|experiment| Arc::clone(&experiment.session))
     }
 
-    pub(crate) fn traces(&self) -> Vec<KnownTrace> {
-        self.inside().traces.values().cloned().collect()
+    pub(crate) fn traces(&self) -> Vec<LibraryTrace> {
+        self.contents().traces.values().cloned().collect()
     }
 
-    pub(crate) fn trace(&self, id: Uuid) -> Option<KnownTrace> {
-        self.inside().traces.get(&id).cloned()
+    pub(crate) fn trace(&self, id: Uuid) -> Option<LibraryTrace> {
+        self.contents().traces.get(&id).cloned()
     }
 
-    pub(crate) fn experiments(&self) -> Vec<KnownExperiment> {
-        self.inside().experiments.values().cloned().collect()
+    pub(crate) fn experiments(&self) -> Vec<LibraryExperiment> {
+        self.contents().experiments.values().cloned().collect()
     }
 
-    pub(crate) fn experiment(&self, id: Uuid) -> Option<KnownExperiment> {
-        self.inside().experiments.get(&id).cloned()
+    pub(crate) fn experiment(&self, id: Uuid) -> Option<LibraryExperiment> {
+        self.contents().experiments.get(&id).cloned()
     }
 
     /// Adds a trace. Reads the headers of its packets.
     ///
     /// # Errors
-    /// It may not be opened, is none, or another one has its name.
-    pub(crate) fn add_trace(&self, path: &Path, name: Option<String>) -> Result<KnownTrace, Refusal> {
+    /// It may not be opened, is not a trace, or another one has its name.
+    pub(crate) fn add_trace(&self, path: &Path, name: Option<String>) -> Result<LibraryTrace, Refusal> {
         let path = path.canonicalize().map_err(|_| Refusal::Missing)?;
         if !self.roots.iter().any(|root| path.starts_with(root)) {
             return Err(Refusal::NotServed);
         }
-        let mut trace = Self::known(&path);
+        let mut trace = Self::unread_trace(&path);
         trace.name = name.unwrap_or(trace.name);
         self.must_fit(&trace)?;
         self.must_be_inside(&trace)?;
@@ -193,18 +196,18 @@ impl Library {
             return Err(Refusal::Unreadable(why.to_owned()));
         }
         let experiment = Experiment::new(&inputs, None);
-        let narrow = |ns: i128| ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-        trace.range = isochrone_experiment::extent(experiment.hosts().iter())
-            .map(|(begin, end)| (narrow(begin), narrow(end)));
+        let range = isochrone_experiment::extent(experiment.hosts());
+        trace.range = range.map(|(start, end)| Window::new(start, end));
         trace.hosts = experiment.hosts().iter().map(|host| host.name().to_owned()).collect();
         self.must_fit(&trace)?;
-        let mut inside = self.inside();
-        Ok(inside.traces.entry(trace.id).or_insert(trace).clone())
+        let mut contents = self.contents();
+        Ok(contents.traces.entry(trace.id).or_insert(trace).clone())
     }
 
-    /// Whether all of a trace is below the roots, wherever links in it lead. One that was named on the command line may have any.
-    fn must_be_inside(&self, trace: &KnownTrace) -> Result<(), Refusal> {
-        if self.inside().named.contains(&trace.id) {
+    /// Checks that all of a trace is below the roots, wherever links in it lead. One that was named on the
+    /// command line may have any links.
+    fn must_be_inside(&self, trace: &LibraryTrace) -> Result<(), Refusal> {
+        if self.contents().named.contains(&trace.id) {
             return Ok(());
         }
         match outside(&trace.path, &self.roots, &mut BTreeSet::new()) {
@@ -215,63 +218,64 @@ impl Library {
         }
     }
 
-    /// Whether a trace can be added beside those that are there.
-    fn must_fit(&self, trace: &KnownTrace) -> Result<(), Refusal> {
-        let inside = self.inside();
-        let other = inside.traces.values().find(|it| (it.name == trace.name) != (it.id == trace.id));
+    /// Checks that a trace can be added to the others.
+    fn must_fit(&self, trace: &LibraryTrace) -> Result<(), Refusal> {
+        let contents = self.contents();
+        let other = contents.traces.values().find(|it| (it.name == trace.name) != (it.id == trace.id));
         match other {
-            Some(other) => Err(Refusal::TraceInTheWay(other.clone())),
-            None if inside.traces.len() >= MOST_TRACES => Err(Refusal::TooMany),
+            Some(other) => Err(Refusal::TraceInTheWay(Box::new(other.clone()))),
+            None if contents.traces.len() >= MAX_TRACES => Err(Refusal::TooMany),
             None => Ok(()),
         }
     }
 
-    /// Forgets a trace.
+    /// Removes a trace from the library.
     ///
     /// # Errors
     /// There is none, or an experiment needs it.
-    pub(crate) fn remove_trace(&self, id: Uuid) -> Result<KnownTrace, Refusal> {
-        let mut inside = self.inside();
-        let trace = inside.traces.get(&id).cloned().ok_or(Refusal::Missing)?;
-        let is_needed = |it: &KnownExperiment| it.traces.iter().any(|trace| trace.id == id);
-        if inside.experiments.values().any(is_needed) {
-            return Err(Refusal::TraceInTheWay(trace));
+    pub(crate) fn remove_trace(&self, id: Uuid) -> Result<LibraryTrace, Refusal> {
+        let mut contents = self.contents();
+        let trace = contents.traces.get(&id).cloned().ok_or(Refusal::Missing)?;
+        let is_needed = |it: &LibraryExperiment| it.traces.iter().any(|trace| trace.id == id);
+        if contents.experiments.values().any(is_needed) {
+            return Err(Refusal::TraceInTheWay(Box::new(trace)));
         }
-        inside.traces.remove(&id);
+        contents.traces.remove(&id);
         Ok(trace)
     }
 
-    /// Begins to open an experiment of known traces; one that is open already is given as it is.
+    /// Starts to open an experiment of traces of the library; one that is open already is returned as it is.
     ///
     /// # Errors
     /// A trace is unknown, another experiment has the name, or it cannot be opened.
-    pub(crate) fn add_experiment(&self, name: String, traces: &[Uuid]) -> Result<KnownExperiment, Refusal> {
-        let traces: Option<Vec<KnownTrace>> = traces.iter().map(|&id| self.trace(id)).collect();
+    pub(crate) fn add_experiment(&self, name: String, traces: &[Uuid]) -> Result<LibraryExperiment, Refusal> {
+        let traces: Option<Vec<LibraryTrace>> = traces.iter().map(|&id| self.trace(id)).collect();
         let traces = traces.ok_or(Refusal::Missing)?;
         // Links may have changed since a trace was added.
         traces.iter().try_for_each(|trace| self.must_be_inside(trace))?;
         let id = id_of_experiment(&name, &traces);
-        // Held while it is opened: two of one name cannot come between each other. Opening goes on elsewhere.
-        let mut inside = self.inside();
-        if let Some(open) = inside.experiments.get(&id) {
+        // Held while it is added, so that there are never two of one name. It is opened on a thread of its
+        // own.
+        let mut contents = self.contents();
+        if let Some(open) = contents.experiments.get(&id) {
             return Ok(open.clone());
         }
-        if let Some(other) = inside.experiments.values().find(|it| it.name == name) {
+        if let Some(other) = contents.experiments.values().find(|it| it.name == name) {
             return Err(Refusal::ExperimentInTheWay(Box::new(other.clone())));
         }
-        if inside.experiments.len() >= MOST_EXPERIMENTS {
+        if contents.experiments.len() >= MAX_EXPERIMENTS {
             return Err(Refusal::TooMany);
         }
         let paths: Vec<PathBuf> = traces.iter().map(|trace| trace.path.clone()).collect();
         let session = self.prepare(&paths, name.clone(), Spread::default()).map_err(Refusal::Unreadable)?;
-        let experiment = KnownExperiment { id, name, traces, session, bookmarks: BTreeMap::new() };
-        inside.experiments.insert(id, experiment.clone());
+        let experiment = LibraryExperiment { id, name, traces, session, bookmarks: BTreeMap::new() };
+        contents.experiments.insert(id, experiment.clone());
         Ok(experiment)
     }
 
     /// Closes an experiment.
-    pub(crate) fn remove_experiment(&self, id: Uuid) -> Option<KnownExperiment> {
-        self.inside().experiments.remove(&id)
+    pub(crate) fn remove_experiment(&self, id: Uuid) -> Option<LibraryExperiment> {
+        self.contents().experiments.remove(&id)
     }
 
     /// Changes the bookmarks of an experiment; `None` where there is no such experiment.
@@ -280,11 +284,12 @@ impl Library {
         id: Uuid,
         change: impl FnOnce(&mut BTreeMap<Uuid, Bookmark>) -> T,
     ) -> Option<T> {
-        self.inside().experiments.get_mut(&id).map(|experiment| change(&mut experiment.bookmarks))
+        self.contents().experiments.get_mut(&id).map(|experiment| change(&mut experiment.bookmarks))
     }
 }
 
-/// A link in a path, or at or below it, that leads out of all roots. Hidden directories are not opened.
+/// A link in a path, or at or below it, that leads out of all roots. Hidden directories are skipped, as no
+/// trace is read from them.
 fn outside(path: &Path, roots: &[PathBuf], seen: &mut BTreeSet<PathBuf>) -> Option<PathBuf> {
     let real = path.canonicalize().ok()?;
     if !roots.iter().any(|root| real.starts_with(root)) {
@@ -300,17 +305,17 @@ fn outside(path: &Path, roots: &[PathBuf], seen: &mut BTreeSet<PathBuf>) -> Opti
     inner.map(|entry| entry.path()).find_map(|path| outside(&path, roots, seen))
 }
 
-/// Whether another bookmark is too much.
+/// Whether no bookmark can be added.
 pub(crate) fn is_full(bookmarks: &BTreeMap<Uuid, Bookmark>) -> bool {
-    bookmarks.len() >= MOST_BOOKMARKS
+    bookmarks.len() >= MAX_BOOKMARKS
 }
 
-/// The same for the same bytes, whenever the server runs: addresses and viewers keep them.
+/// The id of some bytes, the same whenever the server runs: addresses and viewers keep them.
 fn id_of(bytes: &[u8]) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_URL, bytes)
 }
 
-fn id_of_experiment(name: &str, traces: &[KnownTrace]) -> Uuid {
+fn id_of_experiment(name: &str, traces: &[LibraryTrace]) -> Uuid {
     let mut bytes = name.as_bytes().to_vec();
     for trace in traces {
         bytes.push(0);

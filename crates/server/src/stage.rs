@@ -1,10 +1,11 @@
-//! How far the opening of traces has come. Talks to: `session.rs`, which goes through the stages, and the requests that show them.
+//! How far the opening of traces has come: set by `opening.rs`, shown by the requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-/// What is being done with traces before they can be looked at.
+/// A stage of the opening of traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
     /// Headers of packets are read.
@@ -13,9 +14,9 @@ pub enum Stage {
     Synchronizing,
     /// The store is made.
     Indexing,
-    /// All is there.
+    /// Requests are answered.
     Ready,
-    /// It cannot be looked at: why, in words.
+    /// The traces cannot be shown, for this reason.
     Failed(String),
 }
 
@@ -32,10 +33,10 @@ impl Stage {
     }
 }
 
-/// A stage and the bytes that it has read, as it goes on.
+/// A stage and the number of bytes that it has read.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    stage: std::sync::Mutex<Stage>,
+    stage: Mutex<Stage>,
     done: AtomicU64,
     total: AtomicU64,
 }
@@ -45,20 +46,25 @@ impl Progress {
         Self { stage: Stage::Opening.into(), done: AtomicU64::new(0), total: AtomicU64::new(0) }
     }
 
-    /// Begins a stage of so many bytes.
-    pub(crate) fn begin(&self, stage: Stage, total: u64) {
+    /// Starts a stage that reads `total` bytes.
+    pub(crate) fn start(&self, stage: Stage, total: u64) {
         self.done.store(0, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
-        *self.stage.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = stage;
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
     }
 
-    /// So many bytes more have been read.
+    /// Ends in failure.
+    pub(crate) fn fail(&self, why: String) {
+        self.start(Stage::Failed(why), 0);
+    }
+
+    /// Adds to the number of bytes that have been read.
     pub(crate) fn add(&self, bytes: u64) {
         self.done.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn stage(&self) -> Stage {
-        self.stage.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn json(&self) -> Value {

@@ -12,14 +12,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::current::Current;
-use crate::door::Door;
+use crate::access::Access;
 use crate::error::ApiError;
 use crate::http::router;
 use crate::library::Library;
-use crate::session::{CommandLine, Growth, Session, Wanted};
-use crate::shown::Shown;
+use crate::session::{Current, Generation, Session, SessionConfig};
 use crate::stage::Stage;
+use crate::view::{CommandLine, ExperimentView};
 
 /// The traces of the example, which the project carries.
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop");
@@ -33,13 +32,13 @@ fn example() -> &'static (Router, Arc<Session>, tempfile::TempDir) {
         let opener = Box::new(move |paths: &[PathBuf], name: String| {
             let store = stores.join(format!("{name}.store"));
             let command = CommandLine { options: String::new(), traces: "shop".to_owned() };
-            Ok(Wanted {
+            Ok(SessionConfig {
                 name,
                 paths: paths.to_vec(),
                 store,
                 base: TimeBase::Usual,
                 command,
-                growth: Growth::default(),
+                generation: Generation::default(),
             })
         });
         let traces = [PathBuf::from(EXAMPLE)];
@@ -49,17 +48,17 @@ fn example() -> &'static (Router, Arc<Session>, tempfile::TempDir) {
             assert!(!matches!(session.stage(), Stage::Failed(_)), "{:?}", session.stage());
             std::thread::sleep(Duration::from_millis(10));
         }
-        let door = Door::new("127.0.0.1:1".parse().unwrap(), Vec::new(), false);
-        (router(Arc::new(door), library, Some(Current::new(Arc::clone(&session)))), session, directory)
+        let access = Access::new("127.0.0.1:1".parse().unwrap(), Vec::new(), false);
+        (router(Arc::new(access), library, Some(Current::new(Arc::clone(&session)))), session, directory)
     })
 }
 
 /// What is asked of the example itself.
 pub(crate) fn ask_example<T: Send + 'static>(
-    job: impl FnOnce(&Shown<'_>) -> Result<T, ApiError> + Send + 'static,
+    job: impl FnOnce(&ExperimentView<'_>) -> Result<T, ApiError> + Send + 'static,
 ) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(example().1.ask(job)).unwrap()
+    runtime.block_on(example().1.query(job)).unwrap()
 }
 
 /// What the server says to a request: status and body.
@@ -342,6 +341,15 @@ fn the_rest_answers() {
     assert_eq!(status, StatusCode::OK);
     let sums: Value = serde_json::from_slice(&body).unwrap();
     assert!(sums["states"].as_array().is_some_and(|states| !states.is_empty()), "{sums}");
+}
+
+#[test]
+fn a_window_of_all_time_has_states() {
+    let rows: Vec<u32> = (0..400).collect();
+    for pixels in [1, 2, 10_000] {
+        let body = json!({"rows": rows, "begin": i64::MIN, "end": i64::MAX, "pixels": pixels}).to_string();
+        assert_eq!(post("/api/states", &body).0, StatusCode::OK, "{pixels}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Files of record batches, each batch with the times that it covers, so that those of a window are found without reading
-//! others.
+//! Files of record batches, each batch with the times that it covers, so that those of a window are found
+//! without reading others.
 //!
 //! A file is an Arrow IPC file; the times are in its footer's metadata, which other readers ignore.
 
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Seek};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -17,23 +17,16 @@ use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use isochrone_kernel::Name;
+use isochrone_time::{RawNs, Window};
 
 use crate::checked::{Checked, Files, Summed};
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
 use crate::names::Names;
-use crate::table::{Covered, Row, batch};
-use crate::tables::{FileRow, PacketFlowRow, ThreadEventRow, ZoomRow};
+use crate::table::{Covered, Row, Rows, batch};
 
 /// The metadata key of the times that the batches cover.
 const COVERED: &str = "isochrone.batch_times";
-
-/// Whether a table is compressed: its rows repeat much, and few of them are read at once.
-fn is_compressed(name: &str) -> bool {
-    [FileRow::TABLE, ThreadEventRow::TABLE, PacketFlowRow::TABLE, ZoomRow::TABLE]
-        .iter()
-        .any(|table| name.starts_with(table))
-}
 
 /// Size of a buffer for writing, bytes.
 const BUFFER: usize = 1 << 17;
@@ -67,12 +60,13 @@ pub(crate) fn covered_by<F: Read + Seek>(
     path: &Path,
 ) -> Result<Vec<Covered>, StoreError> {
     let covered = reader.custom_metadata().get(COVERED).map_or("[]", String::as_str);
-    let covered: Vec<(i64, i64, i64)> =
+    let all: Vec<(i64, i64, i64)> =
         serde_json::from_str(covered).map_err(|why| StoreError::Manifest { path: path.to_owned(), why })?;
-    if covered.len() != reader.num_batches() {
+    if all.len() != reader.num_batches() {
         return Err(StoreError::damaged(path, "a list of times that is not that of its batches"));
     }
-    Ok(covered.into_iter().map(|(begin, end, longest)| Covered { begin, end, longest }).collect())
+    let covered = |(start, end, longest)| Covered { start: RawNs(start), end: RawNs(end), longest };
+    Ok(all.into_iter().map(covered).collect())
 }
 
 impl<R: Row> BatchFile<R> {
@@ -83,7 +77,7 @@ impl<R: Row> BatchFile<R> {
 
     /// Creates one of several tables of these rows.
     pub(crate) fn named(directory: &Path, name: &str, names: &Arc<Names>) -> Result<Self, StoreError> {
-        let file = TableWriter::create(directory, name, R::schema(), names)?;
+        let file = TableWriter::create::<R>(directory, name, names)?;
         Ok(Self { file, of: PhantomData })
     }
 
@@ -101,13 +95,56 @@ impl<R: Row> BatchFile<R> {
     }
 }
 
+/// A table whose rows are collected into batches.
+#[derive(Debug)]
+pub(crate) struct RowsFile<R: Row> {
+    file: BatchFile<R>,
+    rows: Rows<R>,
+    /// The first error, returned by [`Self::finish`].
+    error: Option<StoreError>,
+}
+
+impl<R: Row> RowsFile<R> {
+    /// Creates the table of these rows.
+    pub(crate) fn create(directory: &Path, names: &Arc<Names>) -> Result<Self, StoreError> {
+        Self::named(directory, R::TABLE, names)
+    }
+
+    /// Creates one of several tables of these rows.
+    pub(crate) fn named(directory: &Path, name: &str, names: &Arc<Names>) -> Result<Self, StoreError> {
+        let file = BatchFile::named(directory, name, names)?;
+        Ok(Self { file, rows: Rows::default(), error: None })
+    }
+
+    /// Adds a row. Errors are returned by [`Self::finish`].
+    #[inline]
+    pub(crate) fn push(&mut self, row: R) {
+        if let Some(full) = self.rows.push(row)
+            && let Err(error) = self.file.write(&full)
+        {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// Writes the remaining rows and finishes the file. Returns its manifest entry.
+    pub(crate) fn finish(mut self) -> Result<TableEntry, StoreError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        for rows in self.rows.take() {
+            self.file.write(&rows)?;
+        }
+        self.file.finish()
+    }
+}
+
 impl TableWriter {
-    fn create(directory: &Path, name: &str, schema: Schema, names: &Arc<Names>) -> Result<Self, StoreError> {
+    fn create<R: Row>(directory: &Path, name: &str, names: &Arc<Names>) -> Result<Self, StoreError> {
         let path = Files { directory, entries: &[] }.path_of(name);
         let file = File::create_new(&path).map_err(StoreError::io(&path))?;
         let to = BufWriter::with_capacity(BUFFER, Summed::new(file));
-        let schema = Arc::new(schema);
-        let compression = is_compressed(name).then_some(CompressionType::LZ4_FRAME);
+        let schema = Arc::new(R::schema());
+        let compression = R::IS_PACKED.then_some(CompressionType::LZ4_FRAME);
         let options = IpcWriteOptions::default()
             .with_dictionary_handling(DictionaryHandling::Delta)
             .try_with_compression(compression)
@@ -127,7 +164,7 @@ impl TableWriter {
 
     fn finish(mut self) -> Result<TableEntry, StoreError> {
         let path = &self.path;
-        let covered: Vec<_> = self.covered.iter().map(|it| (it.begin, it.end, it.longest)).collect();
+        let covered: Vec<_> = self.covered.iter().map(|it| (it.start, it.end, it.longest)).collect();
         let covered = serde_json::to_string(&covered)
             .map_err(|why| StoreError::Manifest { path: path.clone(), why })?;
         self.writer.write_metadata(COVERED, covered);
@@ -143,8 +180,10 @@ impl TableWriter {
 #[derive(Debug)]
 pub(crate) struct Batches<R: Row> {
     file: TableReader,
-    /// Batches that were read last, the latest first, with their numbers: successive queries are mostly about near instants.
+    /// Batches that were read last, the latest first, with their numbers: successive queries are mostly about
+    /// near instants.
     recent: Mutex<Vec<(usize, R::View)>>,
+    names: OnceLock<Vec<Name>>,
 }
 
 /// What of it is the same for all rows: compiled once.
@@ -167,7 +206,7 @@ impl<R: Row> Batches<R> {
     /// Opens one of several tables of these rows.
     pub(crate) fn named(files: Files<'_>, name: &str) -> Result<Self, StoreError> {
         let file = TableReader::open(files, name, &R::schema())?;
-        Ok(Self { file, recent: Mutex::default() })
+        Ok(Self { file, recent: Mutex::default(), names: OnceLock::new() })
     }
 
     /// The times that each batch covers.
@@ -184,8 +223,8 @@ impl<R: Row> Batches<R> {
     fn read_again(&self, number: usize) -> Result<R::View, StoreError> {
         let lock = || self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let mut recent = lock();
-        if let Some(place) = recent.iter().position(|(known, _)| *known == number) {
-            recent[..=place].rotate_right(1);
+        if let Some(index) = recent.iter().position(|(other, _)| *other == number) {
+            recent[..=index].rotate_right(1);
             return Ok(recent[0].1.clone());
         }
         drop(recent);
@@ -196,36 +235,55 @@ impl<R: Row> Batches<R> {
         Ok(view)
     }
 
-    /// Reads one batch, with the number of its rows.
-    pub(crate) fn read_all(&self, number: usize) -> Result<(usize, R::View), StoreError> {
-        let batch = self.file.batch(number)?;
-        Ok((batch.num_rows(), R::view(&batch)))
+    /// The names of the column of names, by number: all that any batch has. None, if the table has no such
+    /// column. They are read once.
+    pub(crate) fn names(&self) -> Result<&[Name], StoreError> {
+        if let Some(names) = self.names.get() {
+            return Ok(names);
+        }
+        let names = if R::NAMES.is_some() { self.file.names()? } else { Vec::new() };
+        Ok(self.names.get_or_init(|| names))
     }
 
-    /// The names of a table with a column of names, by number: all that any batch has.
-    pub(crate) fn names(&self) -> Result<Vec<Name>, StoreError> {
-        self.file.names()
+    /// Passes all rows to `to`, batch by batch.
+    pub(crate) fn each(&self, mut to: impl FnMut(R)) -> Result<(), StoreError> {
+        for number in 0..self.covered().len() {
+            let batch = self.file.batch(number)?;
+            let view = R::view(&batch);
+            (0..batch.num_rows()).for_each(|row| to(R::get(&view, row)));
+        }
+        Ok(())
     }
 
-    /// Passes all rows of a batch to `to` that overlap a window, or an instant: those with a begin before `to` and an end
-    /// after `from`.
+    /// Passes all rows to `each` that overlap a window; of instants, those that are in it.
+    pub(crate) fn rows(&self, window: Window<RawNs>, mut each: impl FnMut(R)) -> Result<(), StoreError> {
+        let start = if R::HAS_LENGTH { window.start } else { window.start.saturating_sub(1) };
+        self.overlapping(Window::new(start, window.end), |view, row| {
+            each(R::get(view, row));
+            Ok(())
+        })
+    }
+
+    /// Passes all rows that overlap a window to `each`: those with a start before its end and an end after
+    /// its start.
     pub(crate) fn overlapping(
         &self,
-        (from, to): (i64, i64),
+        window: Window<RawNs>,
         mut each: impl FnMut(&R::View, usize) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         for (number, covered) in self.file.covered.iter().enumerate() {
-            if covered.begin >= to || covered.end <= from {
+            if covered.start >= window.end || covered.end <= window.start {
                 continue;
             }
             let view = self.read_again(number)?;
-            let (begins, ends) = (R::begins(&view), R::ends(&view));
-            // A row whose begin was not seen has no length that fits.
+            let (starts, ends) = (R::starts(&view), R::ends(&view));
+            let Window { start: RawNs(from), end: RawNs(to) } = window;
+            // A row whose start was not seen has no length that fits.
             let is_measured = covered.longest < i64::MAX;
             let earliest = if is_measured { from.saturating_sub(covered.longest) } else { i64::MIN };
-            let first = begins.partition_point(|&begin| begin < earliest);
-            for row in first..begins.len() {
-                if begins[row] >= to {
+            let first = starts.partition_point(|&start| start < earliest);
+            for row in first..starts.len() {
+                if starts[row] >= to {
                     break;
                 }
                 if ends[row] > from {

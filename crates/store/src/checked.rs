@@ -1,7 +1,8 @@
-//! Files as they were written: each block has a checksum in the manifest, and is held against it whenever it is read.
+//! Files as they were written: each block has a checksum in the manifest, and is held against it whenever it
+//! is read.
 //!
-//! So nothing is decoded that was not written, and opening a store takes as long as without: what nobody reads is not checked. Whether
-//! all files are whole is asked by [`crate::Store::verify`].
+//! So nothing is decoded that was not written, and opening a store takes as long as without: what is not read
+//! is not checked. [`crate::Store::verify`] checks all files.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -32,7 +33,7 @@ impl<W> Summed<W> {
         Self { to, bytes: 0, sum: crc32fast::Hasher::new(), filled: 0, sums: String::new() }
     }
 
-    /// How many bytes were written, and their checksums.
+    /// The number of bytes that were written, and their checksums.
     pub(crate) fn finish(mut self) -> (u64, String) {
         if self.filled > 0 {
             self.end_block();
@@ -115,7 +116,7 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    /// Opens a file, of which nothing is checked yet but its size.
+    /// Opens a file and checks its size.
     pub(crate) fn open(path: &Path, entry: &TableEntry) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(StoreError::io(path))?;
         let found = file.metadata().map_err(StoreError::io(path))?.len();
@@ -126,7 +127,7 @@ impl Checked {
         Ok(Self { file, bytes: entry.bytes, sums: entry.crc32.clone(), at: 0, block: Vec::new(), held: None })
     }
 
-    /// Reads a block that begins at `self.at`, or the one around it.
+    /// Reads and checks a block.
     fn load(&mut self, number: usize, to: &mut [u8]) -> io::Result<()> {
         self.file.seek(SeekFrom::Start((number * BLOCK) as u64))?;
         self.file.read_exact(to).map_err(|why| match why.kind() {
@@ -195,7 +196,7 @@ impl Seek for Checked {
 mod tests {
     use super::*;
 
-    /// Writes a file of so many bytes; its path and entry.
+    /// Writes a file of a number of bytes; its path and entry.
     fn written(directory: &Path, bytes: usize) -> (PathBuf, TableEntry, Vec<u8>) {
         let path = directory.join("a.arrow");
         let all: Vec<u8> = (0..bytes).map(|at| (at * 31 / 7) as u8).collect();

@@ -1,24 +1,21 @@
 //! Tables as Arrow record batches, for readers that take whole columns: queries.
 //!
-//! Rows and columns are those of the file (`docs/store.md`); what rows of a window are is known by [`TableFile::times`].
+//! Rows and columns are those of the file (`docs/store.md`); what rows of a window are is known by
+//! [`TableFile::times`].
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
+use isochrone_time::{RawNs, Window};
 
 use crate::batches::covered_by;
 use crate::checked::{Checked, Files};
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
-use crate::table::{Covered, Row};
-use crate::tables::{
-    BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, LossRow, MessageRow, MigrationRow, OffRow,
-    OpenCallRow, PacketFlowRow, PacketRow, PagesRow, PhaseRow, PollRow, SliceRow, SoftirqRow, SyscallRow,
-    ThreadEventRow, ThreadNameRow, ThreadTableRow, UnknownRow, WakeupRow,
-};
+use crate::table::Covered;
 
 /// A table of a host.
 #[derive(Debug)]
@@ -35,23 +32,6 @@ pub struct TableColumns {
     path: PathBuf,
     reader: FileReader<Checked>,
     left: Range<usize>,
-}
-
-/// The columns of the table of a name, of a host or, of `messages`, of the store. `None`: a store has no such table; zoom levels have
-/// numbers.
-pub fn table_schema(name: &str) -> Option<Schema> {
-    macro_rules! schema_of {
-        ($($Row:ident)*) => {
-            match name {
-                $(<$Row as Row>::TABLE => Some($Row::schema()),)*
-                _ => None,
-            }
-        };
-    }
-    schema_of!(
-        SliceRow UnknownRow SyscallRow HalfSyscallRow IrqRow SoftirqRow LatencyRow WakeupRow ThreadEventRow MigrationRow OffRow
-        BlockRequestRow PacketRow PacketFlowRow PagesRow PhaseRow FileRow PollRow ThreadTableRow ThreadNameRow OpenCallRow MessageRow LossRow
-    )
 }
 
 fn reader(
@@ -81,17 +61,17 @@ impl TableFile {
         self.covered.len()
     }
 
-    /// About how many bytes a batch takes in the file.
+    /// Approximate number of bytes of a batch in the file.
     pub fn bytes_of_batch(&self) -> u64 {
         self.entry.bytes / self.covered.len().max(1) as u64
     }
 
-    /// The first begin and the last end of the rows of a batch, raw ns; of a table without times, both are 0.
-    pub fn times(&self, batch: usize) -> (i64, i64) {
-        self.covered.get(batch).map_or((0, 0), |covered| (covered.begin, covered.end))
+    /// The first start and the last end of the rows of a batch; of a table without times, both are 0.
+    pub fn times(&self, batch: usize) -> Window<RawNs> {
+        self.covered.get(batch).map_or(Window::default(), |covered| Window::new(covered.start, covered.end))
     }
 
-    /// Some columns, by their places in ascending order, of some batches.
+    /// Some columns, by their indices in ascending order, of some batches.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -130,14 +110,14 @@ mod tests {
         let store = StoreWriter::create(&path, || ()).unwrap();
         let mut messages = store.messages().unwrap();
         for at in 0..20_000 {
-            let end = |host, at| MessageEnd { host, at, cpu: None };
+            let end = |host, at| MessageEnd { host, at: RawNs(at), cpu: None };
             messages.push(&Message { sent: end(0, at), received: end(1, at + 5) });
         }
         let messages = messages.finish().unwrap();
         store.commit(Vec::new(), Some(messages), None, Vec::new()).unwrap();
         let table = Store::open(&path).unwrap().message_table().unwrap().unwrap();
         assert_eq!((table.batches(), table.schema().field(1).name().as_str()), (3, "sent_at"));
-        assert_eq!(table.times(1).0, 8_192);
+        assert_eq!(table.times(1).start, RawNs(8_192));
         let batches: Vec<RecordBatch> = table.read(&[1, 4], 1..9).unwrap().map(Result::unwrap).collect();
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 20_000 - 8_192);
         let first = &batches[0];

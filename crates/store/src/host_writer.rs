@@ -5,29 +5,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use isochrone_kernel::{Finished, Missed, Name};
+use isochrone_time::{RawNs, Window};
 
 use crate::batches::{BatchFile, Batches};
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::losses::{Loss, write_losses};
 use crate::manifest::{HostEntry, Recorded, TableEntry};
-use crate::merge::{Input, Merge};
+use crate::merge::{Merge, SweepSpan};
 use crate::names::Names;
-use crate::open_calls::write_open_calls;
-use crate::spans::each;
+use crate::open_calls::{OpenCallsOf, write_open_calls};
 use crate::states::LevelsWriter;
 use crate::sweep::Sweep;
 use crate::table::{BATCH_ROWS, Row};
 use crate::tables::{
     BlockRequestRow, CommRow, MissedRow, PhaseRow, ThreadNameRow, ThreadTableRow, UnknownRow,
 };
-use crate::threads::{Numbered, lives};
+use crate::threads::{NumberedThreads, ThreadName, ThreadRow, lives};
 use crate::writer::{Shared, SpanWriter};
 
 /// Writer of the tables of a host.
 ///
-/// Each piece of the host's trace gets a [consumer](Self::consumer) of its own. When the pieces are merged, [`Self::finish`]
-/// writes the rest.
+/// Each piece of the host's trace gets a [consumer](Self::consumer) of its own. When the pieces are merged,
+/// [`Self::finish`] writes the rest.
 #[derive(Debug)]
 pub struct HostWriter {
     /// Path of its directory.
@@ -38,7 +38,8 @@ pub struct HostWriter {
 }
 
 impl HostWriter {
-    /// Creates the host's directory. `id`: identity of the host's clock; `offset_ns`: Unix time of the clock's zero.
+    /// Creates the host's directory. `id`: identity of the host's clock; `offset_ns`: Unix time of the
+    /// clock's zero.
     pub(crate) fn create(
         store: &Path,
         number: u32,
@@ -68,7 +69,8 @@ impl HostWriter {
         Ok(Self { path, entry, shared, follows_files: true })
     }
 
-    /// Leaves descriptors out: where calls that open or close them were not recorded, what a number stands for is unknown.
+    /// Leaves descriptors out: where calls that open or close them were not recorded, what a number stands
+    /// for is unknown.
     pub fn leave_out_files(&mut self) {
         self.follows_files = false;
     }
@@ -83,10 +85,11 @@ impl HostWriter {
         SpanWriter::new(self.shared.clone(), self.follows_files)
     }
 
-    /// Writes threads, zoom levels and the other tables that are derived from all spans; of a model that includes ended
-    /// threads ([`isochrone_kernel::WithThreads`]). `losses`: what is missing of the host's trace, as far as known.
-    /// `has_spare_thread`: whether the zoom levels may be written by another thread meanwhile. Memory: what overlaps at an instant, and
-    /// some numbers for each thread. `O(n log n)` in the spans.
+    /// Writes threads, zoom levels and the other tables that are derived from all spans; of a model that
+    /// includes ended threads ([`isochrone_kernel::WithThreads`]). `losses`: what is missing of the host's
+    /// trace, as far as known. `has_spare_thread`: whether the zoom levels may be written by another thread
+    /// meanwhile. Memory: what overlaps at an instant, and some numbers for each thread. `O(n log n)` in the
+    /// spans.
     ///
     /// # Errors
     /// A file cannot be written, now or when a consumer wrote it.
@@ -99,23 +102,30 @@ impl HostWriter {
         let Finished { spans, threads, disks, range, missed, .. } = model;
         let named = spans.flush();
         self.entry.tables = self.shared.finish()?;
+        let range = range.map(|(first, last)| Window::new(RawNs(first), RawNs(last)));
         self.entry.range = range;
         self.entry.disks = disks.into_iter().map(|(device, name)| (device, name.into())).collect();
         let range = range.unwrap_or_default();
-        let mut numbered = Numbered::new(&threads, named, range);
+        let mut numbered = NumberedThreads::new(&threads, named, range);
         let names = Arc::clone(self.shared.names());
-        let thread_of = |name| numbered.thread(name);
-        let (directory, count) = (self.path.as_path(), numbered.threads.len());
         // What has no exit in a trace without exits has ended some time.
         let of_calls = if self.entry.recorded.has_both_ends { missed.clone() } else { Missed::always() };
-        let open = write_open_calls((directory, self.files()), (count, thread_of), range, &of_calls, &names)?;
+        let of = OpenCallsOf {
+            directory: &self.path,
+            files: self.files(),
+            threads: numbered.threads.len(),
+            range,
+            missed: &of_calls,
+            names: &names,
+        };
+        let open = write_open_calls(&of, |name| numbered.thread(name))?;
         self.entry.tables.push(open);
         numbered.set_known_new(&missed, self.entry.recorded);
         self.sweep(&mut numbered, range, &names, has_spare_thread)?;
         self.list_rows(&numbered)?;
         self.write_threads(&numbered, &names)?;
         self.entry.tables.push(write_losses(&self.path, losses, &names)?);
-        let missed = missed.iter().map(|(begin, end)| MissedRow { begin, end });
+        let missed = missed.iter().map(|(begin, end)| MissedRow { start: RawNs(begin), end: RawNs(end) });
         self.entry.tables.push(write_table(&self.path, missed, &names)?);
         Ok(self.entry)
     }
@@ -123,8 +133,8 @@ impl HostWriter {
     /// One pass over all spans in the order of time.
     fn sweep(
         &mut self,
-        numbered: &mut Numbered,
-        range: (i64, i64),
+        numbered: &mut NumberedThreads,
+        range: Window<RawNs>,
         names: &Arc<Names>,
         has_spare_thread: bool,
     ) -> Result<(), StoreError> {
@@ -134,34 +144,32 @@ impl HostWriter {
         let mut sweep = Sweep::new(&lives);
         let emit = |rows: &mut dyn FnMut(_)| -> Result<BTreeSet<u32>, StoreError> {
             while let Some((at, input)) = merge.next()? {
-                let thread_of = |name| numbered.thread(name);
+                let thread_of = |name| numbered.thread(name).map(|thread| thread.0);
                 sweep.begin(at, input, thread_of, rows);
-                if let Input::Slice { thread, .. } | Input::SchedLatency { thread, .. } = input
+                if let SweepSpan::Slice { thread, .. } | SweepSpan::SchedLatency { thread, .. } = input
                     && let Some(number) = numbered.thread(thread)
                 {
                     numbered.wake(number, at);
                 }
             }
             let cpus = sweep.cpus().collect();
-            sweep.finish(range.1, rows);
+            sweep.finish(range.end, rows);
             Ok(cpus)
         };
         let mut cpus = levels.add_all(emit, has_spare_thread)?;
-        let unknown = Batches::<UnknownRow>::open(self.files())?;
-        for number in 0..unknown.covered().len() {
-            cpus.extend(unknown.read(number)?.cpu.values());
-        }
+        Batches::open(self.files())?.each(|row: UnknownRow| cpus.extend([row.cpu]))?;
         self.entry.cpus = cpus.into_iter().collect();
         self.entry.levels = levels.len();
         self.entry.tables.extend(levels.finish()?);
         Ok(())
     }
 
-    /// Lists what has rows in pictures beside threads and CPUs, so that nobody has to read all spans for that.
-    fn list_rows(&mut self, numbered: &Numbered) -> Result<(), StoreError> {
+    /// Lists the devices and threads with rows of their own in pictures, so that readers need not read all
+    /// spans for that.
+    fn list_rows(&mut self, numbered: &NumberedThreads) -> Result<(), StoreError> {
         let (mut devices, mut threads) = (BTreeSet::new(), BTreeSet::new());
-        each(&Batches::<BlockRequestRow>::open(self.files())?, |row| devices.extend([row.device]))?;
-        each(&Batches::<PhaseRow>::open(self.files())?, |row| threads.extend(numbered.thread(row.thread)))?;
+        Batches::open(self.files())?.each(|row: BlockRequestRow| devices.extend([row.device]))?;
+        Batches::open(self.files())?.each(|row: PhaseRow| threads.extend(numbered.thread(row.thread)))?;
         self.entry.block_devices = devices.into_iter().collect();
         self.entry.phase_threads = threads.into_iter().collect();
         Ok(())
@@ -172,18 +180,18 @@ impl HostWriter {
         Files { directory: &self.path, entries: &self.entry.tables }
     }
 
-    fn write_threads(&mut self, numbered: &Numbered, names: &Arc<Names>) -> Result<(), StoreError> {
-        let threads = (0..).zip(&numbered.threads).map(|(number, it)| ThreadTableRow {
+    fn write_threads(&mut self, numbered: &NumberedThreads, names: &Arc<Names>) -> Result<(), StoreError> {
+        let threads = (0..).map(ThreadRow).zip(&numbered.threads).map(|(number, it)| ThreadTableRow {
             number,
             tid: it.tid,
             idle_of_cpu: it.idle_of_cpu,
             pid: it.pid,
-            begin: it.begin,
+            start: it.start,
             end: it.end,
             comm: it.comm.as_deref().map(Name::from),
             parent: it.parent,
             is_kernel: it.is_kernel,
-            is_begin_seen: it.is_begin_seen,
+            is_start_seen: it.is_start_seen,
             is_end_seen: it.is_end_seen,
             exited: it.exited,
             woken: it.woken,
@@ -193,9 +201,16 @@ impl HostWriter {
             vpid: it.inner.and_then(|it| it.vpid),
             vtid: it.inner.map(|it| it.vtid),
         });
-        let named = (0..).zip(&numbered.names).map(|(number, &thread)| ThreadNameRow { number, thread });
-        let comms = (0..).zip(&numbered.threads).flat_map(|(number, it)| {
-            it.names.iter().map(move |(since, comm)| CommRow { number, since, comm: comm.clone() })
+        let named = (0..)
+            .map(ThreadName)
+            .zip(&numbered.names)
+            .map(|(number, &thread)| ThreadNameRow { number, thread });
+        let comms = (0..).map(ThreadRow).zip(&numbered.threads).flat_map(|(number, it)| {
+            it.names.iter().map(move |(since, comm)| CommRow {
+                number,
+                since: RawNs(since),
+                comm: comm.clone(),
+            })
         });
         let tables = [
             write_table(&self.path, threads, names)?,

@@ -1,22 +1,25 @@
-//! Spans and states of hosts on disk, as Arrow files that any Arrow library opens, and that are read by thread and by time.
+//! Spans and states of hosts on disk, as Arrow files that any Arrow library opens, and that are read by
+//! thread and by time.
 //!
-//! [`SpanWriter`] consumes the spans of pieces in any order and writes them in batches, so that its memory does not grow with
-//! the trace. When all pieces of a host are merged, [`HostWriter::finish`] gives threads their final numbers, sweeps once
-//! over all spans in the order of time and writes zoom levels of the states of each thread ([`State`]). [`Store`] reads it:
-//! states of a window in full detail are derived from the spans that overlap it, as is what a host did at an instant
-//! ([`HostStore::emit_at`]).
+//! [`SpanWriter`] consumes the spans of pieces in any order and writes them in batches, so that its memory
+//! does not grow with the trace. When all pieces of a host are merged, [`HostWriter::finish`] gives threads
+//! their final numbers, sweeps once over all spans in the order of time and writes zoom levels of the states
+//! of each thread ([`State`]). [`Store`] reads it: states of a window in full detail are derived from the
+//! spans that overlap it, as is what a host did at an instant ([`HostStore::emit_at`]).
 //!
-//! A store is a directory: `store.json` ([`Manifest`]) and one directory for each host. It is written under a temporary name
-//! and renamed when it is complete, so that it exists as a whole or not at all. It can be deleted at any time.
+//! A store is a directory: `store.json` ([`Manifest`]) and one directory for each host. It is written under a
+//! temporary name and renamed when it is complete, so that it exists as a whole or not at all. It can be
+//! deleted at any time.
 
 mod batches;
 mod cell;
 mod checked;
 mod columns;
-mod covering;
 mod error;
 mod host_writer;
 mod instant;
+mod interval_stack;
+mod lookups;
 mod losses;
 mod manifest;
 mod merge;
@@ -24,11 +27,9 @@ mod messages;
 mod names;
 mod open_calls;
 mod open_files;
-mod packets;
-mod place;
-mod rows_between;
 mod span_rows;
 mod spans;
+mod staging;
 mod state;
 mod states;
 mod store;
@@ -40,20 +41,21 @@ mod whole_state;
 mod writer;
 mod zoom;
 
-pub use columns::{TableColumns, TableFile, table_schema};
+pub use columns::{TableColumns, TableFile};
 pub use error::StoreError;
 pub use host_writer::HostWriter;
+pub use lookups::Runner;
 pub use losses::{Loss, Missing};
 pub use manifest::{HostEntry, Manifest, Recorded, Source, TableEntry, VERSION};
 pub use messages::{Message, MessageEnd, MessagesWriter, MpiMessage, MpiMessageEnd, MpiWriter};
 pub use open_files::OpenFile;
-pub use packets::Runner;
-pub use place::{remove_left, remove_unfinished};
-pub use span_rows::{
-    BlockSpan, CallSpan, ForkSpan, HandlerSpan, PacketSpan, PagesSpan, PhaseSpan, PollSpan, SliceSpan,
-    UnknownSpan, WakeupSpan,
-};
+pub use span_rows::{ForkSpan, HandlerSpan, PacketSpan, PollSpan, WakeupSpan};
+pub use staging::{remove_left, remove_unfinished};
 pub use state::{State, StateRow};
 pub use store::{HostStore, Store, StoreWriter};
-pub use threads::ThreadRow;
+pub use table::{ColumnInfo, ColumnKind, TableInfo};
+pub use tables::{
+    BlockSpan, CallSpan, PacketTakenSpan, PagesSpan, PhaseSpan, SliceSpan, UnknownSpan, tables,
+};
+pub use threads::{ThreadInfo, ThreadName, ThreadRow};
 pub use writer::SpanWriter;

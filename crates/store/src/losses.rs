@@ -3,24 +3,24 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use isochrone_kernel::Name;
+use isochrone_kernel::{Missed, Name};
+use isochrone_time::{RawNs, Window};
 
 use crate::batches::Batches;
-use crate::checked::Files;
 use crate::error::StoreError;
 use crate::host_writer::write_table;
 use crate::manifest::TableEntry;
 use crate::names::Names;
-use crate::table::Row;
-use crate::tables::LossRow;
+use crate::store::HostStore;
+use crate::tables::{LossRow, MissedRow};
 
 /// A time in which events are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Loss {
-    /// The last time before which nothing is missing, raw ns; [`i64::MIN`] of a CPU without any events.
-    pub begin: i64,
-    /// The first time from which nothing is missing, raw ns; [`i64::MAX`] where a stream has ended.
-    pub end: i64,
+    /// The last instant before which nothing is missing; [`RawNs::MIN`] of a CPU without any events.
+    pub start: RawNs,
+    /// The first instant from which nothing is missing; [`RawNs::MAX`] where a stream has ended.
+    pub end: RawNs,
     /// The CPU whose stream lacks them. `None`: all CPUs, or a stream that is of no CPU.
     pub cpu: Option<u32>,
     /// The kind of the loss.
@@ -51,29 +51,21 @@ pub enum Missing {
 }
 
 impl Missing {
-    const ALL: [Self; 8] = [
-        Self::Events,
-        Self::Packets,
-        Self::Rest,
-        Self::Stream,
-        Self::NotBegun,
-        Self::Over,
-        Self::Chunk,
-        Self::Cpu,
+    /// All of them, with their names in the table `losses`.
+    const NAMES: [(Self, &'static str); 8] = [
+        (Self::Events, "events"),
+        (Self::Packets, "packets"),
+        (Self::Rest, "rest"),
+        (Self::Stream, "stream"),
+        (Self::NotBegun, "not-begun"),
+        (Self::Over, "over"),
+        (Self::Chunk, "chunk"),
+        (Self::Cpu, "cpu"),
     ];
 
     /// Its name in the table `losses`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Events => "events",
-            Self::Packets => "packets",
-            Self::Rest => "rest",
-            Self::Stream => "stream",
-            Self::NotBegun => "not-begun",
-            Self::Over => "over",
-            Self::Chunk => "chunk",
-            Self::Cpu => "cpu",
-        }
+        Self::NAMES[self as usize].1
     }
 }
 
@@ -85,8 +77,8 @@ pub(crate) fn write_losses(
 ) -> Result<TableEntry, StoreError> {
     let mut losses = losses.to_vec();
     losses.sort_unstable();
-    let rows = losses.iter().map(|&Loss { begin, end, cpu, what, count }| LossRow {
-        begin,
+    let rows = losses.iter().map(|&Loss { start, end, cpu, what, count }| LossRow {
+        start,
         end,
         cpu,
         what: Name::const_new(what.name()),
@@ -95,16 +87,30 @@ pub(crate) fn write_losses(
     write_table(directory, rows, names)
 }
 
-/// All losses that overlap a window, by begin.
-pub(crate) fn read_losses(files: Files<'_>, window: (i64, i64)) -> Result<Vec<Loss>, StoreError> {
-    let mut losses = Vec::new();
-    Batches::<LossRow>::open(files)?.overlapping(window, |view, row| {
-        let LossRow { begin, end, cpu, what, count } = LossRow::get(view, row);
-        let of_name = |missing: &Missing| missing.name() == what;
-        let what = Missing::ALL.into_iter().find(of_name).unwrap_or(Missing::Stream);
-        losses.push(Loss { begin, end, cpu, what, count });
-        Ok(())
-    })?;
-    losses.sort_unstable();
-    Ok(losses)
+impl HostStore {
+    /// What is missing of the host's trace in a window, by start. Linear in all losses.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn losses(&self, window: Window<RawNs>) -> Result<Vec<Loss>, StoreError> {
+        let mut losses = Vec::new();
+        Batches::open(self.tables())?.rows(window, |row: LossRow| {
+            let LossRow { start, end, cpu, what, count } = row;
+            let missing = Missing::NAMES.into_iter().find(|(_, name)| what == *name);
+            let what = missing.map_or(Missing::Stream, |(missing, _)| missing);
+            losses.push(Loss { start, end, cpu, what, count });
+        })?;
+        losses.sort_unstable();
+        Ok(losses)
+    }
+
+    /// When events of the kernel may be missing. Linear in these times.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn missed(&self) -> Result<Missed, StoreError> {
+        let mut missed = Missed::default();
+        Batches::open(self.tables())?.each(|row: MissedRow| missed.add(row.start.0, row.end.0))?;
+        Ok(missed)
+    }
 }

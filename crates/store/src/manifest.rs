@@ -6,9 +6,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use isochrone_kernel::device_numbers;
+use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
+use crate::threads::ThreadRow;
 
 /// The version of the format. A store of another version is built again.
 pub const VERSION: u32 = 11;
@@ -31,10 +33,11 @@ pub struct Manifest {
     pub messages: Option<TableEntry>,
     /// The table of messages of MPI programs, if there are any.
     pub mpi: Option<TableEntry>,
-    /// The corrections of the hosts' clocks as of when the store was made, `sync.json`, if they were computed. Nothing else
-    /// in the store depends on them.
+    /// The corrections of the hosts' clocks as of when the store was made, `sync.json`, if they were
+    /// computed. Nothing else in the store depends on them.
     pub clocks: Option<TableEntry>,
-    /// Whether the corrections are all that there is to say of the synchronization: nothing was refused, and nothing advised.
+    /// Whether the corrections are the whole result of the synchronization: nothing was refused, and nothing
+    /// advised.
     pub are_clocks_all: bool,
 }
 
@@ -77,8 +80,9 @@ pub struct HostEntry {
     pub directory: String,
     /// Unix time of its clock's zero, ns.
     pub offset_ns: i64,
-    /// Raw times of its first and its last event, ns; `None` if it has none.
-    pub range: Option<(i64, i64)>,
+    /// From its first to its last event; `None` if it has none.
+    #[serde(with = "range")]
+    pub range: Option<Window<RawNs>>,
     /// The CPUs that threads were seen to run on, or of which it is unknown what ran, in order.
     pub cpus: Vec<u32>,
     /// The names of its disks and partitions by number of the device, as far as a dump has them.
@@ -86,13 +90,29 @@ pub struct HostEntry {
     /// The devices of its requests to disks, in order.
     pub block_devices: Vec<u32>,
     /// The threads that have phases, by number, in order.
-    pub phase_threads: Vec<u32>,
+    pub phase_threads: Vec<ThreadRow>,
     /// What was recorded of it.
     pub recorded: Recorded,
     /// Number of zoom levels of states.
     pub levels: usize,
     /// Its tables.
     pub tables: Vec<TableEntry>,
+}
+
+/// The first and the last event of a host: a list of two numbers in JSON.
+mod range {
+    use super::{Deserialize, RawNs, Serialize, Window};
+    use serde::{Deserializer, Serializer};
+
+    #[allow(clippy::ref_option)] // serde calls it so.
+    pub(super) fn serialize<S: Serializer>(range: &Option<Window<RawNs>>, to: S) -> Result<S::Ok, S::Error> {
+        range.map(|range| (range.start, range.end)).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Window<RawNs>>, D::Error> {
+        let range = Option::<(RawNs, RawNs)>::deserialize(from)?;
+        Ok(range.map(|(first, last)| Window::new(first, last)))
+    }
 }
 
 /// Which events of a host were recorded, as far as states of threads depend on it.
@@ -112,7 +132,7 @@ impl Recorded {
 }
 
 impl HostEntry {
-    /// How people call a disk: by its name, or by its major and minor number (`8:1`) where no dump has one.
+    /// The display name of a disk: its name, or its major and minor number (`8:1`) where no dump has one.
     pub fn disk_name(&self, device: u32) -> Cow<'_, str> {
         let known = self.disks.get(&device);
         known.map_or_else(|| device_numbers(device).into(), Into::into)
@@ -139,7 +159,8 @@ struct Versioned {
 }
 
 impl Manifest {
-    /// The version of a store, even if it is not supported; `None` if the path is no store, as far as can be determined.
+    /// The version of a store, even if it is not supported; `None` if the path is no store, as far as can be
+    /// determined.
     pub fn version_at(store: &Path) -> Option<u32> {
         let text = std::fs::read(store.join(FILE)).ok()?;
         serde_json::from_slice::<Versioned>(&text).ok().map(|versioned| versioned.version)
@@ -170,13 +191,13 @@ impl Manifest {
         NO_SUM.clone_into(&mut self.crc32);
         let manifest = |why| StoreError::Manifest { path: path.clone(), why };
         let mut text = serde_json::to_vec_pretty(&self).map_err(manifest)?;
-        if let Some((place, sum)) = sum_of(&text, NO_SUM) {
-            text[place..place + sum.len()].copy_from_slice(sum.as_bytes());
+        if let Some((offset, sum)) = sum_of(&text, NO_SUM) {
+            text[offset..offset + sum.len()].copy_from_slice(sum.as_bytes());
         }
         std::fs::write(&path, text).map_err(StoreError::io(&path))
     }
 
-    /// What cannot be so, whoever wrote it: readers rely on the opposite, and look for no file elsewhere.
+    /// A contradiction, of any writer: readers rely on there being none, and look for no file elsewhere.
     fn contradiction(&self) -> Option<String> {
         let (mut numbers, mut ids, mut directories) = (HashSet::new(), HashSet::new(), HashSet::new());
         for host in &self.hosts {
@@ -186,7 +207,7 @@ impl Manifest {
                     "the host {name} has the number, the id or the directory of another one"
                 ));
             }
-            if range.is_some_and(|(first, last)| first > last) {
+            if range.is_some_and(|range| range.start > range.end) {
                 return Some(format!("the host {name} ends before it begins"));
             }
             let names: HashSet<&str> = tables.iter().map(|table| table.name.as_str()).collect();
@@ -206,19 +227,20 @@ impl Manifest {
     }
 }
 
-/// In the place of the checksum while that is computed.
+/// In the offset of the checksum while that is computed.
 const NO_SUM: &str = "00000000";
 
-/// Where the checksum is in the text of a manifest that has this one, and what it should be. `None`: it is none.
+/// Where the checksum is in the text of a manifest that has this one, and what it should be. `None`: it is
+/// none.
 fn sum_of(text: &[u8], known: &str) -> Option<(usize, String)> {
     let quoted = format!("\"{known}\"");
     // It is among the first things in the file.
-    let place = text.windows(quoted.len()).position(|part| part == quoted.as_bytes())? + 1;
+    let offset = text.windows(quoted.len()).position(|part| part == quoted.as_bytes())? + 1;
     let mut sum = crc32fast::Hasher::new();
-    sum.update(&text[..place]);
+    sum.update(&text[..offset]);
     sum.update(NO_SUM.as_bytes());
-    sum.update(&text[place + known.len()..]);
-    (known.len() == NO_SUM.len()).then(|| (place, format!("{:08x}", sum.finalize())))
+    sum.update(&text[offset + known.len()..]);
+    (known.len() == NO_SUM.len()).then(|| (offset, format!("{:08x}", sum.finalize())))
 }
 
 /// Whether a name is that of something in a directory, and no path to somewhere else.
@@ -240,7 +262,7 @@ mod tests {
             name: "h".to_owned(),
             directory: format!("{number}-h"),
             offset_ns: -5,
-            range: Some((1, 1)),
+            range: Some(Window::new(RawNs(1), RawNs(1))),
             cpus: vec![0],
             disks: BTreeMap::from([(8, "sda".to_owned())]),
             block_devices: vec![8],
@@ -285,13 +307,13 @@ mod tests {
         check(|it| it.hosts[1].number = 0, of_another);
         check(|it| it.hosts[1].id = "0".to_owned(), of_another);
         check(|it| it.hosts[1].directory = "0-h".to_owned(), of_another);
-        check(|it| it.hosts[1].range = Some((2, 1)), Some("ends before it begins"));
+        check(|it| it.hosts[1].range = Some(Window::new(RawNs(2), RawNs(1))), Some("ends before it begins"));
         let elsewhere = Some("has a table twice, or one that lies elsewhere");
         check(|it| it.hosts[1].tables[1].name = "slices".to_owned(), elsewhere);
-        for place in ["", "..", "../0-h", "/tmp", "a/b", "."] {
-            check(|it| it.hosts[1].tables[1].name = place.to_owned(), elsewhere);
-            check(|it| it.hosts[1].directory = place.to_owned(), elsewhere);
-            let table = || TableEntry { name: place.to_owned(), rows: 0, bytes: 0, crc32: String::new() };
+        for path in ["", "..", "../0-h", "/tmp", "a/b", "."] {
+            check(|it| it.hosts[1].tables[1].name = path.to_owned(), elsewhere);
+            check(|it| it.hosts[1].directory = path.to_owned(), elsewhere);
+            let table = || TableEntry { name: path.to_owned(), rows: 0, bytes: 0, crc32: String::new() };
             check(|it| it.messages = Some(table()), Some("lies elsewhere"));
         }
     }

@@ -1,154 +1,126 @@
-//! Merges all spans of a host that determine states, in the order of their begins, from batches that are each in that order.
+//! Merges all spans of a host that determine states, in the order of their starts, from batches that are each
+//! in that order.
 //!
-//! A batch is read when the first of its begins is due and dropped after its last row, so that only overlapping batches are
-//! in memory. [`crate::sweep`] consumes the spans.
+//! A batch is read when its first start is due and dropped after its last row, so that only overlapping
+//! batches are in memory. [`crate::sweep`] consumes the spans.
 
-use isochrone_ctf::loser_tree::LoserTree;
+use isochrone_kernel::OffCpuReason;
+use isochrone_loser_tree::LoserTree;
+use isochrone_time::RawNs;
 
 use crate::batches::Batches;
-use crate::cell::{Cell, NameId};
+use crate::cell::NameId;
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::sweep::Call;
 use crate::table::Row;
 use crate::tables::{
-    HalfSyscallRow, HalfSyscallView, IrqRow, IrqView, LatencyRow, LatencyView, OffRow, OffView, OpenCallRow,
-    OpenCallView, SliceRow, SliceView, SoftirqRow, SoftirqView, SyscallRow, SyscallView,
+    HalfSyscallRow, IrqRow, LatencyRow, OffRow, OpenCallRow, SliceRow, SoftirqRow, SyscallRow,
 };
+use crate::threads::{ThreadName, ThreadRow};
 
 /// A span as the sweep needs it. Threads are numbers of `thread_names`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Input {
+pub(crate) enum SweepSpan {
     /// On a CPU.
-    Slice { thread: u32, cpu: u32, end: i64 },
+    Slice { thread: ThreadName, cpu: u32, end: RawNs },
     /// Off the CPUs.
-    OffCpu { thread: u32, why: u8, end: i64 },
-    /// Waits for a CPU.
-    SchedLatency { thread: u32, waker: Option<u32>, end: i64 },
+    OffCpu { thread: ThreadName, is_preempted: bool, end: RawNs },
+    /// Waits for a CPU. `waker`: the number of a thread, as the caller numbers them.
+    SchedLatency { thread: ThreadName, waker: Option<u32>, end: RawNs },
     /// In a call.
-    Call { thread: u32, name: Option<NameId>, fd: Option<i32>, end: i64 },
+    Call { thread: ThreadName, name: Option<NameId>, fd: Option<i32>, end: RawNs },
     /// The entry of a call whose exit was not seen, or the exit of one whose entry was not.
-    HalfCall { thread: u32, is_begin: bool, name: Option<NameId>, fd: Option<i32> },
-    /// In a call of which an end is missing; without it: perhaps. `row`: the number of the thread itself.
-    OpenCall { row: u32, call: Option<Call>, end: i64 },
+    HalfCall { thread: ThreadName, is_begin: bool, name: Option<NameId>, fd: Option<i32> },
+    /// In a call with a missing end; `None`: perhaps in one. `thread`: the thread itself.
+    OpenCall { thread: ThreadRow, call: Option<Call>, end: RawNs },
     /// A CPU handles an interrupt or a softirq.
-    Interrupt { cpu: u32, end: i64 },
+    Interrupt { cpu: u32, end: RawNs },
 }
 
 /// A table that the sweep reads.
 trait Source: std::fmt::Debug + Send {
-    /// The begin of each batch.
-    fn begins(&self) -> Vec<i64>;
+    /// The start of each batch.
+    fn starts(&self) -> Vec<RawNs>;
 
-    /// Reads a batch: the begin of each row, and the rows.
-    fn read(&self, batch: usize) -> Result<(<i64 as Cell>::View, View), StoreError>;
+    /// Reads a batch.
+    fn read(&self, batch: usize) -> Result<View, StoreError>;
 }
 
+/// Defines the tables that the sweep reads.
 macro_rules! views {
-    ($($Table:ident $Row:ident $View:ident $begin:ident;)*) => {
+    ($($Table:ident $Row:ident, $row:ident => $span:expr;)*) => {
         /// The columns of a batch.
         #[derive(Debug)]
         enum View {
-            $($Table($View),)*
+            $($Table(<$Row as Row>::View),)*
         }
 
         impl View {
+            /// The start of a row; `None` after the last.
             #[inline]
-            fn input(&self, row: usize) -> Input {
+            fn start(&self, row: usize) -> Option<RawNs> {
                 match self {
-                    $(Self::$Table(view) => view.input(row),)*
+                    $(Self::$Table(view) => $Row::starts(view).get(row).copied().map(RawNs),)*
+                }
+            }
+
+            #[inline]
+            fn span(&self, row: usize) -> SweepSpan {
+                match self {
+                    $(Self::$Table(view) => $Row::get(view, row).into(),)*
                 }
             }
         }
 
         $(impl Source for Batches<$Row> {
-            fn begins(&self) -> Vec<i64> {
-                self.covered().iter().map(|covered| covered.begin).collect()
+            fn starts(&self) -> Vec<RawNs> {
+                self.covered().iter().map(|covered| covered.start).collect()
             }
 
-            fn read(&self, batch: usize) -> Result<(<i64 as Cell>::View, View), StoreError> {
-                let view = self.read(batch)?;
-                Ok((view.$begin.clone(), View::$Table(view)))
+            fn read(&self, batch: usize) -> Result<View, StoreError> {
+                self.read(batch).map(View::$Table)
+            }
+        }
+
+        impl From<$Row> for SweepSpan {
+            #[inline]
+            fn from($row: $Row) -> Self {
+                $span
             }
         })*
-
     };
 }
 
 views! {
-    Slices SliceRow SliceView begin;
-    OffCpu OffRow OffView begin;
-    Latencies LatencyRow LatencyView begin;
-    HalfSyscalls HalfSyscallRow HalfSyscallView at;
-    OpenCalls OpenCallRow OpenCallView from;
-    Syscalls SyscallRow SyscallView begin;
-    Irqs IrqRow IrqView begin;
-    Softirqs SoftirqRow SoftirqView begin;
+    Slices SliceRow, it => Self::Slice { thread: it.thread, cpu: it.cpu, end: it.end };
+    OffCpu OffRow, it => Self::OffCpu {
+        thread: it.thread, is_preempted: it.why.0 == OffCpuReason::Preempted.number(), end: it.end,
+    };
+    Latencies LatencyRow, it => Self::SchedLatency {
+        thread: it.thread, waker: it.waker.map(|waker| waker.0), end: it.end,
+    };
+    HalfSyscalls HalfSyscallRow, it => Self::HalfCall {
+        thread: it.thread, is_begin: it.is_begin, name: it.name, fd: it.fd,
+    };
+    OpenCalls OpenCallRow, it => Self::OpenCall {
+        thread: it.thread, call: it.is_sure.then_some(Call { name: it.name, fd: it.fd }), end: it.until,
+    };
+    Syscalls SyscallRow, it => Self::Call { thread: it.thread, name: Some(it.name), fd: it.fd, end: it.end };
+    Irqs IrqRow, it => Self::Interrupt { cpu: it.cpu, end: it.end };
+    Softirqs SoftirqRow, it => Self::Interrupt { cpu: it.cpu, end: it.end };
 }
 
-/// Opens tables; of spans with equal begins, those of earlier tables come first.
+/// Opens tables; of spans with equal starts, those of earlier tables come first.
 macro_rules! sources {
     ($files:ident: $($Row:ident)*) => {
         vec![$(Box::new(Batches::<$Row>::open($files)?),)*]
     };
 }
 
-macro_rules! inputs {
-    ($($View:ident $it:ident, $row:ident => $input:expr;)*) => {$(
-        impl $View {
-            /// A row as the sweep needs it.
-            #[inline]
-            pub(crate) fn input(&self, $row: usize) -> Input {
-                let $it = self;
-                $input
-            }
-        }
-    )*};
-}
-
-inputs! {
-    SliceView it, row => Input::Slice {
-        thread: it.thread.values()[row],
-        cpu: it.cpu.values()[row],
-        end: it.end.values()[row],
-    };
-    OffView it, row => Input::OffCpu {
-        thread: it.thread.values()[row],
-        why: it.why.values()[row],
-        end: it.end.values()[row],
-    };
-    LatencyView it, row => Input::SchedLatency {
-        thread: it.thread.values()[row],
-        waker: Cell::get(&it.waker, row),
-        end: it.end.values()[row],
-    };
-    HalfSyscallView it, row => {
-        let HalfSyscallRow { thread, is_begin, name, fd, .. } = HalfSyscallRow::get(it, row);
-        Input::HalfCall { thread, is_begin, name, fd }
-    };
-    OpenCallView it, row => OpenCallRow::get(it, row).input();
-    SyscallView it, row => Input::Call {
-        thread: it.thread.values()[row],
-        name: Some(NameId(it.name.values()[row])),
-        fd: Cell::get(&it.fd, row),
-        end: it.end.values()[row],
-    };
-    IrqView it, row => Input::Interrupt { cpu: it.cpu.values()[row], end: it.end.values()[row] };
-    SoftirqView it, row => Input::Interrupt { cpu: it.cpu.values()[row], end: it.end.values()[row] };
-}
-
-impl OpenCallRow {
-    /// The row as the sweep needs it.
-    pub(crate) fn input(&self) -> Input {
-        let &Self { thread: row, until: end, is_sure, name, fd, .. } = self;
-        Input::OpenCall { row, call: is_sure.then_some(Call { name, fd }), end }
-    }
-}
-
-/// A batch that has begun.
+/// A batch that has started.
 #[derive(Debug)]
 struct Active {
-    begins: <i64 as Cell>::View,
     view: View,
     table: usize,
     row: usize,
@@ -158,13 +130,13 @@ struct Active {
 #[derive(Debug)]
 pub(crate) struct Merge {
     sources: Vec<Box<dyn Source>>,
-    /// Batches that have not begun, the latest first: begin, table, batch.
-    waiting: Vec<(i64, usize, usize)>,
+    /// Batches that have not started, the latest first: start, table, batch.
+    waiting: Vec<(RawNs, usize, usize)>,
     active: Vec<Active>,
-    /// The begin of the next row of each batch that has begun, and its table.
-    tree: LoserTree<(i64, usize)>,
+    /// The start of the next row of each batch that has started, and its table.
+    tree: LoserTree<(RawNs, usize)>,
     /// Half calls of one instant that are still to be given out, the last one first.
-    halves: Vec<(i64, Input)>,
+    halves: Vec<(RawNs, SweepSpan)>,
 }
 
 impl Merge {
@@ -181,23 +153,23 @@ impl Merge {
     fn of(sources: Vec<Box<dyn Source>>) -> Self {
         let mut waiting = Vec::new();
         for (table, source) in sources.iter().enumerate() {
-            let begins = source.begins().into_iter().enumerate();
-            waiting.extend(begins.map(|(batch, begin)| (begin, table, batch)));
+            let starts = source.starts().into_iter().enumerate();
+            waiting.extend(starts.map(|(batch, start)| (start, table, batch)));
         }
         waiting.sort_unstable_by(|a, b| b.cmp(a));
         let tree = LoserTree::new([]);
         Self { sources, waiting, active: Vec::new(), tree, halves: Vec::new() }
     }
 
-    /// The next span, with its begin; `None` after the last. Of half calls of one instant, exits come before entries: in which order they
-    /// were found depends on how the trace was cut.
+    /// The next span, with its start; `None` after the last. Of half calls of one instant, exits come before
+    /// entries: in which order they were found depends on how the trace was cut.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<(i64, Input)>, StoreError> {
+    pub(crate) fn next(&mut self) -> Result<Option<(RawNs, SweepSpan)>, StoreError> {
         if let Some(half) = self.halves.pop() {
             return Ok(Some(half));
         }
         let Some(first) = self.next_of_tables()? else { return Ok(None) };
-        if !matches!(first.1, Input::HalfCall { .. }) {
+        if !matches!(first.1, SweepSpan::HalfCall { .. }) {
             return Ok(Some(first));
         }
         self.halves.push(first);
@@ -206,54 +178,51 @@ impl Merge {
             let half = self.next_of_tables()?;
             self.halves.extend(half);
         }
-        self.halves.sort_by_key(|(_, half)| matches!(half, Input::HalfCall { is_begin: false, .. }));
+        self.halves.sort_by_key(|(_, half)| matches!(half, SweepSpan::HalfCall { is_begin: false, .. }));
         Ok(self.halves.pop())
     }
 
     /// Whether the next row is half a call at an instant.
-    fn is_half_at(&mut self, instant: i64) -> Result<bool, StoreError> {
-        self.begin_due()?;
-        let Some(((at, _), place)) = self.tree.first() else { return Ok(false) };
-        Ok(at == instant && matches!(self.active[place].view, View::HalfSyscalls(_)))
+    fn is_half_at(&mut self, instant: RawNs) -> Result<bool, StoreError> {
+        self.start_due()?;
+        let Some(((at, _), index)) = self.tree.first() else { return Ok(false) };
+        Ok(at == instant && matches!(self.active[index].view, View::HalfSyscalls(_)))
     }
 
-    /// Begins the batches that are due.
+    /// Starts the batches that are due.
     #[inline]
-    fn begin_due(&mut self) -> Result<(), StoreError> {
-        while let Some(&(begin, ..)) = self.waiting.last()
-            && self.tree.first().is_none_or(|((head, _), _)| begin <= head)
+    fn start_due(&mut self) -> Result<(), StoreError> {
+        while let Some(&(start, ..)) = self.waiting.last()
+            && self.tree.first().is_none_or(|((head, _), _)| start <= head)
         {
-            self.begin()?;
+            self.start_next()?;
         }
         Ok(())
     }
 
     /// The next row of all tables.
     #[inline]
-    fn next_of_tables(&mut self) -> Result<Option<(i64, Input)>, StoreError> {
-        self.begin_due()?;
-        let Some(((at, _), place)) = self.tree.first() else { return Ok(None) };
-        let active = &mut self.active[place];
-        let input = active.view.input(active.row);
+    fn next_of_tables(&mut self) -> Result<Option<(RawNs, SweepSpan)>, StoreError> {
+        self.start_due()?;
+        let Some(((at, _), index)) = self.tree.first() else { return Ok(None) };
+        let active = &mut self.active[index];
+        let span = active.view.span(active.row);
         active.row += 1;
-        match active.begins.values().get(active.row) {
-            Some(&begin) => self.tree.replace_first((begin, active.table)),
+        match active.view.start(active.row) {
+            Some(start) => self.tree.replace_first((start, active.table)),
             None => self.tree.remove_first(),
         }
-        Ok(Some((at, input)))
+        Ok(Some((at, span)))
     }
 
-    /// Begins the next batch.
+    /// Starts the next batch.
     #[cold]
-    fn begin(&mut self) -> Result<(), StoreError> {
+    fn start_next(&mut self) -> Result<(), StoreError> {
         let Some((_, table, batch)) = self.waiting.pop() else { return Ok(()) };
-        let (begins, view) = self.sources[table].read(batch)?;
-        self.active.retain(|active| active.row < active.begins.values().len());
-        self.active.push(Active { begins, view, table, row: 0 });
-        let heads = self.active.iter().map(|active| {
-            let begin = active.begins.values().get(active.row)?;
-            Some((*begin, active.table))
-        });
+        let view = self.sources[table].read(batch)?;
+        self.active.retain(|active| active.view.start(active.row).is_some());
+        self.active.push(Active { view, table, row: 0 });
+        let heads = self.active.iter().map(|active| Some((active.view.start(active.row)?, active.table)));
         self.tree = LoserTree::new(heads);
         Ok(())
     }

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::batches::{BatchFile, Batches};
+use isochrone_time::RawNs;
+
+use crate::batches::{Batches, RowsFile};
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
-use crate::names::Names;
-use crate::table::{Row, Rows};
 use crate::tables::{MessageRow, MpiRow};
 
 /// A message: one packet that was seen on the sending and on the receiving host.
@@ -25,8 +25,8 @@ pub struct Message {
 pub struct MessageEnd {
     /// Number of the host: [`HostEntry::number`](crate::HostEntry::number).
     pub host: u32,
-    /// Raw time of the event on the host's clock, ns.
-    pub at: i64,
+    /// When the event was recorded, on the clock of the host.
+    pub at: RawNs,
     /// The CPU whose stream has the event, if known.
     pub cpu: Option<u32>,
 }
@@ -51,8 +51,8 @@ pub struct MpiMessage {
 pub struct MpiMessageEnd {
     /// Number of the host: [`HostEntry::number`](crate::HostEntry::number).
     pub host: u32,
-    /// Raw time on the host's clock, ns: when it was about to be sent, or had been received.
-    pub at: i64,
+    /// When it was about to be sent, or had been received, on the clock of the host.
+    pub at: RawNs,
     /// The thread, as the kernel numbers it, if it was recorded.
     pub tid: Option<i32>,
     /// The rank in `MPI_COMM_WORLD`.
@@ -61,11 +61,11 @@ pub struct MpiMessageEnd {
 
 /// Writes the messages of a store.
 #[derive(Debug)]
-pub struct MessagesWriter(RowsWriter<MessageRow>);
+pub struct MessagesWriter(RowsFile<MessageRow>);
 
 impl MessagesWriter {
     pub(crate) fn create(store: &Path) -> Result<Self, StoreError> {
-        RowsWriter::create(store).map(Self)
+        RowsFile::create(store, &Arc::default()).map(Self)
     }
 
     /// Adds a message. Errors are returned by [`Self::finish`].
@@ -92,11 +92,11 @@ impl MessagesWriter {
 
 /// Writes the messages of MPI programs.
 #[derive(Debug)]
-pub struct MpiWriter(RowsWriter<MpiRow>);
+pub struct MpiWriter(RowsFile<MpiRow>);
 
 impl MpiWriter {
     pub(crate) fn create(store: &Path) -> Result<Self, StoreError> {
-        RowsWriter::create(store).map(Self)
+        RowsFile::create(store, &Arc::default()).map(Self)
     }
 
     /// Adds a message. Errors are returned by [`Self::finish`].
@@ -126,72 +126,25 @@ impl MpiWriter {
     }
 }
 
-/// Writes rows in the order in which they come.
-#[derive(Debug)]
-struct RowsWriter<R: Row> {
-    file: BatchFile<R>,
-    rows: Rows<R>,
-    /// The first error, returned by [`Self::finish`].
-    error: Option<StoreError>,
-}
-
-impl<R: Row> RowsWriter<R> {
-    fn create(store: &Path) -> Result<Self, StoreError> {
-        let file = BatchFile::create(store, &Arc::new(Names::default()))?;
-        Ok(Self { file, rows: Rows::default(), error: None })
-    }
-
-    fn push(&mut self, row: R) {
-        if let Some(full) = self.rows.push(row)
-            && let Err(error) = self.file.write(&full)
-        {
-            self.error.get_or_insert(error);
-        }
-    }
-
-    fn finish(mut self) -> Result<TableEntry, StoreError> {
-        if let Some(error) = self.error {
-            return Err(error);
-        }
-        for rows in self.rows.take() {
-            self.file.write(&rows)?;
-        }
-        self.file.finish()
-    }
-}
-
-/// Passes all messages of a store to `to`, in the order in which their batches begin.
+/// Passes all messages of a store to `to`, in the order in which their batches start.
 pub(crate) fn read(store: Files<'_>, mut to: impl FnMut(Message)) -> Result<(), StoreError> {
-    let batches = Batches::<MessageRow>::open(store)?;
-    for number in 0..batches.covered().len() {
-        let (rows, batch) = batches.read_all(number)?;
-        for row in 0..rows {
-            let it = MessageRow::get(&batch, row);
-            let sent = MessageEnd { host: it.sent_host, at: it.sent_at, cpu: it.sent_cpu };
-            let received = MessageEnd { host: it.received_host, at: it.received_at, cpu: it.received_cpu };
-            to(Message { sent, received });
-        }
-    }
-    Ok(())
+    Batches::open(store)?.each(|it: MessageRow| {
+        let sent = MessageEnd { host: it.sent_host, at: it.sent_at, cpu: it.sent_cpu };
+        let received = MessageEnd { host: it.received_host, at: it.received_at, cpu: it.received_cpu };
+        to(Message { sent, received });
+    })
 }
 
-/// Passes all messages of MPI programs to `to`, in the order in which their batches begin.
+/// Passes all messages of MPI programs to `to`, in the order in which their batches start.
 pub(crate) fn read_mpi(store: Files<'_>, mut to: impl FnMut(MpiMessage)) -> Result<(), StoreError> {
-    let batches = Batches::<MpiRow>::open(store)?;
-    for number in 0..batches.covered().len() {
-        let (rows, batch) = batches.read_all(number)?;
-        for row in 0..rows {
-            let it = MpiRow::get(&batch, row);
-            let sent =
-                MpiMessageEnd { host: it.sent_host, at: it.sent_at, tid: it.sent_tid, rank: it.sender };
-            let received = MpiMessageEnd {
-                host: it.received_host,
-                at: it.received_at,
-                tid: it.received_tid,
-                rank: it.receiver,
-            };
-            to(MpiMessage { sent, received, communicator: it.communicator, tag: it.tag, bytes: it.bytes });
-        }
-    }
-    Ok(())
+    Batches::open(store)?.each(|it: MpiRow| {
+        let end = |host, at, tid, rank| MpiMessageEnd { host, at, tid, rank };
+        to(MpiMessage {
+            sent: end(it.sent_host, it.sent_at, it.sent_tid, it.sender),
+            received: end(it.received_host, it.received_at, it.received_tid, it.receiver),
+            communicator: it.communicator,
+            tag: it.tag,
+            bytes: it.bytes,
+        });
+    })
 }

@@ -1,5 +1,5 @@
-//! Names that rows repeat (of calls, interrupts, devices, phases, kinds of files) by numbers: one list of each kind for a
-//! host, which only grows.
+//! Names that rows repeat (of calls, interrupts, devices, phases, kinds of files) by numbers: one list of
+//! each kind for a host, which only grows.
 //!
 //! In files they are values of Arrow dictionaries; a batch with new names adds them.
 
@@ -14,7 +14,7 @@ use crate::cell::NameId;
 
 /// Kinds of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Vocabulary {
+pub(crate) enum NameKind {
     /// System calls.
     Calls,
     /// Handlers of interrupts.
@@ -27,7 +27,7 @@ pub(crate) enum Vocabulary {
     Files,
 }
 
-impl Vocabulary {
+impl NameKind {
     const COUNT: usize = Self::Files as usize + 1;
 }
 
@@ -45,12 +45,12 @@ struct List {
 /// All lists of names of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    lists: [Mutex<List>; Vocabulary::COUNT],
+    lists: [Mutex<List>; NameKind::COUNT],
 }
 
 impl Names {
     /// The number of a name, which is added if it is new.
-    fn number(&self, of: Vocabulary, name: &str) -> NameId {
+    fn number(&self, of: NameKind, name: &str) -> NameId {
         let mut list = self.lists[of as usize].lock().unwrap_or_else(PoisonError::into_inner);
         let List { numbers, names, .. } = &mut *list;
         if let Some(&number) = numbers.get(name) {
@@ -63,13 +63,13 @@ impl Names {
     }
 
     /// The number of a name, if it is known.
-    pub(crate) fn known(&self, of: Vocabulary, name: &str) -> Option<NameId> {
+    pub(crate) fn known(&self, of: NameKind, name: &str) -> Option<NameId> {
         let list = self.lists[of as usize].lock().unwrap_or_else(PoisonError::into_inner);
         list.numbers.get(name).copied()
     }
 
     /// All names of a list by number, including those of all rows that were made before.
-    pub(crate) fn array(&self, of: Option<Vocabulary>) -> ArrayRef {
+    pub(crate) fn array(&self, of: Option<NameKind>) -> ArrayRef {
         let Some(of) = of else { return Arc::new(StringArray::new_null(0)) };
         let mut list = self.lists[of as usize].lock().unwrap_or_else(PoisonError::into_inner);
         let List { names, array, .. } = &mut *list;
@@ -82,14 +82,14 @@ impl Names {
 
 /// A writer's cache of the numbers of names.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
-    numbers: [Numbers; Vocabulary::COUNT],
+pub(crate) struct NameCache {
+    numbers: [Numbers; NameKind::COUNT],
 }
 
-impl Known {
+impl NameCache {
     /// The number of a name.
     #[inline]
-    pub(crate) fn number(&mut self, names: &Names, of: Vocabulary, name: &str) -> NameId {
+    pub(crate) fn number(&mut self, names: &Names, of: NameKind, name: &str) -> NameId {
         let numbers = &mut self.numbers[of as usize];
         if let Some(&number) = numbers.get(name) {
             return number;
@@ -107,14 +107,14 @@ mod tests {
     #[test]
     fn a_name_has_one_number() {
         let names = Names::default();
-        let (mut left, mut right) = (Known::default(), Known::default());
-        assert_eq!(left.number(&names, Vocabulary::Calls, "read"), NameId(0));
-        assert_eq!(left.number(&names, Vocabulary::Calls, "poll"), NameId(1));
-        let before = names.array(Some(Vocabulary::Calls));
-        assert_eq!(right.number(&names, Vocabulary::Calls, "poll"), NameId(1));
-        assert!(Arc::ptr_eq(&before, &names.array(Some(Vocabulary::Calls))));
-        assert_eq!(right.number(&names, Vocabulary::Calls, "write"), NameId(2));
-        assert_eq!(right.number(&names, Vocabulary::Phases, "write"), NameId(0));
-        assert_eq!((before.len(), names.array(Some(Vocabulary::Calls)).len()), (2, 3));
+        let (mut left, mut right) = (NameCache::default(), NameCache::default());
+        assert_eq!(left.number(&names, NameKind::Calls, "read"), NameId(0));
+        assert_eq!(left.number(&names, NameKind::Calls, "poll"), NameId(1));
+        let before = names.array(Some(NameKind::Calls));
+        assert_eq!(right.number(&names, NameKind::Calls, "poll"), NameId(1));
+        assert!(Arc::ptr_eq(&before, &names.array(Some(NameKind::Calls))));
+        assert_eq!(right.number(&names, NameKind::Calls, "write"), NameId(2));
+        assert_eq!(right.number(&names, NameKind::Phases, "write"), NameId(0));
+        assert_eq!((before.len(), names.array(Some(NameKind::Calls)).len()), (2, 3));
     }
 }

@@ -2,28 +2,30 @@
 
 use isochrone_kernel::Name;
 use isochrone_kernel::files::{Bound, Uses};
+use isochrone_time::{RawNs, Window};
 
 use crate::cell::NameId;
 use crate::error::StoreError;
 use crate::spans::SpanTables;
-use crate::table::Row;
+use crate::store::{HostStore, covering};
 use crate::tables::FileRow;
+use crate::threads::ThreadRow;
 
 /// The life of a file descriptor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenFile {
     /// Number of the thread that opened it, or was first seen to use it, if known.
-    pub thread: Option<u32>,
+    pub thread: Option<ThreadRow>,
     /// Pid of the process whose table it is in, if known.
     pub process: Option<i32>,
     /// The descriptor.
     pub fd: i32,
-    /// When it was opened, or first seen; raw ns.
-    pub begin: i64,
-    /// When it was closed, or last known to be open; raw ns.
-    pub end: i64,
+    /// When it was opened, or first seen.
+    pub start: RawNs,
+    /// When it was closed, or last known to be open.
+    pub end: RawNs,
     /// Whether it was seen to be opened: else it was open at any time before.
-    pub begin_bound: Bound,
+    pub start_bound: Bound,
     /// Whether it was seen to be closed.
     pub end_bound: Bound,
     /// What it refers to: `file`, `socket` …, if known.
@@ -36,8 +38,8 @@ pub struct OpenFile {
     pub closed_by: Option<String>,
     /// Whether it is closed on exec, at its end.
     pub close_on_exec: bool,
-    /// Since when events are missing between its begin and its end, raw ns: it may be another one since.
-    pub doubtful_from: Option<i64>,
+    /// Since when events are missing between its start and its end: it may be another one since.
+    pub doubtful_from: Option<RawNs>,
     /// Its uses.
     pub uses: Uses,
     /// Of a socket: its own address, if known.
@@ -46,18 +48,33 @@ pub struct OpenFile {
     pub peer: Option<Name>,
 }
 
-/// Descriptors that are open in a window: by process, number and begin. `process`: those of one process only.
-pub(crate) fn open_files(
+impl HostStore {
+    /// The file descriptors that are open at an instant, by process, number and start. `process`: those of
+    /// one process only.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn open_files(&self, at: RawNs, process: Option<i32>) -> Result<Vec<OpenFile>, StoreError> {
+        open_files(self.spans(), covering(at), process)
+    }
+
+    /// The file descriptors that are open in a window, by process, number and start.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn files(&self, window: Window<RawNs>) -> Result<Vec<OpenFile>, StoreError> {
+        open_files(self.spans(), window, None)
+    }
+}
+
+fn open_files(
     spans: &SpanTables,
-    window: (i64, i64),
+    window: Window<RawNs>,
     process: Option<i32>,
 ) -> Result<Vec<OpenFile>, StoreError> {
-    let mut rows = Vec::new();
-    spans.files.overlapping(window, |view, row| {
-        rows.push(FileRow::get(view, row));
-        Ok(())
-    })?;
-    let names = if rows.is_empty() { Vec::new() } else { spans.files.names()? };
+    let mut rows: Vec<FileRow> = Vec::new();
+    spans.files.rows(window, |row| rows.push(row))?;
+    let names = spans.files.names()?;
     let label =
         |name: Option<NameId>| name.and_then(|NameId(name)| names.get(name as usize)).map(Name::to_string);
     let bound = |is_seen: bool| if is_seen { Bound::Hard } else { Bound::Soft };
@@ -68,9 +85,9 @@ pub(crate) fn open_files(
             thread: spans.thread(it.thread),
             process: it.process,
             fd: it.fd,
-            begin: it.begin,
+            start: it.start,
             end: it.end,
-            begin_bound: bound(it.is_begin_seen),
+            start_bound: bound(it.is_start_seen),
             end_bound: bound(it.is_end_seen),
             kind: label(it.kind),
             name: it.name.to_string(),
@@ -83,12 +100,12 @@ pub(crate) fn open_files(
         })
         .collect();
     let owner = |file: &OpenFile| {
-        let thread = || spans.threads().get(file.thread? as usize);
+        let thread = || spans.threads().get(file.thread?.index());
         file.process.or_else(|| thread()?.pid).or_else(|| thread()?.tid)
     };
     if process.is_some() {
         files.retain(|file| owner(file) == process);
     }
-    files.sort_by_cached_key(|file| (owner(file), file.fd, file.begin, file.end, file.thread));
+    files.sort_by_cached_key(|file| (owner(file), file.fd, file.start, file.end, file.thread));
     Ok(files)
 }

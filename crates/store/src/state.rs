@@ -3,9 +3,13 @@
 use std::fmt;
 
 use isochrone_kernel::Name;
+use isochrone_time::RawNs;
 
-/// The state of a thread. [`UserMode`](Self::UserMode), [`Syscall`](Self::Syscall), [`Interrupted`](Self::Interrupted) and
-/// [`Running`](Self::Running) are on a CPU: together they are its CPU time.
+use crate::threads::ThreadRow;
+
+/// The state of a thread. [`UserMode`](Self::UserMode), [`Syscall`](Self::Syscall),
+/// [`Interrupted`](Self::Interrupted) and [`Running`](Self::Running) are on a CPU: together they are its CPU
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum State {
@@ -48,19 +52,22 @@ impl State {
         Self::ALL.get(usize::from(number)).copied()
     }
 
+    /// The names in tables, by number.
+    const NAMES: [&'static str; 9] = [
+        "unknown",
+        "usermode",
+        "syscall",
+        "interrupted",
+        "wait-cpu",
+        "blocked",
+        "wait-fork",
+        "dead",
+        "running",
+    ];
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::UserMode => "usermode",
-            Self::Syscall => "syscall",
-            Self::Interrupted => "interrupted",
-            Self::WaitCpu => "wait-cpu",
-            Self::Blocked => "blocked",
-            Self::WaitFork => "wait-fork",
-            Self::Dead => "dead",
-            Self::Running => "running",
-        }
+        Self::NAMES[self as usize]
     }
 
     /// Whether the thread is on a CPU.
@@ -78,22 +85,22 @@ impl fmt::Display for State {
 /// A time in which a thread is in one state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateRow {
-    /// Number of the thread: its place among [`HostStore::threads`](crate::HostStore::threads).
-    pub thread: u32,
+    /// The thread.
+    pub thread: ThreadRow,
     /// The state. Where several states were combined to a pixel, the one that filled most of it.
     pub state: State,
-    /// Begin, raw ns.
-    pub begin: i64,
-    /// End, raw ns.
-    pub end: i64,
+    /// Start.
+    pub start: RawNs,
+    /// End.
+    pub end: RawNs,
     /// The CPU that it is on.
     pub cpu: Option<u32>,
     /// The system call that it is in, on a CPU or off it.
     pub syscall: Option<Name>,
     /// The file descriptor that the call is about.
     pub fd: Option<i32>,
-    /// The waker, of a wait for a CPU: number of a thread.
-    pub waker: Option<u32>,
+    /// The waker, of a wait for a CPU.
+    pub waker: Option<ThreadRow>,
 }
 
 #[cfg(test)]

@@ -1,54 +1,44 @@
-//! States of threads in a window, and zoom levels: the levels are written as the sweep emits rows; what is finer is swept
-//! from the spans of the window when requested.
+//! States of threads in a window, and zoom levels: the levels are written as the sweep emits rows; what is
+//! finer is swept from the spans of the window when requested.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use crate::batches::{BatchFile, Batches};
+use arrow_array::PrimitiveArray;
+use arrow_array::types::UInt32Type;
+use isochrone_time::{RawNs, Window};
+
+use crate::batches::{Batches, RowsFile};
+use crate::cell::Cell;
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
-use crate::merge::Input;
+use crate::merge::SweepSpan;
 use crate::names::Names;
 use crate::spans::{Numbering, SpanTables};
 use crate::state::{State, StateRow};
 use crate::sweep::{self, Life, Mode, Sweep};
-use crate::table::{Row, Rows};
-use crate::tables::{OpenCallRow, ZoomRow};
-use crate::zoom::{Levels, Zoomed, bucket_ns, levels};
+use crate::table::Row;
+use crate::tables::{
+    IrqRow, LatencyRow, OffRow, OpenCallRow, SliceRow, SoftirqRow, SpanRow, SyscallRow, ZoomRow,
+};
+use crate::threads::{ThreadName, ThreadRow};
+use crate::zoom::{Levels, bucket_ns, levels};
 
 /// Writes zoom levels.
 #[derive(Debug)]
 pub(crate) struct LevelsWriter {
     levels: Levels,
-    files: Vec<LevelFile>,
-    /// The first error.
-    error: Option<StoreError>,
+    files: Vec<RowsFile<ZoomRow>>,
 }
 
-/// The file of a level.
-#[derive(Debug)]
-struct LevelFile {
-    file: BatchFile<ZoomRow>,
-    rows: Rows<ZoomRow>,
-}
-
-impl LevelFile {
-    fn push(&mut self, it: &Zoomed) -> Result<(), StoreError> {
-        let Zoomed { thread, state, begin, end, filled } = *it;
-        match self.rows.push(ZoomRow { thread, state: state as u8, begin, end, filled }) {
-            Some(full) => self.file.write(&full),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Rows that are handed to another thread at once.
-const ROWS_AT_ONCE: usize = 4096;
-/// Batches of rows that wait for it at most.
-const MOST_BATCHES: usize = 4;
+/// Rows of a batch that is sent to another thread.
+const ROWS_PER_BATCH: usize = 4096;
+/// Maximum number of batches that wait there before the sweep blocks.
+const MAX_WAITING_BATCHES: usize = 4;
 
 /// The name of the table of a level.
 fn level_name(level: usize) -> String {
@@ -59,16 +49,13 @@ impl LevelsWriter {
     pub(crate) fn create(
         directory: &Path,
         threads: usize,
-        (begin, end): (i64, i64),
+        range: Window<RawNs>,
         names: &Arc<Names>,
     ) -> Result<Self, StoreError> {
-        let count = levels(end.saturating_sub(begin));
-        let file = |level| {
-            let file = BatchFile::named(directory, &level_name(level), names)?;
-            Ok(LevelFile { file, rows: Rows::default() })
-        };
+        let count = levels(range.end.saturating_since(range.start));
+        let file = |level| RowsFile::named(directory, &level_name(level), names);
         let files = (0..count).map(file).collect::<Result<_, StoreError>>()?;
-        Ok(Self { levels: Levels::new(count, threads, begin), files, error: None })
+        Ok(Self { levels: Levels::new(count, threads, range.start.0), files })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -78,15 +65,13 @@ impl LevelsWriter {
     /// Adds the next row of a thread. Errors are returned by [`Self::finish`].
     #[inline]
     pub(crate) fn add(&mut self, row: &sweep::Row) {
-        let Self { levels, files, error } = self;
-        levels.add(row.thread, row.doing.state, (row.begin, row.end), &mut |level, zoomed| {
-            if let Err(wrong) = files[level].push(&zoomed) {
-                error.get_or_insert(wrong);
-            }
-        });
+        let Self { levels, files } = self;
+        let span = (row.start.0, row.end.0);
+        levels.add(row.thread, row.activity.state, span, &mut |level, row| files[level].push(row));
     }
 
-    /// Adds all rows that `emit` emits, in their order; where there is a spare thread, on that, while `emit` makes the next.
+    /// Adds all rows that `emit` emits, in their order; where there is a spare thread, on that, while `emit`
+    /// makes the next.
     pub(crate) fn add_all<T>(
         &mut self,
         emit: impl FnOnce(&mut dyn FnMut(sweep::Row)) -> T,
@@ -95,23 +80,23 @@ impl LevelsWriter {
         if !has_spare_thread {
             return emit(&mut |row| self.add(&row));
         }
-        self.add_apart(emit).unwrap_or_else(|emit| emit(&mut |row| self.add(&row)))
+        self.add_on_own_thread(emit).unwrap_or_else(|emit| emit(&mut |row| self.add(&row)))
     }
 
-    /// As [`Self::add_all`], on another thread; gives `emit` back where none is to be had.
-    fn add_apart<T, E: FnOnce(&mut dyn FnMut(sweep::Row)) -> T>(&mut self, emit: E) -> Result<T, E> {
+    /// As [`Self::add_all`], on another thread; returns `emit` where none can be started.
+    fn add_on_own_thread<T, E: FnOnce(&mut dyn FnMut(sweep::Row)) -> T>(&mut self, emit: E) -> Result<T, E> {
         thread::scope(|scope| {
-            let (sender, receiver) = sync_channel::<Vec<sweep::Row>>(MOST_BATCHES);
+            let (sender, receiver) = sync_channel::<Vec<sweep::Row>>(MAX_WAITING_BATCHES);
             let add = move || receiver.into_iter().flatten().for_each(|row| self.add(&row));
             if thread::Builder::new().spawn_scoped(scope, add).is_err() {
                 return Err(emit);
             }
-            let mut rows = Vec::with_capacity(ROWS_AT_ONCE);
+            let mut rows = Vec::with_capacity(ROWS_PER_BATCH);
             // A thread that panicked takes no more, and makes the scope panic.
             let emitted = emit(&mut |row| {
                 rows.push(row);
-                if rows.len() >= ROWS_AT_ONCE {
-                    let full = std::mem::replace(&mut rows, Vec::with_capacity(ROWS_AT_ONCE));
+                if rows.len() >= ROWS_PER_BATCH {
+                    let full = std::mem::replace(&mut rows, Vec::with_capacity(ROWS_PER_BATCH));
                     let _ = sender.send(full);
                 }
             });
@@ -122,22 +107,9 @@ impl LevelsWriter {
 
     /// Finishes the files.
     pub(crate) fn finish(self) -> Result<Vec<TableEntry>, StoreError> {
-        let Self { levels, mut files, mut error } = self;
-        levels.finish(&mut |level, zoomed| {
-            if let Err(wrong) = files[level].push(&zoomed) {
-                error.get_or_insert(wrong);
-            }
-        });
-        if let Some(error) = error {
-            return Err(error);
-        }
-        let finish = |LevelFile { mut file, mut rows }: LevelFile| {
-            for rows in rows.take() {
-                file.write(&rows)?;
-            }
-            file.finish()
-        };
-        files.into_iter().map(finish).collect()
+        let Self { levels, mut files } = self;
+        levels.finish(&mut |level, row| files[level].push(row));
+        files.into_iter().map(RowsFile::finish).collect()
     }
 }
 
@@ -146,75 +118,76 @@ pub(crate) fn open_levels(files: Files<'_>, levels: usize) -> Result<Vec<Batches
     (0..levels).map(|level| Batches::named(files, &level_name(level))).collect()
 }
 
-/// The order of spans with equal begins: that of [`crate::merge`].
-fn order_of(input: &Input) -> u8 {
+/// The order of spans with equal starts: that of [`crate::merge`].
+fn order_of(input: &SweepSpan) -> u8 {
     match input {
-        Input::Slice { .. } => 0,
-        Input::OffCpu { .. } => 1,
-        Input::SchedLatency { .. } => 2,
-        Input::HalfCall { .. } => 3,
-        Input::OpenCall { .. } => 4,
-        Input::Call { .. } => 5,
-        Input::Interrupt { .. } => 6,
+        SweepSpan::Slice { .. } => 0,
+        SweepSpan::OffCpu { .. } => 1,
+        SweepSpan::SchedLatency { .. } => 2,
+        SweepSpan::HalfCall { .. } => 3,
+        SweepSpan::OpenCall { .. } => 4,
+        SweepSpan::Call { .. } => 5,
+        SweepSpan::Interrupt { .. } => 6,
     }
 }
 
-/// The states of some threads (sorted) in a window, cut to it, by thread and begin. `lives`: of all threads of the host.
+/// Adds the rows of a table that overlap a window and for which a condition holds, as the sweep needs them,
+/// with their starts.
+fn read<R: SpanRow>(
+    spans: &SpanTables,
+    window: Window<RawNs>,
+    condition: impl Fn(&R::View, usize) -> bool,
+    to: &mut Vec<(RawNs, SweepSpan)>,
+) -> Result<(), StoreError>
+where
+    SweepSpan: From<R>,
+{
+    R::batches(spans).overlapping(window, |view, row| {
+        if condition(view, row) {
+            let row = R::get(view, row);
+            to.push((row.start(), row.into()));
+        }
+        Ok(())
+    })
+}
+
+/// The states of some threads (sorted) in a window, cut to it, by thread and start. `lives`: of all threads
+/// of the host.
 pub(crate) fn rows(
     spans: &SpanTables,
     lives: &[Life],
-    threads: &[u32],
-    (from, to): (i64, i64),
+    threads: &[ThreadRow],
+    window: Window<RawNs>,
 ) -> Result<Vec<StateRow>, StoreError> {
-    let window = (from, to);
+    let Window { start: from, end: to } = window;
     let numbering = Numbering::new(spans.thread_names(), threads);
-    let mut inputs: Vec<(i64, Input)> = Vec::new();
-    let mut cpus = Vec::new();
-    spans.slices.overlapping(window, |view, row| {
-        if numbering.has(view.thread.values()[row]) {
-            inputs.push((view.begin.values()[row], view.input(row)));
-            cpus.push(view.cpu.values()[row]);
-        }
-        Ok(())
-    })?;
-    cpus.sort_unstable();
-    cpus.dedup();
-    macro_rules! of_threads {
-        ($($table:ident)*) => {$(
-            spans.$table.overlapping(window, |view, row| {
-                if numbering.has(view.thread.values()[row]) {
-                    inputs.push((view.begin.values()[row], view.input(row)));
-                }
-                Ok(())
-            })?;
-        )*};
-    }
-    of_threads!(off latencies syscalls);
-    macro_rules! of_cpus {
-        ($($table:ident)*) => {$(
-            spans.$table.overlapping(window, |view, row| {
-                if cpus.binary_search(&view.cpu.values()[row]).is_ok() {
-                    inputs.push((view.begin.values()[row], view.input(row)));
-                }
-                Ok(())
-            })?;
-        )*};
-    }
-    of_cpus!(irqs softirqs);
+    let mut inputs: Vec<(RawNs, SweepSpan)> = Vec::new();
+    let has = |thread: &PrimitiveArray<UInt32Type>, row: usize| numbering.has(thread.values()[row]);
+    read::<SliceRow>(spans, window, |view, row| has(&view.thread, row), &mut inputs)?;
+    let cpu_of = |(_, span): &(RawNs, SweepSpan)| match span {
+        SweepSpan::Slice { cpu, .. } => Some(*cpu),
+        _ => None,
+    };
+    let cpus: BTreeSet<u32> = inputs.iter().filter_map(cpu_of).collect();
+    read::<OffRow>(spans, window, |view, row| has(&view.thread, row), &mut inputs)?;
+    read::<LatencyRow>(spans, window, |view, row| has(&view.thread, row), &mut inputs)?;
+    read::<SyscallRow>(spans, window, |view, row| has(&view.thread, row), &mut inputs)?;
+    read::<IrqRow>(spans, window, |view, row| cpus.contains(&view.cpu.values()[row]), &mut inputs)?;
+    read::<SoftirqRow>(spans, window, |view, row| cpus.contains(&view.cpu.values()[row]), &mut inputs)?;
     let local: Vec<Life> = threads
         .iter()
         .map(|&thread| {
-            let unheard = Life { begin: to, end: from, new_until: None, died: None, mode: Mode::Unknown };
-            let life = lives.get(thread as usize).copied().unwrap_or(unheard);
+            let unheard = Life { start: to, end: from, new_until: None, died: None, mode: Mode::Unknown };
+            let life = lives.get(thread.index()).copied().unwrap_or(unheard);
             let is_new = spans.woken(thread).is_none_or(|woken| woken >= from);
             let new_until = life.new_until.filter(|_| is_new);
-            Life { begin: life.begin.max(from), end: life.end.min(to), new_until, ..life }
+            Life { start: life.start.max(from), end: life.end.min(to), new_until, ..life }
         })
         .collect();
     spans.open_calls.overlapping(window, |view, row| {
-        if let Ok(place) = threads.binary_search(&view.thread.values()[row]) {
-            let row = OpenCallRow { thread: place as u32, ..OpenCallRow::get(view, row) };
-            inputs.push((row.from, row.input()));
+        if let Ok(index) = threads.binary_search(&ThreadRow(view.thread.values()[row])) {
+            let row = OpenCallRow { thread: ThreadRow(index as u32), ..OpenCallRow::get(view, row) };
+            inputs.push((row.from, row.into()));
         }
         Ok(())
     })?;
@@ -223,75 +196,75 @@ pub(crate) fn rows(
     let mut out: Vec<sweep::Row> = Vec::new();
     let mut put = |row| out.push(row);
     for (at, mut input) in inputs {
-        if let Input::SchedLatency { waker, .. } = &mut input {
-            *waker = waker.and_then(|waker| spans.thread(waker));
+        if let SweepSpan::SchedLatency { waker, .. } = &mut input {
+            *waker = waker.and_then(|waker| spans.thread(ThreadName(waker))).map(|thread| thread.0);
         }
-        sweep.begin(at, input, |name| numbering.place(name), &mut put);
+        sweep.begin(at, input, |name| numbering.index(name.0), &mut put);
     }
     sweep.finish(to, &mut put);
-    out.sort_by_key(|row| (row.thread, row.begin));
+    out.sort_by_key(|row| (row.thread, row.start));
     let names = spans.call_names()?;
     let mut rows: Vec<StateRow> = Vec::new();
     let mut last: Option<sweep::Row> = None;
     for row in out {
         if let (Some(last), Some(shown)) = (&mut last, rows.last_mut())
-            && (last.thread, last.end, last.doing) == (row.thread, row.begin, row.doing)
+            && (last.thread, last.end, last.activity) == (row.thread, row.start, row.activity)
         {
             (last.end, shown.end) = (row.end, row.end);
             continue;
         }
-        let sweep::Row { thread, begin, end, doing } = row;
+        let sweep::Row { thread, start, end, activity } = row;
         let name = |call: sweep::Call| {
             call.name.and_then(|name| names.get(name.0 as usize)).cloned().unwrap_or_default()
         };
         rows.push(StateRow {
             thread: threads[thread as usize],
-            state: doing.state,
-            begin,
+            state: activity.state,
+            start,
             end,
-            cpu: doing.cpu,
-            syscall: doing.call.map(name),
-            fd: doing.call.and_then(|call| call.fd),
-            waker: doing.waker,
+            cpu: activity.cpu,
+            syscall: activity.call.map(name),
+            fd: activity.call.and_then(|call| call.fd),
+            waker: activity.waker.map(ThreadRow),
         });
         last = Some(row);
     }
     Ok(rows)
 }
 
-/// As [`rows`], with no row shorter than a pixel except where a thread begins or ends: of each thread, about `pixels` rows at
-/// most.
+/// As [`rows`], with no row shorter than a pixel except where a thread begins or ends: of each thread, about
+/// `pixels` rows at most.
 pub(crate) fn zoomed(
     spans: &SpanTables,
     zoom: &[Batches<ZoomRow>],
     lives: &[Life],
-    threads: &[u32],
-    (window, pixels): ((i64, i64), u32),
+    threads: &[ThreadRow],
+    (window, pixels): (Window<RawNs>, u32),
 ) -> Result<Vec<StateRow>, StoreError> {
-    let pixel = (window.1.saturating_sub(window.0) / i64::from(pixels.max(1))).max(1);
+    let pixel = (window.end.saturating_since(window.start) / i64::from(pixels.max(1))).max(1);
     let level = (0..zoom.len()).rev().find(|&level| bucket_ns(level) <= pixel);
     let rows = match level {
         Some(level) => of_level(&zoom[level], threads, window)?,
         None => rows(spans, lives, threads, window)?,
     };
-    Ok(to_pixels(&rows, window.0, pixel))
+    Ok(to_pixels(&rows, window.start, pixel))
 }
 
-/// Rows of some threads that overlap a window, cut to it, by thread and begin.
+/// Rows of some threads that overlap a window, cut to it, by thread and start.
 fn of_level(
     level: &Batches<ZoomRow>,
-    threads: &[u32],
-    (from, to): (i64, i64),
+    threads: &[ThreadRow],
+    window: Window<RawNs>,
 ) -> Result<Vec<StateRow>, StoreError> {
     let mut rows = Vec::new();
-    level.overlapping((from, to), |view, row| {
-        let thread = view.thread.values()[row];
+    level.overlapping(window, |view, row| {
+        let thread = ThreadRow(view.thread.values()[row]);
         if threads.binary_search(&thread).is_ok() {
             rows.push(StateRow {
                 thread,
-                state: State::of(view.state.values()[row]).unwrap_or(State::Unknown),
-                begin: view.begin.values()[row].max(from),
-                end: view.end.values()[row].min(to),
+                state: Cell::get(&view.state, row),
+                start: RawNs(view.start.values()[row]).max(window.start),
+                end: RawNs(view.end.values()[row]).min(window.end),
                 cpu: None,
                 syscall: None,
                 fd: None,
@@ -300,16 +273,16 @@ fn of_level(
         }
         Ok(())
     })?;
-    rows.sort_by_key(|row| (row.thread, row.begin));
+    rows.sort_by_key(|row| (row.thread, row.start));
     Ok(rows)
 }
 
-/// Combines rows that are shorter than a pixel with others of their pixel: the state that fills most of it remains, and
-/// following rows of the same state are joined to it.
-fn to_pixels(rows: &[StateRow], origin: i64, pixel: i64) -> Vec<StateRow> {
+/// Combines rows that are shorter than a pixel with others of their pixel: the state that fills most of it
+/// remains, and following rows of the same state are joined to it.
+fn to_pixels(rows: &[StateRow], origin: RawNs, pixel: i64) -> Vec<StateRow> {
     let mut out: Vec<StateRow> = Vec::new();
     let mut put = |row: StateRow| match out.last_mut() {
-        Some(last) if last.thread == row.thread && last.state == row.state && last.end == row.begin => {
+        Some(last) if last.thread == row.thread && last.state == row.state && last.end == row.start => {
             last.end = row.end;
             // Several become one: values that differ between them are dropped.
             (last.cpu, last.syscall, last.fd, last.waker) = (
@@ -323,25 +296,25 @@ fn to_pixels(rows: &[StateRow], origin: i64, pixel: i64) -> Vec<StateRow> {
     };
     let mut at = 0;
     while let Some(first) = rows.get(at) {
-        if first.end - first.begin >= pixel {
+        if first.end - first.start >= pixel {
             put(first.clone());
             at += 1;
             continue;
         }
-        let border = origin + ((first.begin - origin) / pixel + 1) * pixel;
+        let border = origin + ((first.start - origin) / pixel + 1) * pixel;
         let here = rows[at..].iter().take_while(|row| {
-            row.thread == first.thread && row.begin < border && row.end - row.begin < pixel
+            row.thread == first.thread && row.start < border && row.end - row.start < pixel
         });
         let here = &rows[at..at + here.count()];
         let mut filled = [0_i64; State::ALL.len()];
         for row in here {
-            filled[row.state as usize] += row.end - row.begin;
+            filled[row.state as usize] += row.end - row.start;
         }
         let state =
             State::ALL.into_iter().max_by_key(|&state| filled[state as usize]).unwrap_or(State::Unknown);
-        let like = here.iter().filter(|row| row.state == state).max_by_key(|row| row.end - row.begin);
+        let like = here.iter().filter(|row| row.state == state).max_by_key(|row| row.end - row.start);
         let end = here.last().map_or(first.end, |row| row.end);
-        put(StateRow { begin: first.begin, end, ..like.unwrap_or(first).clone() });
+        put(StateRow { start: first.start, end, ..like.unwrap_or(first).clone() });
         at += here.len();
     }
     out
@@ -356,13 +329,15 @@ mod tests {
         const LENGTH: i64 = 70_000;
         let directory = tempfile::tempdir().unwrap();
         let (end, names) = (i64::from(rows) * LENGTH, Arc::new(Names::default()));
-        let mut levels = LevelsWriter::create(directory.path(), 2, (0, end), &names).unwrap();
+        let mut levels =
+            LevelsWriter::create(directory.path(), 2, Window::new(RawNs(0), RawNs(end)), &names).unwrap();
         let emit = |put: &mut dyn FnMut(sweep::Row)| {
             for number in 0..rows {
                 let begin = i64::from(number) * LENGTH;
                 let state = State::ALL[number as usize % 3];
-                let doing = sweep::Doing { state, cpu: None, call: None, waker: None };
-                put(sweep::Row { thread: number % 2, begin, end: begin + LENGTH, doing });
+                let activity = sweep::Activity { state, cpu: None, call: None, waker: None };
+                let (start, end) = (RawNs(begin), RawNs(begin + LENGTH));
+                put(sweep::Row { thread: number % 2, start, end, activity });
             }
             if fails { Err("no more") } else { Ok(rows) }
         };
@@ -374,7 +349,7 @@ mod tests {
 
     #[test]
     fn another_thread_writes_the_same() {
-        let at_once = ROWS_AT_ONCE as u32;
+        let at_once = ROWS_PER_BATCH as u32;
         // More than may wait, and none left over.
         for rows in [1, at_once, at_once + 1, 8 * at_once] {
             for fails in [false, true] {

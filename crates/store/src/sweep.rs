@@ -1,25 +1,29 @@
-//! The sweep: states of all threads from one pass over spans in the order of their begins.
+//! The sweep: states of all threads from one pass over spans in the order of their starts.
 //!
-//! Spans overlap: a thread is on a CPU, in a call, and the CPU handles an interrupt. A [`Sweep`] takes their begins as they
-//! come; each thread keeps the ends of what it is in, and before something begins for it, what has ended by then is removed.
-//! Whenever its state changes, the time since the last change becomes a row. So the rows of a thread follow each other
-//! without holes and overlaps, from its begin to its end.
+//! Spans overlap: a thread is on a CPU, in a call, and the CPU handles an interrupt. A [`Sweep`] takes them
+//! by their starts; each thread keeps the ends of what it is in, and before something starts for it, what has
+//! ended by then is removed. Whenever its state changes, the time since the last change becomes a row. So the
+//! rows of a thread follow each other without holes and overlaps, from its start to its end.
 //!
-//! * On a CPU: `interrupted` while that handles an interrupt or softirq, else `syscall` or `usermode`, or `running` where it is unknown
-//!   whether it is in a call.
-//! * Off it: `wait-cpu` after a wake-up or when it was preempted, else `blocked`, with the call that it is in.
-//! * After its fork: `wait-fork`, unless a loss may have hidden that it was woken; after its end: `dead`, until its tid is reused.
+//! * On a CPU: `interrupted` while that handles an interrupt or softirq, else `syscall` or `usermode`, or
+//!   `running` where it is unknown whether it is in a call.
+//! * Off it: `wait-cpu` after a wake-up or when it was preempted, else `blocked`, with the call that it is
+//!   in.
+//! * After its fork: `wait-fork`, unless a loss may have hidden that it was woken; after its end: `dead`,
+//!   until its tid is reused.
 //! * What no span covers is `unknown`.
 //!
-//! A thread is on one CPU and in one call at a time. Where an event is missing that the tracer did not report, spans say otherwise:
-//! then the one that began last counts, and when it has ended the other again ([`crate::covering`]). So a state is a function of the
-//! spans that cover its time, and a window of them gives the same states as all of them.
+//! A thread is on one CPU and in one call at a time. Where an event is missing that the tracer did not
+//! report, spans say otherwise: then the one that began last counts, and when it has ended the other again
+//! ([`crate::interval_stack`]). So a state is a function of the spans that cover its time, and a window of
+//! them gives the same states as all of them.
 
 use crate::cell::NameId;
-use crate::covering::{Covering, Covers, NEVER};
-use crate::merge::Input;
+use crate::interval_stack::{Interval, IntervalStack, NEVER};
+use crate::merge::SweepSpan;
 use crate::state::State;
-use isochrone_kernel::OffCpuReason;
+use crate::threads::ThreadName;
+use isochrone_time::RawNs;
 use rustc_hash::FxHashMap;
 
 /// A call that a thread is in.
@@ -32,7 +36,7 @@ pub(crate) struct Call {
 
 /// The state of a thread, and what belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Doing {
+pub(crate) struct Activity {
     pub(crate) state: State,
     pub(crate) cpu: Option<u32>,
     pub(crate) call: Option<Call>,
@@ -43,22 +47,23 @@ pub(crate) struct Doing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) thread: u32,
-    pub(crate) begin: i64,
-    pub(crate) end: i64,
-    pub(crate) doing: Doing,
+    pub(crate) start: RawNs,
+    pub(crate) end: RawNs,
+    pub(crate) activity: Activity,
 }
 
 /// The life of a thread, known before the sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Life {
-    /// Its rows begin here.
-    pub(crate) begin: i64,
+    /// The start of its rows.
+    pub(crate) start: RawNs,
     /// Its rows end here: its tid is reused from now on, or nothing is known any more.
-    pub(crate) end: i64,
-    /// If it was forked at its begin and has not been woken yet: until when nothing is missing that could show that it was.
-    pub(crate) new_until: Option<i64>,
+    pub(crate) end: RawNs,
+    /// If it was forked at its start and has not been woken yet: until when nothing is missing that could
+    /// show that it was.
+    pub(crate) new_until: Option<RawNs>,
     /// When it ended.
-    pub(crate) died: Option<i64>,
+    pub(crate) died: Option<RawNs>,
     pub(crate) mode: Mode,
 }
 
@@ -74,7 +79,7 @@ pub(crate) enum Mode {
 }
 
 /// Indexes of the ends of a thread.
-mod until {
+mod slot {
     pub(super) const SLICE: usize = 0;
     pub(super) const INTERRUPT: usize = 1;
     pub(super) const LATENCY: usize = 2;
@@ -101,55 +106,55 @@ enum Stage {
 #[derive(Debug, Clone)]
 struct Thread {
     /// The first of `ends`.
-    next: i64,
-    /// Rows begin here.
-    since: i64,
-    now: Doing,
-    /// By [`until`]: when it ends, or [`NEVER`].
-    ends: [i64; until::COUNT],
+    next: RawNs,
+    /// The start of its next row.
+    since: RawNs,
+    now: Activity,
+    /// By [`slot`]: when it ends, or [`NEVER`].
+    ends: [RawNs; slot::COUNT],
     /// The CPUs that it is on.
-    slices: Covering<u32>,
+    slices: IntervalStack<u32>,
     /// The calls that it is in; `None`: that it may be in, and which is unknown.
-    calls: Covering<Option<Call>>,
+    calls: IntervalStack<Option<Call>>,
     waker: Option<u32>,
     is_preempted: bool,
     stage: Stage,
     mode: Mode,
     /// No row is later.
-    end: i64,
+    end: RawNs,
 }
 
 /// A CPU in the sweep.
 #[derive(Debug, Clone)]
 struct Cpu {
     /// The threads that are on it, and until when: mostly one.
-    threads: Vec<(u32, i64)>,
+    threads: Vec<(u32, RawNs)>,
     /// It handles interrupts until then.
-    interrupted: i64,
+    interrupted: RawNs,
     /// Whether a thread was ever seen to run there.
     has_run: bool,
 }
 
 impl Default for Cpu {
     fn default() -> Self {
-        Self { threads: Vec::new(), interrupted: i64::MIN, has_run: false }
+        Self { threads: Vec::new(), interrupted: RawNs::MIN, has_run: false }
     }
 }
 
-const NOTHING: Doing = Doing { state: State::Unknown, cpu: None, call: None, waker: None };
+const NOTHING: Activity = Activity { state: State::Unknown, cpu: None, call: None, waker: None };
 
 impl Thread {
     fn new(life: &Life) -> Self {
         let mut thread = Self {
             next: NEVER,
-            since: life.begin,
+            since: life.start,
             now: NOTHING,
-            ends: [NEVER; until::COUNT],
-            slices: Covering::default(),
-            calls: Covering::default(),
+            ends: [NEVER; slot::COUNT],
+            slices: IntervalStack::default(),
+            calls: IntervalStack::default(),
             waker: None,
             is_preempted: false,
-            stage: if life.new_until.is_some_and(|until| until > life.begin) {
+            stage: if life.new_until.is_some_and(|until| until > life.start) {
                 Stage::New
             } else {
                 Stage::Alive
@@ -158,10 +163,10 @@ impl Thread {
             end: life.end,
         };
         if let (Stage::New, Some(until)) = (thread.stage, life.new_until) {
-            thread.ends[until::NEW] = until;
+            thread.ends[slot::NEW] = until;
         }
-        thread.set(until::DEATH, life.died.unwrap_or(NEVER));
-        thread.now = thread.doing();
+        thread.set(slot::DEATH, life.died.unwrap_or(NEVER));
+        thread.now = thread.activity();
         thread
     }
 
@@ -169,7 +174,7 @@ impl Thread {
     fn wake(&mut self) {
         if self.stage == Stage::New {
             self.stage = Stage::Alive;
-            self.set(until::NEW, NEVER);
+            self.set(slot::NEW, NEVER);
         }
     }
 
@@ -179,9 +184,9 @@ impl Thread {
     }
 
     #[inline]
-    fn set(&mut self, what: usize, end: i64) {
+    fn set(&mut self, what: usize, end: RawNs) {
         self.ends[what] = end;
-        self.next = self.ends.iter().copied().fold(NEVER, i64::min);
+        self.next = self.ends.iter().copied().fold(NEVER, RawNs::min);
     }
 
     /// Its CPU, if it is on one.
@@ -192,103 +197,103 @@ impl Thread {
 
     /// It is on a CPU.
     #[inline]
-    fn run(&mut self, slice: Covers<u32>, cpus: &FxHashMap<u32, Cpu>) {
+    fn run(&mut self, slice: Interval<u32>, cpus: &FxHashMap<u32, Cpu>) {
         self.slices.add(slice);
-        self.ends[until::INTERRUPT] = self.interrupted_until(slice.begin, cpus);
-        self.set(until::SLICE, self.slices.end());
+        self.ends[slot::INTERRUPT] = self.interrupted_until(slice.start, cpus);
+        self.set(slot::SLICE, self.slices.end());
     }
 
     /// When the interrupts of its CPU end, if there are any.
     #[inline]
-    fn interrupted_until(&self, at: i64, cpus: &FxHashMap<u32, Cpu>) -> i64 {
+    fn interrupted_until(&self, at: RawNs, cpus: &FxHashMap<u32, Cpu>) -> RawNs {
         let until = self.cpu().and_then(|cpu| cpus.get(&cpu)).map(|cpu| cpu.interrupted);
         until.filter(|&until| until > at).unwrap_or(NEVER)
     }
 
     /// It is in a call, or may be in one.
     #[inline]
-    fn enter(&mut self, call: Covers<Option<Call>>) {
+    fn enter(&mut self, call: Interval<Option<Call>>) {
         self.calls.add(call);
-        self.set(until::CALL, self.calls.end());
+        self.set(slot::CALL, self.calls.end());
     }
 
     /// Its state, from its spans.
     #[inline]
-    fn doing(&self) -> Doing {
+    fn activity(&self) -> Activity {
         if self.stage == Stage::Dead {
-            return Doing { state: State::Dead, ..NOTHING };
+            return Activity { state: State::Dead, ..NOTHING };
         }
         let call = self.calls.top();
         let (is_in_call, call) = (call.map(|call| call.is_some()), call.flatten());
         if let Some(cpu) = self.cpu() {
             let state = match (is_in_call, self.mode) {
-                _ if self.is(until::INTERRUPT) => State::Interrupted,
+                _ if self.is(slot::INTERRUPT) => State::Interrupted,
                 (Some(true), _) | (_, Mode::Kernel) => State::Syscall,
                 (Some(false), _) | (None, Mode::Unknown) => State::Running,
                 (None, Mode::User) => State::UserMode,
             };
-            return Doing { state, cpu: Some(cpu), call, waker: None };
+            return Activity { state, cpu: Some(cpu), call, waker: None };
         }
         match () {
-            () if self.is(until::LATENCY) => {
-                Doing { state: State::WaitCpu, cpu: None, call, waker: self.waker }
+            () if self.is(slot::LATENCY) => {
+                Activity { state: State::WaitCpu, cpu: None, call, waker: self.waker }
             }
-            () if !self.is(until::OFF) => {
+            () if !self.is(slot::OFF) => {
                 // In a call, perhaps, but neither on a CPU nor off it.
                 let state = if self.stage == Stage::New { State::WaitFork } else { State::Unknown };
-                Doing { state, ..NOTHING }
+                Activity { state, ..NOTHING }
             }
-            () if self.is_preempted => Doing { state: State::WaitCpu, cpu: None, call, waker: None },
-            () => Doing { state: State::Blocked, cpu: None, call, waker: None },
+            () if self.is_preempted => Activity { state: State::WaitCpu, cpu: None, call, waker: None },
+            () => Activity { state: State::Blocked, cpu: None, call, waker: None },
         }
     }
 
     /// If its state changes at an instant, emits the row before it.
     #[inline]
-    fn change(&mut self, number: u32, at: i64, rows: &mut dyn FnMut(Row)) {
-        let doing = self.doing();
-        if doing != self.now {
+    fn change(&mut self, number: u32, at: RawNs, rows: &mut dyn FnMut(Row)) {
+        let activity = self.activity();
+        if activity != self.now {
             self.settle(number, at, rows);
-            self.now = doing;
+            self.now = activity;
         }
     }
 
     /// Emits the row of its state until an instant.
     #[inline]
-    fn settle(&mut self, number: u32, at: i64, rows: &mut dyn FnMut(Row)) {
+    fn settle(&mut self, number: u32, at: RawNs, rows: &mut dyn FnMut(Row)) {
         let at = at.min(self.end);
         if at > self.since {
-            rows(Row { thread: number, begin: self.since, end: at, doing: self.now });
+            rows(Row { thread: number, start: self.since, end: at, activity: self.now });
             self.since = at;
         }
     }
 
     /// Ends what ends by an instant.
     #[inline]
-    fn end_until(&mut self, number: u32, at: i64, cpus: &FxHashMap<u32, Cpu>, rows: &mut dyn FnMut(Row)) {
+    fn end_until(&mut self, number: u32, at: RawNs, cpus: &FxHashMap<u32, Cpu>, rows: &mut dyn FnMut(Row)) {
         while self.next <= at {
             let ended = self.next;
-            if self.ends[until::NEW] <= ended {
+            if self.ends[slot::NEW] <= ended {
                 self.wake();
             }
-            if self.ends[until::DEATH] <= ended {
+            if self.ends[slot::DEATH] <= ended {
                 self.stage = Stage::Dead;
             }
-            if self.ends[until::SLICE] <= ended {
+            if self.ends[slot::SLICE] <= ended {
                 self.slices.end_until(ended);
-                self.ends[until::SLICE] = self.slices.end();
-                self.ends[until::INTERRUPT] = self.interrupted_until(ended, cpus);
+                self.ends[slot::SLICE] = self.slices.end();
+                self.ends[slot::INTERRUPT] = self.interrupted_until(ended, cpus);
             }
-            if self.ends[until::CALL] <= ended {
+            if self.ends[slot::CALL] <= ended {
                 self.calls.end_until(ended);
-                self.ends[until::CALL] = self.calls.end();
+                self.ends[slot::CALL] = self.calls.end();
             }
             for end in &mut self.ends {
                 if *end <= ended {
                     *end = NEVER;
                 }
             }
-            self.next = self.ends.iter().copied().fold(NEVER, i64::min);
+            self.next = self.ends.iter().copied().fold(NEVER, RawNs::min);
             self.change(number, ended, rows);
         }
     }
@@ -307,26 +312,26 @@ impl Sweep {
         Self { threads: lives.iter().map(Thread::new).collect(), cpus: FxHashMap::default() }
     }
 
-    /// Consumes the next span, which begins at `at`, not before any earlier one. `thread_of`: the number of a thread in the
-    /// sweep by that in the span; spans of other threads are ignored. Emits rows that end: two successive rows of a thread
-    /// may be equal.
+    /// Consumes the next span, which begins at `at`, not before any earlier one. `thread_of`: the number of a
+    /// thread in the sweep by that in the span; spans of other threads are ignored. Emits rows that end: two
+    /// successive rows of a thread may be equal.
     #[inline]
     pub(crate) fn begin(
         &mut self,
-        at: i64,
-        input: Input,
-        thread_of: impl Fn(u32) -> Option<u32>,
+        at: RawNs,
+        span: SweepSpan,
+        thread_of: impl Fn(ThreadName) -> Option<u32>,
         rows: &mut dyn FnMut(Row),
     ) {
         let Self { threads, cpus } = self;
-        match input {
-            Input::Slice { thread, cpu, end } => {
+        match span {
+            SweepSpan::Slice { thread, cpu, end } => {
                 let there = cpus.entry(cpu).or_default();
                 there.has_run = true;
                 there.threads.retain(|&(_, until)| until > at);
                 there.threads.extend(thread_of(thread).map(|thread| (thread, end)));
             }
-            Input::Interrupt { cpu, end } => {
+            SweepSpan::Interrupt { cpu, end } => {
                 let there = cpus.entry(cpu).or_default();
                 // What has ended by now has ended before this interrupt.
                 let mut here = std::mem::take(&mut there.threads);
@@ -350,33 +355,33 @@ impl Sweep {
             change(it);
             it.change(number, at, rows);
         };
-        match input {
-            Input::Slice { thread, cpu, end } => change(thread_of(thread), &mut |it| {
+        match span {
+            SweepSpan::Slice { thread, cpu, end } => change(thread_of(thread), &mut |it| {
                 it.wake();
-                it.run(Covers { begin: at, end, what: cpu }, cpus);
+                it.run(Interval { start: at, end, what: cpu }, cpus);
             }),
-            Input::OffCpu { thread, why, end } => change(thread_of(thread), &mut |it| {
-                it.is_preempted = why == OffCpuReason::Preempted.number();
-                it.set(until::OFF, end);
+            SweepSpan::OffCpu { thread, is_preempted, end } => change(thread_of(thread), &mut |it| {
+                it.is_preempted = is_preempted;
+                it.set(slot::OFF, end);
             }),
-            Input::SchedLatency { thread, waker, end } => change(thread_of(thread), &mut |it| {
+            SweepSpan::SchedLatency { thread, waker, end } => change(thread_of(thread), &mut |it| {
                 it.waker = waker;
                 it.wake();
-                it.set(until::LATENCY, end);
+                it.set(slot::LATENCY, end);
             }),
-            Input::Call { thread, name, fd, end } => change(thread_of(thread), &mut |it| {
-                it.enter(Covers { begin: at, end, what: Some(Call { name, fd }) });
+            SweepSpan::Call { thread, name, fd, end } => change(thread_of(thread), &mut |it| {
+                it.enter(Interval { start: at, end, what: Some(Call { name, fd }) });
             }),
-            Input::OpenCall { row, call, end } => change(Some(row), &mut |it| {
-                it.enter(Covers { begin: at, end, what: call });
+            SweepSpan::OpenCall { thread, call, end } => change(Some(thread.0), &mut |it| {
+                it.enter(Interval { start: at, end, what: call });
             }),
             // They are read before, and become open calls.
-            Input::HalfCall { .. } => {}
-            Input::Interrupt { cpu, .. } => {
+            SweepSpan::HalfCall { .. } => {}
+            SweepSpan::Interrupt { cpu, .. } => {
                 for &(thread, _) in cpus.get(&cpu).map_or(&[][..], |there| &there.threads) {
                     change(Some(thread), &mut |it| {
                         if it.cpu() == Some(cpu) {
-                            it.set(until::INTERRUPT, it.interrupted_until(at, cpus));
+                            it.set(slot::INTERRUPT, it.interrupted_until(at, cpus));
                         }
                     });
                 }
@@ -385,7 +390,7 @@ impl Sweep {
     }
 
     /// Ends the sweep at an instant.
-    pub(crate) fn finish(mut self, at: i64, rows: &mut dyn FnMut(Row)) {
+    pub(crate) fn finish(mut self, at: RawNs, rows: &mut dyn FnMut(Row)) {
         for (number, thread) in (0..).zip(&mut self.threads) {
             thread.end_until(number, at, &self.cpus, rows);
             thread.settle(number, at, rows);
@@ -401,11 +406,14 @@ impl Sweep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::threads::ThreadRow;
 
-    const NONE: Life = Life { begin: 0, end: 100, new_until: None, died: None, mode: Mode::User };
+    const NONE: Life =
+        Life { start: RawNs(0), end: RawNs(100), new_until: None, died: None, mode: Mode::User };
 
     /// Threads 0 and 1; thread 2 has the tid of thread 1 from 50 on.
-    const LIVES: [Life; 3] = [NONE, Life { begin: 20, end: 50, ..NONE }, Life { begin: 50, ..NONE }];
+    const LIVES: [Life; 3] =
+        [NONE, Life { start: RawNs(20), end: RawNs(50), ..NONE }, Life { start: RawNs(50), ..NONE }];
 
     const NAMES: [&str; 3] = ["read", "poll", "exit_group"];
 
@@ -414,34 +422,34 @@ mod tests {
     }
 
     /// Checks the states of threads, by thread: `BEGIN state [cpu] [call]`.
-    fn check(lives: [Life; 3], spans: &[(i64, Input)], expect: [&str; 3]) {
+    fn check(lives: [Life; 3], spans: &[(i64, SweepSpan)], expect: [&str; 3]) {
         let mut rows = Vec::new();
         let mut sweep = Sweep::new(&lives);
-        let thread_of = |number| Some(number).filter(|&number| number < 3);
+        let thread_of = |name: ThreadName| Some(name.0).filter(|&number| number < 3);
         for &(at, input) in spans {
-            sweep.begin(at, input, thread_of, &mut |row| rows.push(row));
+            sweep.begin(RawNs(at), input, thread_of, &mut |row| rows.push(row));
         }
-        sweep.finish(100, &mut |row| rows.push(row));
+        sweep.finish(RawNs(100), &mut |row| rows.push(row));
         for (number, expect) in (0..).zip(expect) {
             let mut of_thread: Vec<Row> = rows.iter().filter(|row| row.thread == number).copied().collect();
             of_thread.dedup_by(|next, row| {
-                let is_alike = row.doing == next.doing && row.end == next.begin;
+                let is_alike = row.activity == next.activity && row.end == next.start;
                 if is_alike {
                     row.end = next.end;
                 }
                 is_alike
             });
             let shown = of_thread.iter().map(|row| {
-                let cpu = row.doing.cpu.map_or(String::new(), |cpu| format!(" on {cpu}"));
+                let cpu = row.activity.cpu.map_or(String::new(), |cpu| format!(" on {cpu}"));
                 let name = |call: Call| call.name.map_or("?", |name| NAMES[name.0 as usize]);
-                let call = row.doing.call.map_or(String::new(), |call| format!(" in {}", name(call)));
-                format!("{} {}{cpu}{call}", row.begin, row.doing.state)
+                let call = row.activity.call.map_or(String::new(), |call| format!(" in {}", name(call)));
+                format!("{} {}{cpu}{call}", row.start, row.activity.state)
             });
             assert_eq!(shown.collect::<Vec<_>>().join(", "), expect);
-            assert!(of_thread.windows(2).all(|pair| pair[0].end == pair[1].begin), "{of_thread:?}");
+            assert!(of_thread.windows(2).all(|pair| pair[0].end == pair[1].start), "{of_thread:?}");
             let life = &lives[number as usize];
-            let whole = (of_thread.first().map(|it| it.begin), of_thread.last().map(|it| it.end));
-            assert_eq!(whole, (Some(life.begin), Some(life.end)));
+            let whole = (of_thread.first().map(|it| it.start), of_thread.last().map(|it| it.end));
+            assert_eq!(whole, (Some(life.start), Some(life.end)));
         }
     }
 
@@ -451,24 +459,24 @@ mod tests {
     fn nothing_is_known_without_spans() {
         check(LIVES, &[], NOTHING);
         // Of an unknown thread.
-        check(LIVES, &[(5, Input::Slice { thread: 3, cpu: 0, end: 9 })], NOTHING);
+        check(LIVES, &[(5, SweepSpan::Slice { thread: ThreadName(3), cpu: 0, end: RawNs(9) })], NOTHING);
     }
 
     #[test]
     fn calls_and_interrupts_lie_over_the_time_on_a_cpu() {
         let spans = [
-            (10, Input::Slice { thread: 0, cpu: 1, end: 40 }),
-            (15, Input::Call { thread: 0, name: call("read"), fd: Some(3), end: 60 }),
-            (20, Input::Interrupt { cpu: 1, end: 26 }),
-            (22, Input::Interrupt { cpu: 1, end: 24 }),
+            (10, SweepSpan::Slice { thread: ThreadName(0), cpu: 1, end: RawNs(40) }),
+            (15, SweepSpan::Call { thread: ThreadName(0), name: call("read"), fd: Some(3), end: RawNs(60) }),
+            (20, SweepSpan::Interrupt { cpu: 1, end: RawNs(26) }),
+            (22, SweepSpan::Interrupt { cpu: 1, end: RawNs(24) }),
             // Another CPU.
-            (28, Input::Interrupt { cpu: 0, end: 32 }),
-            (40, Input::OffCpu { thread: 0, why: OffCpuReason::Blocked.number(), end: 50 }),
-            (50, Input::SchedLatency { thread: 0, waker: Some(1), end: 55 }),
+            (28, SweepSpan::Interrupt { cpu: 0, end: RawNs(32) }),
+            (40, SweepSpan::OffCpu { thread: ThreadName(0), is_preempted: false, end: RawNs(50) }),
+            (50, SweepSpan::SchedLatency { thread: ThreadName(0), waker: Some(1), end: RawNs(55) }),
             // It is interrupted before the thread runs, and afterwards.
-            (53, Input::Interrupt { cpu: 0, end: 57 }),
-            (55, Input::Slice { thread: 0, cpu: 0, end: 70 }),
-            (70, Input::OffCpu { thread: 0, why: OffCpuReason::Preempted.number(), end: 90 }),
+            (53, SweepSpan::Interrupt { cpu: 0, end: RawNs(57) }),
+            (55, SweepSpan::Slice { thread: ThreadName(0), cpu: 0, end: RawNs(70) }),
+            (70, SweepSpan::OffCpu { thread: ThreadName(0), is_preempted: true, end: RawNs(90) }),
         ];
         let expect = "0 unknown, 10 usermode on 1, 15 syscall on 1 in read, 20 interrupted on 1 in read, \
                       26 syscall on 1 in read, 40 blocked in read, 50 wait-cpu in read, 55 interrupted on 0 in read, \
@@ -479,12 +487,12 @@ mod tests {
     #[test]
     fn spans_that_exclude_each_other_count_by_their_begins() {
         let spans = [
-            (10, Input::Slice { thread: 0, cpu: 0, end: 90 }),
-            (20, Input::Call { thread: 0, name: call("poll"), fd: None, end: 80 }),
-            (30, Input::Slice { thread: 0, cpu: 1, end: 50 }),
-            (35, Input::Call { thread: 0, name: call("read"), fd: None, end: 45 }),
+            (10, SweepSpan::Slice { thread: ThreadName(0), cpu: 0, end: RawNs(90) }),
+            (20, SweepSpan::Call { thread: ThreadName(0), name: call("poll"), fd: None, end: RawNs(80) }),
+            (30, SweepSpan::Slice { thread: ThreadName(0), cpu: 1, end: RawNs(50) }),
+            (35, SweepSpan::Call { thread: ThreadName(0), name: call("read"), fd: None, end: RawNs(45) }),
             // Of the CPU that it goes on with at 50.
-            (40, Input::Interrupt { cpu: 0, end: 55 }),
+            (40, SweepSpan::Interrupt { cpu: 0, end: RawNs(55) }),
         ];
         let expect = "0 unknown, 10 usermode on 0, 20 syscall on 0 in poll, 30 syscall on 1 in poll, \
                       35 syscall on 1 in read, 45 syscall on 1 in poll, 50 interrupted on 0 in poll, \
@@ -495,11 +503,11 @@ mod tests {
     #[test]
     fn an_interrupt_begins_after_what_has_ended_before_it() {
         let spans = [
-            (10, Input::Slice { thread: 0, cpu: 0, end: 90 }),
-            (20, Input::Slice { thread: 0, cpu: 1, end: 40 }),
+            (10, SweepSpan::Slice { thread: ThreadName(0), cpu: 0, end: RawNs(90) }),
+            (20, SweepSpan::Slice { thread: ThreadName(0), cpu: 1, end: RawNs(40) }),
             // Another thread is said to be on the same CPU.
-            (30, Input::Slice { thread: 1, cpu: 0, end: 45 }),
-            (60, Input::Interrupt { cpu: 0, end: 70 }),
+            (30, SweepSpan::Slice { thread: ThreadName(1), cpu: 0, end: RawNs(45) }),
+            (60, SweepSpan::Interrupt { cpu: 0, end: RawNs(70) }),
         ];
         let expect = [
             "0 unknown, 10 usermode on 0, 20 usermode on 1, 40 usermode on 0, 60 interrupted on 0, 70 usermode on 0, 90 unknown",
@@ -512,10 +520,11 @@ mod tests {
     #[test]
     fn threads_begin_and_end() {
         let mut lives = LIVES;
-        (lives[1].new_until, lives[1].died, lives[2].new_until) = (Some(90), Some(40), Some(60));
+        (lives[1].new_until, lives[1].died, lives[2].new_until) =
+            (Some(RawNs(90)), Some(RawNs(40)), Some(RawNs(60)));
         let spans = [
-            (25, Input::SchedLatency { thread: 1, waker: Some(0), end: 30 }),
-            (30, Input::Slice { thread: 1, cpu: 0, end: 40 }),
+            (25, SweepSpan::SchedLatency { thread: ThreadName(1), waker: Some(0), end: RawNs(30) }),
+            (30, SweepSpan::Slice { thread: ThreadName(1), cpu: 0, end: RawNs(40) }),
         ];
         let expect =
             ["0 unknown", "20 wait-fork, 25 wait-cpu, 30 usermode on 0, 40 dead", "50 wait-fork, 60 unknown"];
@@ -527,16 +536,16 @@ mod tests {
         let open = |at, name, end| {
             let name: Option<&str> = name;
             let call = name.map(|name| Call { name: call(name), fd: None });
-            (at, Input::OpenCall { row: 0, call, end })
+            (at, SweepSpan::OpenCall { thread: ThreadRow(0), call, end: RawNs(end) })
         };
         let spans = [
-            (0, Input::OffCpu { thread: 0, why: OffCpuReason::Blocked.number(), end: 20 }),
+            (0, SweepSpan::OffCpu { thread: ThreadName(0), is_preempted: false, end: RawNs(20) }),
             open(0, Some("poll"), 30),
-            (20, Input::Slice { thread: 0, cpu: 0, end: 60 }),
+            (20, SweepSpan::Slice { thread: ThreadName(0), cpu: 0, end: RawNs(60) }),
             open(35, Some("read"), 40),
             open(40, None, 45),
             open(50, Some("exit_group"), 80),
-            (60, Input::OffCpu { thread: 0, why: OffCpuReason::Uninterruptible.number(), end: 100 }),
+            (60, SweepSpan::OffCpu { thread: ThreadName(0), is_preempted: false, end: RawNs(100) }),
             open(80, None, 101),
         ];
         let expect = "0 blocked in poll, 20 syscall on 0 in poll, 30 usermode on 0, 35 syscall on 0 in read, \
@@ -549,8 +558,8 @@ mod tests {
         let mut lives = LIVES;
         (lives[0].mode, lives[1].mode) = (Mode::Kernel, Mode::Unknown);
         let spans = [
-            (10, Input::Slice { thread: 0, cpu: 0, end: 20 }),
-            (30, Input::Slice { thread: 1, cpu: 0, end: 40 }),
+            (10, SweepSpan::Slice { thread: ThreadName(0), cpu: 0, end: RawNs(20) }),
+            (30, SweepSpan::Slice { thread: ThreadName(1), cpu: 0, end: RawNs(40) }),
         ];
         let expect = ["0 unknown, 10 syscall on 0, 20 unknown", "20 unknown, 30 running on 0, 40 unknown"];
         check(lives, &spans, [expect[0], expect[1], NOTHING[2]]);

@@ -1,4 +1,4 @@
-//! Tables of a store: rows of a type, collected, sorted by their begins, and turned into record batches.
+//! Tables of a store: rows of a type, collected, sorted by their starts, and turned into record batches.
 //!
 //! The list of tables is in [`crate::tables`]; files of batches are in [`crate::batches`].
 
@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
+use isochrone_time::RawNs;
 
-use crate::names::Vocabulary;
+use crate::names::NameKind;
 
 /// Number of rows of a batch.
 pub(crate) const BATCH_ROWS: usize = 1 << 13;
@@ -18,19 +19,21 @@ pub(crate) trait Row: Sized {
     type View: std::fmt::Debug + Clone;
     /// The name of the table, which is that of its file.
     const TABLE: &'static str;
-    /// Whether rows have a begin and an end that differ.
+    /// Whether rows have a start and an end that differ.
     const HAS_LENGTH: bool;
+    /// Whether the file is compressed: rows repeat much, and few of them are read at once.
+    const IS_PACKED: bool;
     /// The kind of names in its column of names.
-    const NAMES: Option<Vocabulary>;
+    const NAMES: Option<NameKind>;
 
     /// The columns.
     fn schema() -> Schema;
 
-    /// The begin, by which rows are sorted; 0 in tables without times.
-    fn begin(&self) -> i64;
+    /// The start, by which rows are sorted; 0 in tables without times.
+    fn start(&self) -> RawNs;
 
     /// The end; of an instant, the instant.
-    fn end(&self) -> i64;
+    fn end(&self) -> RawNs;
 
     /// Columns of some rows in an order. `names`: the texts of numbers of names.
     fn arrays(rows: &[Self], order: &[u32], names: &ArrayRef) -> Result<Vec<ArrayRef>, ArrowError>;
@@ -41,26 +44,26 @@ pub(crate) trait Row: Sized {
     /// A row of a batch.
     fn get(view: &Self::View, row: usize) -> Self;
 
-    /// The begins of a batch.
-    fn begins(view: &Self::View) -> &[i64];
+    /// The starts of a batch, raw ns.
+    fn starts(view: &Self::View) -> &[i64];
 
-    /// The ends of a batch.
+    /// The ends of a batch, raw ns.
     fn ends(view: &Self::View) -> &[i64];
 }
 
 /// The times that a batch covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Covered {
-    /// The first begin, ns.
-    pub(crate) begin: i64,
-    /// The last end, ns.
-    pub(crate) end: i64,
+    /// The first start.
+    pub(crate) start: RawNs,
+    /// The last end.
+    pub(crate) end: RawNs,
     /// The longest of its rows, ns.
     pub(crate) longest: i64,
 }
 
-/// Rows that wait to be written, by their lengths: long ones are in batches of their own, so that few batches overlap an
-/// instant.
+/// Rows that wait to be written, by their lengths: long ones are in batches of their own, so that few batches
+/// overlap an instant.
 #[derive(Debug)]
 pub(crate) struct Rows<R> {
     lengths: Vec<Vec<R>>,
@@ -71,8 +74,8 @@ const LENGTHS: u32 = 5;
 
 /// The class of a row's length.
 #[inline]
-fn length_class(begin: i64, end: i64) -> usize {
-    let bits = u64::BITS - (end.abs_diff(begin) >> 20).leading_zeros();
+fn length_class(start: RawNs, end: RawNs) -> usize {
+    let bits = u64::BITS - (end.0.abs_diff(start.0) >> 20).leading_zeros();
     bits.div_ceil(4).min(LENGTHS - 1) as usize
 }
 
@@ -87,7 +90,7 @@ impl<R: Row> Rows<R> {
     /// Adds a row. Returns a batch that it fills.
     #[inline]
     pub(crate) fn push(&mut self, row: R) -> Option<Vec<R>> {
-        let class = if R::HAS_LENGTH { length_class(row.begin(), row.end()) } else { 0 };
+        let class = if R::HAS_LENGTH { length_class(row.start(), row.end()) } else { 0 };
         let rows = &mut self.lengths[class];
         rows.push(row);
         (rows.len() >= BATCH_ROWS).then(|| std::mem::replace(rows, Vec::with_capacity(BATCH_ROWS)))
@@ -109,48 +112,130 @@ impl<R: Row> Rows<R> {
     }
 }
 
-/// Makes a batch of rows by begin, and what it covers. `names`: the texts of numbers of names.
+/// Makes a batch of rows by start, and what it covers. `names`: the texts of numbers of names.
 pub(crate) fn batch<R: Row>(
     rows: &[R],
     schema: &SchemaRef,
     names: &ArrayRef,
 ) -> Result<(RecordBatch, Covered), ArrowError> {
-    let begin = rows.iter().map(R::begin).min().unwrap_or_default();
+    let start = rows.iter().map(R::start).min().unwrap_or_default();
     let end = rows.iter().map(R::end).max().unwrap_or_default();
-    let longest = rows.iter().map(|row| row.end().saturating_sub(row.begin())).max().unwrap_or_default();
-    let arrays = R::arrays(rows, &order(rows, begin), names)?;
-    Ok((RecordBatch::try_new(Arc::clone(schema), arrays)?, Covered { begin, end, longest }))
+    let longest = rows.iter().map(|row| row.end().saturating_since(row.start())).max().unwrap_or_default();
+    let arrays = R::arrays(rows, &order(rows, start), names)?;
+    Ok((RecordBatch::try_new(Arc::clone(schema), arrays)?, Covered { start, end, longest }))
 }
 
-/// The indexes of rows by begin, those of equal begins in their order.
-fn order<R: Row>(rows: &[R], first: i64) -> Vec<u32> {
+/// The indices of rows by start, those of equal starts in their order.
+fn order<R: Row>(rows: &[R], first: RawNs) -> Vec<u32> {
     /// An index fits: see [`BATCH_ROWS`].
-    const PLACE_BITS: u32 = 20;
-    let latest = rows.iter().map(|row| row.begin().abs_diff(first)).max().unwrap_or_default();
-    if latest >> (u64::BITS - PLACE_BITS) != 0 || rows.len() >> PLACE_BITS != 0 {
+    const INDEX_BITS: u32 = 20;
+    let distance = |row: &R| row.start().0.abs_diff(first.0);
+    let latest = rows.iter().map(distance).max().unwrap_or_default();
+    if latest >> (u64::BITS - INDEX_BITS) != 0 || rows.len() >> INDEX_BITS != 0 {
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        order.sort_by_key(|&place| rows[place as usize].begin());
+        order.sort_by_key(|&index| rows[index as usize].start());
         return order;
     }
     // Sorting numbers is faster than sorting rows by what they refer to.
-    let keys =
-        (0..).zip(rows).map(|(place, row): (u64, _)| row.begin().abs_diff(first) << PLACE_BITS | place);
+    let keys = (0..).zip(rows).map(|(index, row): (u64, _)| distance(row) << INDEX_BITS | index);
     let mut keys: Vec<u64> = keys.collect();
     if !keys.is_sorted() {
         keys.sort_unstable();
     }
-    keys.into_iter().map(|key| (key & ((1 << PLACE_BITS) - 1)) as u32).collect()
+    keys.into_iter().map(|key| (key & ((1 << INDEX_BITS) - 1)) as u32).collect()
 }
 
-/// Defines types of rows, each with its [`Row`].
+/// A table of a store, and what it means.
+#[derive(Debug)]
+pub struct TableInfo {
+    /// Its name: that of its file.
+    pub name: &'static str,
+    /// What a row is, in Markdown.
+    pub about: &'static str,
+    /// Its columns.
+    pub columns: &'static [ColumnInfo],
+    /// Whether rows have a start and an end; else they are instants, or have no times.
+    pub has_length: bool,
+    pub(crate) schema: fn() -> Schema,
+}
+
+impl TableInfo {
+    /// The table of a name; zoom levels have numbers behind theirs.
+    pub fn of(name: &str) -> Option<&'static Self> {
+        crate::tables::tables().find(|table| table.name == name)
+    }
+
+    /// The Arrow schema of its file.
+    pub fn schema(&self) -> Schema {
+        (self.schema)()
+    }
+
+    /// A column by its name.
+    pub fn column(&self, name: &str) -> Option<&'static ColumnInfo> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+/// A column of a table.
+#[derive(Debug)]
+pub struct ColumnInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// What its numbers are.
+    pub kind: ColumnKind,
+}
+
+/// What the numbers of a column are.
+#[derive(Debug, Clone, Copy)]
+pub enum ColumnKind {
+    /// Raw times, ns.
+    Time,
+    /// Threads by their numbers in `thread_names`.
+    Thread,
+    /// Numbers that stand for words.
+    Word {
+        /// The word of a number.
+        name: fn(u8) -> &'static str,
+        /// The last number.
+        last: u8,
+    },
+    /// What its name says.
+    Other,
+}
+
+/// Defines types of rows, each with its [`Row`] and, after `as`, with what readers of its spans get. The list
+/// of their [`TableInfo`]s has the first name; the macro of the second name gets the fields and rows of all.
+///
+/// A column that is called otherwise in files has that name as a literal; one that readers get as another
+/// type has that after `=>`.
 macro_rules! rows {
-    ($($(#[$doc:meta])* $Row:ident $View:ident $table:literal $(by $begin:ident $(, $end:ident)?)? $(of $Vocabulary:ident)? {
-        $($column:ident: $Type:ty,)*
-    })*) => {$(
-        $(#[$doc])*
+    ($LIST:ident, $group:ident; $(
+        $(#[doc = $about:literal])*
+        $field:ident $table:literal $Row:ident $View:ident $(as $Span:ident $(: $Copy:ident)?)?
+        $(by $start:ident $(, $end:ident)?)?
+        $(of $Names:ident)? $([$packed:ident])? {
+            $($(#[doc = $doc:literal])* $column:ident $($stored:literal)?: $Type:ty $(=> $Shown:ty)?,)*
+        }
+    )*) => {
+        /// What these tables are.
+        pub(crate) static $LIST: &[$crate::table::TableInfo] = &[$($crate::table::TableInfo {
+            name: $table,
+            about: concat!($($about),*),
+            columns: &[$($crate::table::ColumnInfo {
+                name: $crate::table::stored_name!($column $($stored)?),
+                kind: <$Type as $crate::cell::Cell>::KIND,
+            },)*],
+            has_length: <$Row as $crate::table::Row>::HAS_LENGTH,
+            schema: <$Row as $crate::table::Row>::schema,
+        },)*];
+
+        $group! { $($field $Row,)* }
+
+        $(
+        $(#[doc = $about])*
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub(crate) struct $Row {
-            $(pub(crate) $column: $Type,)*
+            $($(#[doc = $doc])* pub(crate) $column: $Type,)*
         }
 
         /// The columns of a batch.
@@ -163,28 +248,29 @@ macro_rules! rows {
             type View = $View;
             const TABLE: &'static str = $table;
             const HAS_LENGTH: bool = $crate::table::is_some(&[$($(stringify!($end))?)?]);
-            const NAMES: Option<$crate::names::Vocabulary> =
-                $crate::table::first(&[$($crate::names::Vocabulary::$Vocabulary)?]);
+            const IS_PACKED: bool = $crate::table::is_some(&[$(stringify!($packed))?]);
+            const NAMES: Option<$crate::names::NameKind> =
+                $crate::table::first(&[$($crate::names::NameKind::$Names)?]);
 
             fn schema() -> arrow_schema::Schema {
                 arrow_schema::Schema::new(vec![$(arrow_schema::Field::new(
-                    stringify!($column),
+                    $crate::table::stored_name!($column $($stored)?),
                     <$Type as $crate::cell::Cell>::data_type(),
                     <$Type as $crate::cell::Cell>::NULLABLE,
                 ),)*])
             }
 
             #[inline]
-            fn begin(&self) -> i64 {
-                let _at = 0;
-                $(let _at = self.$begin;)?
+            fn start(&self) -> RawNs {
+                let _at = RawNs(0);
+                $(let _at = self.$start;)?
                 _at
             }
 
             #[inline]
-            fn end(&self) -> i64 {
-                let _at = 0;
-                $(let _at = self.$begin; $(let _at = self.$end;)?)?
+            fn end(&self) -> RawNs {
+                let _at = RawNs(0);
+                $(let _at = self.$start; $(let _at = self.$end;)?)?
                 _at
             }
 
@@ -194,7 +280,7 @@ macro_rules! rows {
                 names: &arrow_array::ArrayRef,
             ) -> Result<Vec<arrow_array::ArrayRef>, arrow_schema::ArrowError> {
                 Ok(vec![$(<$Type as $crate::cell::Cell>::array(
-                    order.iter().map(|&place| &rows[place as usize].$column),
+                    order.iter().map(|&index| &rows[index as usize].$column),
                     names,
                 )?,)*])
             }
@@ -215,9 +301,9 @@ macro_rules! rows {
             }
 
             #[inline]
-            fn begins(view: &Self::View) -> &[i64] {
+            fn starts(view: &Self::View) -> &[i64] {
                 let _times: &[i64] = &[];
-                $(let _times = view.$begin.values();)?
+                $(let _times = view.$start.values();)?
                 let _ = view;
                 _times
             }
@@ -225,15 +311,73 @@ macro_rules! rows {
             #[inline]
             fn ends(view: &Self::View) -> &[i64] {
                 let _times: &[i64] = &[];
-                $(let _times = view.$begin.values(); $(let _times = view.$end.values();)?)?
+                $(let _times = view.$start.values(); $(let _times = view.$end.values();)?)?
                 let _ = view;
                 _times
             }
         }
-    )*};
+
+        $crate::table::span! { $($Span $([$Copy])?)?; $field $Row [$($about)*] $(
+            { [$($doc)*] $column: $crate::table::shown!($Type $(, $Shown)?) }
+        )* }
+        )*
+    };
 }
 
-pub(crate) use rows;
+/// What readers get of a row, and the method that passes it to them.
+macro_rules! span {
+    (; $($rest:tt)*) => {};
+    ($Span:ident $([$Copy:ident])?; $field:ident $Row:ident [$($about:literal)*] $(
+        { [$($doc:literal)*] $column:ident: $Shown:ty }
+    )*) => {
+        $(#[doc = $about])*
+        #[derive(Debug, Clone, $($Copy,)? PartialEq, Eq)]
+        pub struct $Span {
+            $($(#[doc = $doc])* pub $column: $Shown,)*
+        }
+
+        impl crate::HostStore {
+            /// Passes the rows of the table that overlap a window (of instants: that are in it) to `each`, in
+            /// no specified order. Linear in these rows.
+            ///
+            /// # Errors
+            /// The table cannot be read.
+            pub fn $field(
+                &self,
+                window: isochrone_time::Window<RawNs>,
+                mut each: impl FnMut($Span),
+            ) -> Result<(), StoreError> {
+                let spans = self.spans();
+                let names = spans.$field.names()?;
+                spans.$field.rows(window, |row: $Row| {
+                    each($Span { $($column: $crate::cell::Resolve::resolve(row.$column, spans, names),)* });
+                })
+            }
+        }
+    };
+}
+
+/// The type of a column for readers.
+macro_rules! shown {
+    ($Type:ty) => {
+        $Type
+    };
+    ($Type:ty, $Shown:ty) => {
+        $Shown
+    };
+}
+
+/// The name of a column in files.
+macro_rules! stored_name {
+    ($column:ident) => {
+        stringify!($column)
+    };
+    ($column:ident $stored:literal) => {
+        $stored
+    };
+}
+
+pub(crate) use {rows, shown, span, stored_name};
 
 /// Whether there is one.
 pub(crate) const fn is_some(all: &[&str]) -> bool {
@@ -241,7 +385,7 @@ pub(crate) const fn is_some(all: &[&str]) -> bool {
 }
 
 /// The first of at most one.
-pub(crate) const fn first(all: &[Vocabulary]) -> Option<Vocabulary> {
+pub(crate) const fn first(all: &[NameKind]) -> Option<NameKind> {
     match all {
         [] => None,
         [first, ..] => Some(*first),
@@ -254,7 +398,8 @@ mod tests {
 
     #[test]
     fn long_rows_are_by_themselves() {
-        let check = |length: i64, class| assert_eq!(length_class(-7, length - 7), class, "{length}");
+        let check =
+            |length: i64, class| assert_eq!(length_class(RawNs(-7), RawNs(length - 7)), class, "{length}");
         check(0, 0);
         check((1 << 20) - 1, 0);
         check(1 << 20, 1);

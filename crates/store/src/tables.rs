@@ -1,119 +1,351 @@
-//! The tables of a store: one for each kind of span, with a row for each span, and those that are derived from them.
+//! The tables of a store: one for each kind of span, with a row for each span, and those that are derived
+//! from them.
 //!
-//! Times are raw ns of the host's clock. `thread` and the like are numbers of rows of `thread_names`, which refer to rows of
-//! `threads`: a thread may have had another id when its spans were written. In zoom levels and in `open_calls` they are rows
-//! of `threads`.
+//! This is the one list of tables, their columns and what both mean: rows, files, readers, [`TABLES`] and
+//! `docs/store.md` are made of it. The text of a table and of a column is Markdown.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use isochrone_kernel::Name;
 use isochrone_kernel::files::Uses;
+use isochrone_time::RawNs;
 
-use crate::cell::NameId;
-use crate::table::rows;
+use crate::batches::{BatchFile, Batches};
+use crate::cell::{CauseNumber, NameId, ReasonNumber};
+use crate::checked::Files;
+use crate::error::StoreError;
+use crate::manifest::TableEntry;
+use crate::names::Names;
+use crate::state::State;
+use crate::table::{Row, Rows, TableInfo, rows};
+use crate::threads::{ThreadName, ThreadRow};
+use crate::writer::Shared;
 
-rows! {
-    /// Threads on CPUs.
-    SliceRow SliceView "slices" by begin, end { cpu: u32, thread: u32, priority: Option<i32>, begin: i64, end: i64, }
-    /// Times of CPUs of which it is unknown what ran.
-    UnknownRow UnknownView "unknown" by begin, end { cpu: u32, thread: Option<u32>, begin: i64, end: i64, }
-    /// System calls.
-    SyscallRow SyscallView "syscalls" by begin, end of Calls {
-        thread: u32, cpu: u32, begin: i64, end: i64, name: NameId, fd: Option<i32>, ret: i64,
+/// A file that several pieces write to; `None` when it is finished.
+type SharedFile<R> = Mutex<Option<BatchFile<R>>>;
+
+/// The file of a table, locked.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A row of a table of spans.
+pub(crate) trait SpanRow: Row {
+    /// The rows of its table that wait to be written.
+    fn pending(of: &mut PendingRows) -> &mut Rows<Self>;
+
+    /// The file of its table.
+    fn file(of: &SpanFiles) -> &SharedFile<Self>;
+
+    /// Its table, opened.
+    fn batches(of: &SpanBatches) -> &Batches<Self>;
+}
+
+/// Defines what there is for each table of spans.
+macro_rules! spans {
+    ($($field:ident $Row:ident,)*) => {
+        /// The files of spans, which all pieces of a host write to.
+        #[derive(Debug)]
+        pub(crate) struct SpanFiles {
+            $($field: SharedFile<$Row>,)*
+        }
+
+        impl SpanFiles {
+            pub(crate) fn create(directory: &Path, names: &Arc<Names>) -> Result<Self, StoreError> {
+                Ok(Self { $($field: Mutex::new(Some(BatchFile::create(directory, names)?)),)* })
+            }
+
+            /// Finishes all files.
+            pub(crate) fn finish(&self) -> Result<Vec<TableEntry>, StoreError> {
+                let mut entries = Vec::new();
+                $(if let Some(file) = lock(&self.$field).take() {
+                    entries.push(file.finish()?);
+                })*
+                Ok(entries)
+            }
+        }
+
+        /// Rows of spans that wait to be written.
+        #[derive(Debug, Default)]
+        pub(crate) struct PendingRows {
+            $($field: Rows<$Row>,)*
+        }
+
+        impl PendingRows {
+            /// Appends the rows that another piece has not written yet.
+            pub(crate) fn append(&mut self, other: Self, shared: &Shared) {
+                $(self.$field.append(other.$field, |rows| shared.write(&rows));)*
+            }
+
+            /// Writes everything.
+            pub(crate) fn flush(&mut self, shared: &Shared) {
+                $(self.$field.take().for_each(|rows| shared.write(&rows));)*
+            }
+        }
+
+        /// The tables of spans, opened.
+        #[derive(Debug)]
+        pub(crate) struct SpanBatches {
+            $(pub(crate) $field: Batches<$Row>,)*
+        }
+
+        impl SpanBatches {
+            pub(crate) fn open(files: Files<'_>) -> Result<Self, StoreError> {
+                Ok(Self { $($field: Batches::open(files)?,)* })
+            }
+        }
+
+        $(impl SpanRow for $Row {
+            fn pending(of: &mut PendingRows) -> &mut Rows<Self> {
+                &mut of.$field
+            }
+
+            fn file(of: &SpanFiles) -> &SharedFile<Self> {
+                &of.$field
+            }
+
+            fn batches(of: &SpanBatches) -> &Batches<Self> {
+                &of.$field
+            }
+        })*
+    };
+}
+
+/// Of derived tables there is no more than rows.
+macro_rules! derived {
+    ($($field:ident $Row:ident,)*) => {};
+}
+
+rows! { SPANS, spans;
+    /// A thread on a CPU.
+    slices "slices" SliceRow SliceView as SliceSpan: Copy by start, end {
+        /// The CPU.
+        cpu: u32,
+        /// The thread.
+        thread: ThreadName => Option<ThreadRow>,
+        /// Its priority.
+        priority: Option<i32>,
+        /// Start.
+        start "begin": RawNs,
+        /// End.
+        end: RawNs,
     }
-    /// System calls of which one end is missing: the entry (`is_begin`) or the exit is there.
-    HalfSyscallRow HalfSyscallView "half_syscalls" by at of Calls {
-        thread: u32, cpu: u32, at: i64, is_begin: bool, name: Option<NameId>, fd: Option<i32>,
+    /// A time of a CPU in which it is unknown what ran.
+    unknown "unknown" UnknownRow UnknownView as UnknownSpan: Copy by start, end {
+        /// The CPU.
+        cpu: u32,
+        /// The thread, if known.
+        thread: Option<ThreadName> => Option<ThreadRow>,
+        /// Start.
+        start "begin": RawNs,
+        /// End.
+        end: RawNs,
     }
-    /// Hardware interrupts.
-    IrqRow IrqView "irqs" by begin, end of Interrupts { cpu: u32, number: i32, name: NameId, ret: i64, begin: i64, end: i64, }
-    /// Softirqs.
-    SoftirqRow SoftirqView "softirqs" by begin, end { cpu: u32, vector: u32, raised: Option<i64>, begin: i64, end: i64, }
-    /// Waits for a CPU.
-    LatencyRow LatencyView "latencies" by begin, end {
-        thread: u32, waker: Option<u32>, cpu: u32, priority: i32, begin: i64, end: i64,
+    /// A system call with both ends.
+    syscalls "syscalls" SyscallRow SyscallView as CallSpan by start, end of Calls {
+        /// The thread.
+        thread: ThreadName => Option<ThreadRow>,
+        /// The CPU of its exit.
+        cpu: u32,
+        /// Entry.
+        start "begin": RawNs,
+        /// Exit.
+        end: RawNs,
+        /// Its name.
+        name: NameId => Name,
+        /// The file descriptor that it is about.
+        fd: Option<i32>,
+        /// What it returned.
+        ret: i64,
     }
-    /// Wake-ups; `cause`: [`isochrone_kernel::Cause::number`], `source`: the number or vector of it.
-    WakeupRow WakeupView "wakeups" by at {
-        thread: u32, waker: u32, cpu: u32, target_cpu: Option<u32>, at: i64, cause: u8, source: Option<i32>,
+    /// A system call of which only the entry (`is_begin`) or the exit was seen.
+    half_syscalls "half_syscalls" HalfSyscallRow HalfSyscallView by at of Calls {
+        thread: ThreadName, cpu: u32, at: RawNs, is_begin: bool, name: Option<NameId>, fd: Option<i32>,
     }
-    /// Begins and ends of threads: `what` is `forked` (by `other`), `executed`, `renumbered` (from `other`), `exits`, `died`;
-    /// `name` is that of the thread, or of the program.
-    ThreadEventRow ThreadEventView "thread_events" by at {
-        thread: u32, at: i64, what: Name, other: Option<u32>, name: Option<Name>,
+    /// A run of the handler of a hardware interrupt.
+    irqs "irqs" IrqRow IrqView by start, end of Interrupts {
+        cpu: u32, number: i32, name: NameId, ret: i64, start "begin": RawNs, end: RawNs,
     }
-    /// Threads that were moved to other CPUs.
-    MigrationRow MigrationView "migrations" by at { thread: u32, at: i64, to_cpu: u32, }
-    /// Threads off the CPUs; `why`: [`isochrone_kernel::OffCpuReason::number`].
-    OffRow OffView "off" by begin, end { thread: u32, waker: Option<u32>, why: u8, begin: i64, end: i64, }
-    /// Requests to disks, from the first of the three times to the last.
-    BlockRequestRow BlockRequestView "block_requests" by begin, end {
-        device: u32, sector: u64, sectors: u32, is_write: bool, thread: Option<u32>, begin: i64, end: i64, bytes: Option<u32>,
-        inserted: Option<i64>, issued: Option<i64>, completed: Option<i64>, error: i32, is_partial: bool,
+    /// A run of the handler of a softirq.
+    softirqs "softirqs" SoftirqRow SoftirqView by start, end {
+        cpu: u32, vector: u32, raised: Option<RawNs>, start "begin": RawNs, end: RawNs,
     }
-    /// Packets of the network.
-    PacketRow PacketView "packets" by at of Devices {
-        at: i64, cpu: u32, thread: u32, device: NameId, bytes: u32, is_sent: bool, buffer: Option<u64>,
+    /// A wait of a thread for a CPU.
+    latencies "latencies" LatencyRow LatencyView by start, end {
+        thread: ThreadName, waker: Option<ThreadName>, cpu: u32, priority: i32, start "begin": RawNs, end:
+        RawNs,
     }
-    /// Packets that devices have taken from their queues: `buffer` is that of the packet in `packets`.
-    PacketTakenRow PacketTakenView "packets_taken" by at { at: i64, cpu: u32, buffer: u64, }
-    /// Sources and destinations of packets of `packets`, if recorded: addresses of IPv6, or IPv4-mapped ones.
-    PacketFlowRow PacketFlowView "packet_flows" by at {
-        at: i64, cpu: u32, is_sent: bool, protocol: u8, source: [u8; 16], source_port: u16, destination: [u8; 16], destination_port: u16,
+    /// An event that wakes a thread, and in which context: `source` is the number or vector of that.
+    wakeups "wakeups" WakeupRow WakeupView by at {
+        thread: ThreadName, waker: ThreadName, cpu: u32, target_cpu: Option<u32>, at: RawNs, cause:
+        CauseNumber, source: Option<i32>,
+    }
+    /// An event in the life of a thread: `forked` (by `other`), `executed`, `renumbered` (from `other`),
+    /// `exits`, `died`; `name` is that of the thread, or of the program.
+    thread_events "thread_events" ThreadEventRow ThreadEventView by at [packed] {
+        thread: ThreadName, at: RawNs, what: Name, other: Option<ThreadName>, name: Option<Name>,
+    }
+    /// A move of a thread to another CPU.
+    migrations "migrations" MigrationRow MigrationView by at { thread: ThreadName, at: RawNs, to_cpu: u32, }
+    /// A thread off the CPUs.
+    off "off" OffRow OffView by start, end {
+        thread: ThreadName, waker: Option<ThreadName>, why: ReasonNumber, start "begin": RawNs, end: RawNs,
+    }
+    /// A request to a disk, or what was seen of it: inserted into a queue, issued to the driver and completed
+    /// (`begin`, `end`: the first and the last of these).
+    block_requests "block_requests" BlockRequestRow BlockRequestView as BlockSpan: Copy by start, end {
+        /// Number of the device.
+        device: u32,
+        /// The first sector.
+        sector: u64,
+        /// Number of sectors.
+        sectors: u32,
+        /// Whether it writes.
+        is_write: bool,
+        /// The thread that inserted it, or else issued it.
+        thread: Option<ThreadName> => Option<ThreadRow>,
+        /// The first instant seen.
+        start "begin": RawNs,
+        /// The last instant seen.
+        end: RawNs,
+        /// Bytes, if known.
+        bytes: Option<u32>,
+        /// When it was inserted into a queue.
+        inserted: Option<RawNs>,
+        /// When it was issued to the driver.
+        issued: Option<RawNs>,
+        /// When it was complete.
+        completed: Option<RawNs>,
+        /// The error that it ended with, or 0.
+        error: i32,
+        /// Whether only a part of it was complete then.
+        is_partial: bool,
+    }
+    /// A packet: when its event was recorded, on which CPU, who ran there, on which device; `buffer`: the
+    /// kernel's address of what holds it.
+    packets "packets" PacketRow PacketView by at of Devices {
+        at: RawNs, cpu: u32, thread: ThreadName, device: NameId, bytes: u32, is_sent: bool, buffer:
+        Option<u64>,
+    }
+    /// A packet that a device has taken from its queue (`net_dev_xmit`): `buffer` is that of the packet that
+    /// was queued there last.
+    packets_taken "packets_taken" PacketTakenRow PacketTakenView as PacketTakenSpan: Copy by at {
+        /// When.
+        at: RawNs,
+        /// The CPU.
+        cpu: u32,
+        /// The address of the buffer that holds it.
+        buffer: u64,
+    }
+    /// The source and the destination of a packet of `packets` (same `at`, `cpu`, `is_sent`), if recorded:
+    /// `protocol` (6: TCP, 17: UDP), addresses as 16 bytes of IPv6 (IPv4 as `::ffff:a.b.c.d`) and ports,
+    /// `payload` (bytes after that header), `seq` and `flags` of TCP.
+    packet_flows "packet_flows" PacketFlowRow PacketFlowView by at [packed] {
+        at: RawNs, cpu: u32, is_sent: bool, protocol: u8, source: [u8; 16], source_port: u16, destination:
+        [u8; 16], destination_port: u16,
         payload: Option<u32>, seq: Option<u32>, flags: Option<u8>,
     }
-    /// Memory that was allocated or freed.
-    PagesRow PagesView "pages" by at { at: i64, thread: u32, pages: u64, is_free: bool, }
-    /// Phases of programs.
-    PhaseRow PhaseView "phases" by begin, end of Phases { thread: u32, name: NameId, begin: i64, end: i64, }
-    /// File descriptors. `open_from` is `begin`, or the least time that exists if that was not seen: it was open at any time
-    /// before.
-    FileRow FileView "files" by open_from, end of Files {
-        thread: u32, process: Option<i32>, fd: i32, open_from: i64, begin: i64, end: i64, is_begin_seen: bool, is_end_seen: bool,
-        kind: Option<NameId>, name: Name, opened_by: Option<NameId>, closed_by: Option<NameId>, close_on_exec: bool,
-        is_doubtful: bool, doubtful_from: Option<i64>, reads: u64, read_bytes: u64, writes: u64, written_bytes: u64, others: u64, errors: u64,
+    /// Pages of memory that a thread allocated or freed.
+    pages "pages" PagesRow PagesView as PagesSpan: Copy by at {
+        /// When.
+        at: RawNs,
+        /// The thread.
+        thread: ThreadName => Option<ThreadRow>,
+        /// Number of pages.
+        pages: u64,
+        /// Whether they were freed.
+        is_free: bool,
+    }
+    /// A phase of a program: the name of its two tracepoints, and the text field that says which phase it is,
+    /// if both have one.
+    phases "phases" PhaseRow PhaseView as PhaseSpan by start, end of Phases {
+        /// The thread.
+        thread: ThreadName => Option<ThreadRow>,
+        /// Its name.
+        name: NameId => Name,
+        /// Start.
+        start "begin": RawNs,
+        /// End.
+        end: RawNs,
+    }
+    /// A file descriptor; of a socket, with its own address (`local`) and that of its peer. `open_from` is
+    /// `begin`, or the least number where the start was not seen: it was open at any time before.
+    files "files" FileRow FileView by open_from, end of Files [packed] {
+        thread: ThreadName, process: Option<i32>, fd: i32, open_from: RawNs, start "begin": RawNs, end: RawNs,
+        is_start_seen "is_begin_seen": bool, is_end_seen: bool, kind: Option<NameId>, name: Name, opened_by:
+        Option<NameId>,
+        closed_by: Option<NameId>, close_on_exec: bool, is_doubtful: bool, doubtful_from: Option<RawNs>,
+        reads: u64, read_bytes: u64, writes: u64, written_bytes: u64, others: u64, errors: u64,
         local: Option<Name>, peer: Option<Name>,
     }
-    /// Waits for descriptors (`poll`, `select`, `epoll_wait`) that are over: `waited` and `ready` are lists of descriptors,
-    /// `3 5 7`, of 64 at most; the counts include the others.
-    PollRow PollView "polls" by at {
-        thread: u32, at: i64, set: Option<i32>, waited: Name, waited_count: u32, ready: Name, ready_count: u32,
+    /// A wait for descriptors that is over: `poll`, `select`, and `epoll_wait` where any are ready (`set`:
+    /// its descriptor; the call is the one of `syscalls` that ends at `at`). `waited` and `ready` are lists
+    /// (`3 5 7`) of at most 64 descriptors, the counts include the others.
+    polls "polls" PollRow PollView by at {
+        thread: ThreadName, at: RawNs, set: Option<i32>, waited: Name, waited_count: u32, ready: Name,
+        ready_count: u32,
     }
 }
 
-rows! {
-    /// Threads: `number` is that of the row. An idle task has a CPU and no tid. `pid_namespace` is
-    /// the innermost pid namespace, of level 0 if it is that of the host.
-    ThreadTableRow ThreadView "threads" by begin, end {
-        number: u32, tid: Option<i32>, idle_of_cpu: Option<u32>, pid: Option<i32>, begin: i64, end: i64, comm: Option<Name>,
-        parent: Option<i32>, is_kernel: Option<bool>, is_begin_seen: bool, is_end_seen: bool, exited: Option<i64>, woken: Option<i64>,
-        known_new_until: Option<i64>,
+rows! { DERIVED, derived;
+    /// A thread with the number that zoom levels and `open_calls` use, its life, when it was first woken,
+    /// names of threads and processes, its numbers in its innermost pid namespace (of level 0 if that is the
+    /// host's). An idle task has a CPU and no tid.
+    threads "threads" ThreadTableRow ThreadView by start, end {
+        number: ThreadRow, tid: Option<i32>, idle_of_cpu: Option<u32>, pid: Option<i32>, start "begin": RawNs,
+        end: RawNs,
+        comm: Option<Name>, parent: Option<i32>, is_kernel: Option<bool>, is_start_seen "is_begin_seen": bool,
+        is_end_seen: bool,
+        exited: Option<RawNs>, woken: Option<RawNs>, known_new_until: Option<RawNs>,
         pid_namespace: Option<u64>, pid_namespace_level: Option<u32>, vpid: Option<i32>, vtid: Option<i32>,
     }
-    /// The ids of threads when their spans were written, by number: the row of `threads`, if known.
-    ThreadNameRow ThreadNameView "thread_names" { number: u32, thread: Option<u32>, }
-    /// The names of threads that had several, by number of the row of `threads`, each with the time since which it was seen.
-    CommRow CommView "comms" { number: u32, since: i64, comm: Name, }
-    /// Times from the end of one call of a thread (or the begin of the trace) to the begin of the next (or the end), of which an
-    /// end is missing: `begin` and `name` are those of a call that the thread is in, if `is_sure`.
-    OpenCallRow OpenCallView "open_calls" by from, until of Calls {
-        thread: u32, from: i64, until: i64, is_sure: bool, begin: Option<i64>, name: Option<NameId>, fd: Option<i32>,
+    /// What the columns `thread`, `waker` and `other` of spans mean: number → row of `threads`, null where
+    /// that is not known. A thread may have had another id when its spans were written.
+    thread_names "thread_names" ThreadNameRow ThreadNameView {
+        number: ThreadName, thread: Option<ThreadRow>,
     }
-    /// Times in which events of the kernel may be missing, on any CPU: disjoint.
-    MissedRow MissedView "missed" by begin, end { begin: i64, end: i64, }
-    /// A zoom level of states.
-    ZoomRow ZoomView "states-zoom" by begin, end { thread: u32, state: u8, begin: i64, end: i64, filled: i64, }
-    /// Messages between hosts, by their numbers: raw times on the clocks of both, and the CPUs whose streams have the events.
-    MessageRow MessageView "messages" by sent_at {
-        sent_host: u32, sent_at: i64, sent_cpu: Option<u32>, received_host: u32, received_at: i64,
+    /// A name of a thread that had several (a program executes another one, or renames itself): number of the
+    /// thread, since when.
+    comms "comms" CommRow CommView { number: ThreadRow, since: RawNs, comm: Name, }
+    /// A time of a call of which an end is missing: from the end of the thread's call before to the start of
+    /// its next. `is_sure`: it is in that call all the time; else it may be, as losses may have hidden the
+    /// missing end. `begin`: when that started, where it was seen.
+    open_calls "open_calls" OpenCallRow OpenCallView by from, until of Calls {
+        thread: ThreadRow, from: RawNs, until: RawNs, is_sure: bool, start "begin": Option<RawNs>, name:
+        Option<NameId>, fd: Option<i32>,
+    }
+    /// A time in which events are missing: of which CPU (null: all), `what`, how many. `what`: `events` the
+    /// tracer had no room for, `packets`, the `rest` of a packet, the `stream`, a `chunk` of a rotated
+    /// session, all of a `cpu`; `not-begun` and `over`: the stream starts later or ends earlier than others.
+    losses "losses" LossRow LossView by start, end {
+        start "begin": RawNs, end: RawNs, cpu: Option<u32>, what: Name, count: Option<u64>,
+    }
+    /// A time in which events of the kernel may be missing on any CPU: disjoint.
+    missed "missed" MissedRow MissedView by start, end { start "begin": RawNs, end: RawNs, }
+    /// (Beside `store.json`.) A packet that two hosts traced: number of the host (`number` in `store.json`),
+    /// raw time and CPU of its event at each end. Who ran there then is in `packets`.
+    messages "messages" MessageRow MessageView by sent_at {
+        sent_host: u32, sent_at: RawNs, sent_cpu: Option<u32>, received_host: u32, received_at: RawNs,
         received_cpu: Option<u32>,
     }
-    /// Messages of MPI programs, by the numbers of their hosts: raw times on the clocks of both, threads as the kernel numbers them, and ranks.
-    MpiRow MpiView "mpi" by sent_at {
-        sent_host: u32, sent_at: i64, sent_tid: Option<i32>, sender: i64, received_host: u32, received_at: i64,
+    /// (Beside `store.json`, where there are any.) A message of an MPI program: number of the host, raw time,
+    /// thread (`tid`) and rank at each end (`sender`, `receiver`), `communicator`, `tag`, `bytes`.
+    mpi "mpi" MpiRow MpiView by sent_at {
+        sent_host: u32, sent_at: RawNs, sent_tid: Option<i32>, sender: i64, received_host: u32, received_at:
+        RawNs,
         received_tid: Option<i32>, receiver: i64, communicator: u64, tag: i64, bytes: u64,
     }
-    /// Times in which events of a host are missing.
-    LossRow LossView "losses" by begin, end {
-        begin: i64, end: i64, cpu: Option<u32>, what: Name, count: Option<u64>, }
+    /// (`states-zoom0` …) States of threads by buckets of 2¹⁷ ns · 8ⁿ: the state that filled most of a
+    /// bucket, and how much of it (`filled`).
+    states_zoom "states-zoom" ZoomRow ZoomView by start, end [packed] {
+        thread: ThreadRow, state: State, start "begin": RawNs, end: RawNs, filled: i64,
+    }
+}
+
+/// All tables, and what their columns mean.
+pub fn tables() -> impl Iterator<Item = &'static TableInfo> {
+    SPANS.iter().chain(DERIVED)
 }
 
 impl FileRow {
@@ -121,5 +353,58 @@ impl FileRow {
     pub(crate) fn uses(&self) -> Uses {
         let &Self { reads, read_bytes, writes, written_bytes, others, errors, .. } = self;
         Uses { reads, read_bytes, writes, written_bytes, others, errors }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may panic.
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::table::ColumnKind;
+
+    const FROM: &str = "<!-- Made of crates/store/src/tables.rs. -->\n\n";
+    const TO: &str = "\n<!-- End of what is made. -->";
+
+    /// The tables of tables, and of numbers that stand for words.
+    fn made() -> String {
+        let mut text = "| table | a row | columns |\n|---|---|---|\n".to_owned();
+        for table in tables() {
+            let columns: Vec<String> = table.columns.iter().map(|it| format!("`{}`", it.name)).collect();
+            writeln!(text, "| `{}` | {} | {} |", table.name, table.about.trim(), columns.join(", ")).unwrap();
+        }
+        text += "\n| column | numbers |\n|---|---|\n";
+        for (table, column) in tables().flat_map(|table| table.columns.iter().map(move |it| (table, it))) {
+            if let ColumnKind::Word { name, last } = column.kind {
+                let words: Vec<String> = (0..=last).map(|it| format!("{it} `{}`", name(it))).collect();
+                writeln!(text, "| `{}` of `{}` | {} |", column.name, table.name, words.join(", ")).unwrap();
+            }
+        }
+        text
+    }
+
+    /// With `ISOCHRONE_UPDATE_DOCS` in the environment, the document is made current.
+    #[test]
+    fn the_document_has_all_tables() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/store.md");
+        let page = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) = page.split_once(FROM).unwrap();
+        let (old, after) = rest.split_once(TO).unwrap();
+        if std::env::var_os("ISOCHRONE_UPDATE_DOCS").is_some() {
+            std::fs::write(&path, [before, FROM, &made(), TO, after].concat()).unwrap();
+        } else {
+            assert_eq!(old, made());
+        }
+    }
+
+    #[test]
+    fn words_have_their_last_numbers() {
+        for column in tables().flat_map(|table| table.columns) {
+            if let ColumnKind::Word { name, last } = column.kind {
+                assert_eq!(name(last + 1), "unknown");
+                assert!((1..=last).all(|number| name(number) != "unknown"), "{}", column.name);
+            }
+        }
     }
 }

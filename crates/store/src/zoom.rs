@@ -1,43 +1,38 @@
-//! Zoom levels: states of threads by buckets of time, so that a picture reads about as many rows as it has pixels.
+//! Zoom levels: states of threads by buckets of time, so that a picture reads about as many rows as it has
+//! pixels.
 //!
-//! A level has buckets of one length, and a fixed number of them are one of the next level. Of a thread, a bucket with
-//! several states becomes a row with the state that filled most of it; successive buckets with one state become one row. So
-//! no row of a level is shorter than a bucket, except the first and the last of a thread. The contents of a bucket are added
-//! up in the finest level only: when a bucket is complete, its sums are passed to the next.
+//! A level has buckets of one length, and a fixed number of them are one of the next level. Of a thread, a
+//! bucket with several states becomes a row with the state that filled most of it; successive buckets with
+//! one state become one row. So no row of a level is shorter than a bucket, except the first and the last of
+//! a thread. The contents of a bucket are added up in the finest level only: when a bucket is complete, its
+//! sums are passed to the next.
+
+use isochrone_time::RawNs;
 
 use crate::state::State;
+use crate::tables::ZoomRow;
+use crate::threads::ThreadRow;
 
-/// The length of a bucket of the finest level, as a power of two, ns. What is finer is derived from the spans: a window of as
-/// many buckets as a screen has pixels has few enough of them.
+/// The length of a bucket of the finest level, as a power of two, ns. What is finer is derived from the
+/// spans: a window of as many buckets as a screen has pixels has few enough of them.
 const FINEST: u32 = 17;
 
 /// The factor between the lengths of two levels, as a power of two.
 const FACTOR: u32 = 3;
 
 /// Maximum number of levels.
-pub(crate) const MOST_LEVELS: usize = 12;
-
-/// A row of a level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Zoomed {
-    pub(crate) thread: u32,
-    pub(crate) state: State,
-    pub(crate) begin: i64,
-    pub(crate) end: i64,
-    /// The time within it in which it was the state, ns.
-    pub(crate) filled: i64,
-}
+pub(crate) const MAX_LEVELS: usize = 12;
 
 /// Time by state.
 type Filled = [i64; State::ALL.len()];
 
 /// One thread on one level. `begin` to `end` are one bucket, or several with one state.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Bucket {
     begin: i64,
     end: i64,
     filled: Filled,
-    last: Option<Zoomed>,
+    last: Option<ZoomRow>,
 }
 
 /// All levels.
@@ -54,14 +49,15 @@ impl Levels {
         Self { origin, levels: vec![vec![Bucket::default(); threads]; levels] }
     }
 
-    /// Adds the next state of a thread: it begins where the last one ended. `rows` gets complete rows, with their levels.
+    /// Adds the next state of a thread: it begins where the last one ended. `rows` gets complete rows, with
+    /// their levels.
     #[inline]
     pub(crate) fn add(
         &mut self,
         thread: u32,
         state: State,
         (begin, end): (i64, i64),
-        rows: &mut impl FnMut(usize, Zoomed),
+        rows: &mut impl FnMut(usize, ZoomRow),
     ) {
         if let Some(level) = self.levels.first_mut() {
             let bucket = &mut level[thread as usize];
@@ -80,7 +76,7 @@ impl Levels {
         thread: u32,
         state: State,
         (mut begin, end): (i64, i64),
-        rows: &mut impl FnMut(usize, Zoomed),
+        rows: &mut impl FnMut(usize, ZoomRow),
     ) {
         while begin < end {
             let border = self.border(level, begin);
@@ -102,14 +98,15 @@ impl Levels {
         self.origin + ((time - self.origin) / ns + 1) * ns
     }
 
-    /// Adds time by state to the bucket that ends at a border, and completes the one before if that is another.
+    /// Adds time by state to the bucket that ends at a border, and completes the one before if that is
+    /// another.
     fn fill(
         &mut self,
         level: usize,
         thread: u32,
         (begin, border): (i64, i64),
         filled: &Filled,
-        rows: &mut impl FnMut(usize, Zoomed),
+        rows: &mut impl FnMut(usize, ZoomRow),
     ) {
         if begin >= self.levels[level][thread as usize].end {
             self.close(level, thread, rows);
@@ -123,15 +120,17 @@ impl Levels {
     }
 
     /// A bucket is complete: rows of a thread have no holes, so that it is as long as what was added to it.
-    fn close(&mut self, level: usize, thread: u32, rows: &mut impl FnMut(usize, Zoomed)) {
+    fn close(&mut self, level: usize, thread: u32, rows: &mut impl FnMut(usize, ZoomRow)) {
         let bucket = &mut self.levels[level][thread as usize];
         let filled = std::mem::take(&mut bucket.filled);
-        let most = State::ALL.into_iter().max_by_key(|&state| filled[state as usize]);
-        let Some(state) = most.filter(|&state| filled[state as usize] > 0) else { return };
+        let longest = State::ALL.into_iter().max_by_key(|&state| filled[state as usize]);
+        let Some(state) = longest.filter(|&state| filled[state as usize] > 0) else { return };
         let (begin, used) = (bucket.begin, filled.iter().sum::<i64>());
-        let row = Zoomed { thread, state, begin, end: begin + used, filled: filled[state as usize] };
+        let (most, end) = (filled[state as usize], begin + used);
+        let row =
+            ZoomRow { thread: ThreadRow(thread), state, start: RawNs(begin), end: RawNs(end), filled: most };
         match &mut bucket.last {
-            Some(last) if last.state == state && last.end == row.begin => {
+            Some(last) if last.state == state && last.end == row.start => {
                 last.end = row.end;
                 last.filled += row.filled;
             }
@@ -143,8 +142,8 @@ impl Levels {
         }
         let next = level + 1;
         if next < self.levels.len() {
-            if row.filled == used {
-                self.spread(next, thread, state, (begin, row.end), rows);
+            if most == used {
+                self.spread(next, thread, state, (begin, end), rows);
             } else {
                 // Several states are within one bucket, and that within one of the next level.
                 let border = self.border(next, begin);
@@ -154,7 +153,7 @@ impl Levels {
     }
 
     /// Completes the remaining buckets.
-    pub(crate) fn finish(mut self, rows: &mut impl FnMut(usize, Zoomed)) {
+    pub(crate) fn finish(mut self, rows: &mut impl FnMut(usize, ZoomRow)) {
         for level in 0..self.levels.len() {
             for thread in 0..self.levels[level].len() {
                 self.close(level, thread as u32, rows);
@@ -171,9 +170,9 @@ pub(crate) fn bucket_ns(level: usize) -> i64 {
     1 << (FINEST + FACTOR * level as u32)
 }
 
-/// How many levels a time needs: the coarsest has some hundred buckets.
+/// The number of levels that a time needs: the coarsest has some hundred buckets.
 pub(crate) fn levels(ns: i64) -> usize {
-    (0..MOST_LEVELS).find(|&level| bucket_ns(level).saturating_mul(256) > ns).unwrap_or(MOST_LEVELS)
+    (0..MAX_LEVELS).find(|&level| bucket_ns(level).saturating_mul(256) > ns).unwrap_or(MAX_LEVELS)
 }
 
 #[cfg(test)]
@@ -185,11 +184,11 @@ mod tests {
     const NS: i64 = 1 << FINEST;
 
     /// Rows of levels from states that follow each other: when each begins, which it is.
-    fn zoomed(rows: &[(i64, State)], end: i64, count: usize) -> Vec<Vec<Zoomed>> {
+    fn zoomed(rows: &[(i64, State)], end: i64, count: usize) -> Vec<Vec<ZoomRow>> {
         let mut levels = Levels::new(count, 1, 0);
         let mut out = vec![Vec::new(); count];
-        for (place, &(begin, state)) in rows.iter().enumerate() {
-            let end = rows.get(place + 1).map_or(end, |next| next.0);
+        for (index, &(begin, state)) in rows.iter().enumerate() {
+            let end = rows.get(index + 1).map_or(end, |next| next.0);
             levels.add(0, state, (begin, end), &mut |level, row| out[level].push(row));
         }
         levels.finish(&mut |level, row| out[level].push(row));
@@ -206,7 +205,7 @@ mod tests {
             let rows: Vec<_> = rows.iter().map(|&(begin, state)| (ns(begin), state)).collect();
             let shown: Vec<_> = zoomed(&rows, ns(end), 1)[0]
                 .iter()
-                .map(|row| (row.begin, row.end, row.state, row.filled * 10 / NS))
+                .map(|row| (row.start.0, row.end.0, row.state, row.filled * 10 / NS))
                 .collect();
             let expect: Vec<_> = expect
                 .iter()
@@ -236,15 +235,15 @@ mod tests {
                 at += (length >> (scale / 2)).max(1);
             }
             for (level, out) in zoomed(&rows, at, 3).into_iter().enumerate() {
-                prop_assert_eq!((out[0].begin, out[out.len() - 1].end), (begin, at));
-                prop_assert!(out.windows(2).all(|pair| pair[0].end == pair[1].begin && pair[0].state != pair[1].state));
+                prop_assert_eq!((out[0].start.0, out[out.len() - 1].end.0), (begin, at));
+                prop_assert!(out.windows(2).all(|pair| pair[0].end == pair[1].start && pair[0].state != pair[1].state));
                 for row in out.iter().skip(1).take(out.len().saturating_sub(2)) {
-                    prop_assert!(row.end - row.begin >= bucket_ns(level));
+                    prop_assert!(row.end - row.start >= bucket_ns(level));
                 }
                 for row in &out {
-                    let of_state = rows.iter().enumerate().filter(|(_, it)| it.1 == row.state).map(|(place, it)| {
-                        let end = rows.get(place + 1).map_or(at, |next| next.0);
-                        (end.min(row.end) - it.0.max(row.begin)).max(0)
+                    let of_state = rows.iter().enumerate().filter(|(_, it)| it.1 == row.state).map(|(index, it)| {
+                        let end = rows.get(index + 1).map_or(at, |next| next.0);
+                        (end.min(row.end.0) - it.0.max(row.start.0)).max(0)
                     });
                     prop_assert_eq!(row.filled, of_state.sum::<i64>());
                 }

@@ -7,8 +7,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 
-use isochrone_net::{Direction, Packet, Segment, Sighting, StreamPlace, Transport, flags};
-use isochrone_sync::{PacketSource, match_sources};
+use isochrone_matching::{PacketSource, match_sources};
+use isochrone_net::{Direction, Packet, Segment, Sighting, StreamRef, Transport, flags};
 
 const HOSTS: usize = 100;
 const NEIGHBOURS: usize = 5;
@@ -65,7 +65,7 @@ impl End {
             transport: Transport::Tcp(segment),
             ip_id: Some(n as u16),
         };
-        let (time, place) = (raw(clock, time), StreamPlace::of_trace(clock, 0));
+        let (time, place) = (raw(clock, time), StreamRef::of_trace(clock, 0));
         Some(Sighting { clock, time, raw: time, place, direction, device: 0, packet })
     }
 }

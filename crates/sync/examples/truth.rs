@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::Artefact;
+use isochrone_corrections::artefact::Artefact;
+use isochrone_corrections::{Clock, Clocks};
 use serde::Deserialize;
 
 /// What the clocks really were.

@@ -1,5 +1,5 @@
-//! What the traces of hosts lack for synchronization, and how to record it next time: packets, and what shows who steers the
-//! clock.
+//! What the traces of hosts lack for synchronization, and how to record it next time: packets, and what shows
+//! who steers the clock.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use isochrone_hosts::clocks::HostClock;
 use isochrone_net::{Direction, tracer};
 
 use crate::steering::{MissingEvidence, Verdict};
-use crate::traffic::{Passed, Traffic};
+use isochrone_matching::traffic::{Passed, Traffic};
 
 /// What hosts lack, and what would help.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +20,9 @@ pub struct Advice {
     pub commands: Vec<String>,
 }
 
-/// Advice for every host that saw no usable packet leave or arrive, or that does not show who steers its clock. Hosts that
-/// lack the same are listed together. `tied`: hosts that messages of programs tie to others, which need no packets.
+/// Advice for every host that saw no usable packet leave or arrive, or that does not show who steers its
+/// clock. Hosts that lack the same are listed together. `tied`: hosts that messages of programs tie to
+/// others, which need no packets.
 pub(crate) fn for_hosts(
     clocks: &[HostClock],
     traffic: &[Traffic],
@@ -51,7 +52,8 @@ fn on_steering(clock: &HostClock, lack: MissingEvidence) -> Advice {
         MissingEvidence::Traced(untraced) => untraced,
         MissingEvidence::Constancy => {
             let missing = "a time daemon has the kernel change the rate of the clock at any time, which makes bounds wider; \
-                           they are tighter with chronyd, whose calls can be traced, with more messages, and best while no \
+                           they are tighter with chronyd, whose calls can be traced, with more messages, \
+                           and best while no \
                            daemon runs";
             return Advice { hosts, missing: missing.to_owned(), commands: Vec::new() };
         }
@@ -149,7 +151,8 @@ impl Side {
             0 => format!("no packet {verb} in the time it was traced"),
             other => {
                 format!(
-                    "of what {verb}, {other} packets were traced and none is TCP, UDP or an ICMP echo: only these are \
+                    "of what {verb}, {other} packets were traced and none is TCP, UDP or an ICMP echo: \
+                     only these are \
                      matched"
                 )
             }

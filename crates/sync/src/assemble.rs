@@ -3,90 +3,91 @@
 use std::collections::HashMap;
 
 use isochrone_clock::SuspectReason;
-use isochrone_clock::published::{Found, Judged, Line, Method, Published, Reduced};
+use isochrone_clock::published::{ClockLine, Line, Method, PairFit, PairResult, Published};
 use isochrone_clock::{
     BreakKind, ClockBreak, Doubt, Interval, LinkQuality, LinkReport, Side, Solution, Suspect,
 };
 
-use crate::apply::chains;
-use crate::artefact::{
+use crate::links::Links;
+use crate::options::Options;
+use isochrone_corrections::artefact::{
     self, Artefact, AssumptionEntry, BreakEntry, ClockEntry, FactorsEntry, Formula, IslandEntry, LinkEntry,
     MessageCounts, MethodEntry, Model, Quality, Row, SlowEntry, SuspectEntry, TraceEntry, VERSION,
 };
-use crate::input::Inputs;
-use crate::links::Links;
-use crate::options::Options;
-use crate::resolution::Resolution;
+use isochrone_files::Inputs;
 use isochrone_hosts::clocks::{self, HostClock};
+use isochrone_matching::stamps::Resolution;
 
-/// Puts everything but refusals into its place in the artefact.
-pub(crate) fn assemble(
-    inputs: &Inputs,
-    clocks: &[HostClock],
-    solution: &Solution,
-    (links, (assumptions, resolutions)): (&Links, (Vec<Vec<AssumptionEntry>>, &[Resolution])),
-    reference: Option<usize>,
-    options: &Options,
-    published: Option<&Published>,
-) -> Artefact {
-    let name = |clock: usize| clocks[clock].host.clone();
-    let island_of = |clock: usize| solution.islands.iter().position(|i| i.clocks.contains(&clock));
-    let islands = solution.islands.iter().enumerate().map(|(id, island)| IslandEntry {
-        id,
-        reference: name(island.reference),
-        hosts: island.clocks.iter().map(|&clock| name(clock)).collect(),
-    });
-    let assumed = clocks.iter().zip(assumptions).enumerate();
-    let entries = assumed.filter_map(|(index, (clock, assumptions))| {
-        let entry = clock_entry(inputs, clock, index, island_of(index)?, solution);
-        let doubt = solution.doubts[index].map(|doubt| reason(doubt, clocks));
-        let stated = published.map(|published| stated(published, clocks, index, options));
-        let resolution = resolutions.get(index).map(Resolution::entry);
-        Some(ClockEntry { assumptions, resolution, stated, proven: doubt.is_none(), doubt, ..entry })
-    });
-    // The reference asked for, else that of the largest island.
-    let largest = solution.islands.iter().max_by_key(|i| (i.clocks.len(), std::cmp::Reverse(i.reference)));
-    let reference = reference.or_else(|| largest.map(|island| island.reference));
-    let mut artefact = Artefact {
-        version: VERSION,
-        reference: reference.map(name).unwrap_or_default(),
-        model: Model {
-            wander_ppm: options.model.wander_ppm,
-            rate_prior_ppm: options.model.prior_ppm,
-            asymmetry: options.model.asymmetry,
-        },
-        method: options.published.map(|(method, _)| MethodEntry {
-            name: method.into(),
-            title: method.title().to_owned(),
-            left_out: method.left_out().iter().map(ToString::to_string).collect(),
-        }),
-        islands: islands.collect(),
-        clocks: entries.collect(),
-        links: link_entries(clocks, solution, links, published.zip(options.published)),
-        suspects: suspects(clocks, solution, resolutions),
-        refused: Vec::new(),
-        contradictions: solution
-            .contradictions
-            .iter()
-            .map(|l| l.iter().map(|&c| name(c)).collect())
-            .collect(),
-    };
-    doubt_the_rest(&mut artefact);
-    artefact
+/// What an artefact is made of, but for what was refused.
+pub(crate) struct Assembly<'a> {
+    pub(crate) inputs: &'a Inputs,
+    pub(crate) clocks: &'a [HostClock],
+    pub(crate) solution: &'a Solution,
+    pub(crate) links: &'a Links,
+    /// By clock.
+    pub(crate) assumptions: Vec<Vec<AssumptionEntry>>,
+    /// By clock.
+    pub(crate) resolutions: &'a [Resolution],
+    /// The clock that the user chose as the reference.
+    pub(crate) reference: Option<usize>,
+    pub(crate) published: Option<&'a Published>,
+}
+
+impl Assembly<'_> {
+    /// The artefact, without what was refused.
+    pub(crate) fn artefact(self, options: &Options) -> Artefact {
+        let Self { inputs, clocks, solution, links, assumptions, resolutions, reference, published } = self;
+        let name = |clock: usize| clocks[clock].host.clone();
+        let island_of = |clock: usize| solution.islands.iter().position(|i| i.clocks.contains(&clock));
+        let islands = solution.islands.iter().enumerate().map(|(id, island)| IslandEntry {
+            id,
+            reference: name(island.reference),
+            hosts: island.clocks.iter().map(|&clock| name(clock)).collect(),
+        });
+        let assumed = clocks.iter().zip(assumptions).enumerate();
+        let entries = assumed.filter_map(|(index, (clock, assumptions))| {
+            let entry = clock_entry(inputs, clock, index, island_of(index)?, solution);
+            let doubt = solution.doubts[index].map(|doubt| reason(doubt, clocks));
+            let stated = published.map(|published| stated(published, clocks, index, options));
+            let resolution = resolutions.get(index).map(Resolution::entry);
+            Some(ClockEntry { assumptions, resolution, stated, proven: doubt.is_none(), doubt, ..entry })
+        });
+        // The chosen reference, else that of the largest island.
+        let largest =
+            solution.islands.iter().max_by_key(|i| (i.clocks.len(), std::cmp::Reverse(i.reference)));
+        let reference = reference.or_else(|| largest.map(|island| island.reference));
+        let mut artefact = Artefact {
+            version: VERSION,
+            reference: reference.map(name).unwrap_or_default(),
+            model: Model {
+                wander_ppm: options.model.wander_ppm,
+                rate_prior_ppm: options.model.prior_ppm,
+                asymmetry: options.model.asymmetry,
+            },
+            method: options.published.map(|(method, _)| MethodEntry {
+                name: method.into(),
+                title: method.title().to_owned(),
+                left_out: method.left_out().iter().map(ToString::to_string).collect(),
+            }),
+            islands: islands.collect(),
+            clocks: entries.collect(),
+            links: link_entries(clocks, solution, links, published.zip(options.published)),
+            suspects: suspects(clocks, solution, resolutions),
+            refused: Vec::new(),
+            contradictions: solution
+                .contradictions
+                .iter()
+                .map(|l| l.iter().map(|&c| name(c)).collect())
+                .collect(),
+        };
+        doubt_the_rest(&mut artefact);
+        artefact
+    }
 }
 
 /// Nothing is guaranteed either of hosts that only links which contradict something tie to the reference.
 fn doubt_the_rest(artefact: &mut Artefact) {
-    let chains = chains(artefact);
-    let reference = |entry: &ClockEntry| artefact.islands.iter().find(|i| i.id == entry.island);
-    let chain = |host: &String| chains.get(host.as_str()).copied();
-    let is_tied = |entry: &ClockEntry| {
-        reference(entry).is_some_and(|island| {
-            let own = chain(&entry.host);
-            island.reference == entry.host || own.is_some() && own == chain(&island.reference)
-        })
-    };
-    let tied: Vec<bool> = artefact.clocks.iter().map(is_tied).collect();
+    let tied = artefact.tied_to_reference();
     for (entry, _) in artefact.clocks.iter_mut().zip(tied).filter(|(entry, tied)| entry.proven && !tied) {
         entry.proven = false;
         entry.doubt =
@@ -104,11 +105,12 @@ fn reason(doubt: Doubt, clocks: &[HostClock]) -> String {
             format!("its messages with {} show, or do not exclude, that it was set back", name(other))
         }
         Doubt::Moved { other } => format!(
-            "its messages with {} show that it was set or slewed, and so were others: more of that may be hidden",
+            "its messages with {} show that it was set or slewed, and so were others: more of that may be \
+             hidden",
             name(other)
         ),
-        Doubt::Way { over } => {
-            format!("its way to the reference leads over {}, of which nothing is guaranteed", name(over))
+        Doubt::Path { through } => {
+            format!("its way to the reference leads over {}, of which nothing is guaranteed", name(through))
         }
     }
 }
@@ -152,16 +154,16 @@ fn clock_entry(
 
 /// The formula of a clock as a method of others states it: on Unix times.
 fn stated(published: &Published, clocks: &[HostClock], index: usize, options: &Options) -> Formula {
-    let Reduced { reference, line, .. } = &published.clocks[index];
+    let ClockLine { reference, line, .. } = &published.clocks[index];
     let line = line.with_offsets(clocks[index].offset_ns, clocks[*reference].offset_ns);
     Formula::of_line(&line, options.published.map_or(1, |(_, digits)| digits))
 }
 
 /// What a method of others says of a pair of clocks.
-fn factors(clocks: &[HostClock], judged: &Judged, digits: u32) -> FactorsEntry {
+fn factors(clocks: &[HostClock], judged: &PairResult, digits: u32) -> FactorsEntry {
     let [x, y] = [judged.x, judged.y].map(|clock| &clocks[clock]);
     let formula = |line: &Line| Formula::of_line(&line.with_offsets(x.offset_ns, y.offset_ns), digits);
-    let Found { outcome, line, min, max, accuracy } = &judged.found;
+    let PairFit { outcome, line, min, max, accuracy } = &judged.found;
     FactorsEntry {
         x: x.host.clone(),
         y: y.host.clone(),
@@ -175,8 +177,8 @@ fn factors(clocks: &[HostClock], judged: &Judged, digits: u32) -> FactorsEntry {
     }
 }
 
-/// The pairs of clocks of which anything is known, by their numbers. Of a thousand hosts nearly all pairs have no messages: they are not
-/// listed.
+/// The pairs of clocks with messages or trust, by their numbers. Among a thousand hosts nearly all pairs have
+/// no messages: they are not listed.
 fn link_entries(
     clocks: &[HostClock],
     solution: &Solution,
@@ -190,7 +192,7 @@ fn link_entries(
     for a in 0..clocks.len() {
         for b in a + 1..clocks.len() {
             let (report, counts) = (reports.get(&(a, b)).copied(), links.counts(a, b));
-            let trusted = links.trust().between(a, b);
+            let trusted = links.groups().between(a, b);
             let why = links.why(a, b);
             if report.is_none() && trusted.is_none() && why.is_none() && counts == MessageCounts::default() {
                 continue;
@@ -200,7 +202,7 @@ fn link_entries(
             if let Some(found) = trusted {
                 (entry.method, entry.quality) = (artefact::Method::Trusted, Quality::Accurate);
                 entry.inversions = found.messages;
-                entry.interval = links.trust().shifts(a, b, &solution.intervals[a]);
+                entry.interval = links.groups().shifts(a, b, &solution.intervals[a]);
             }
             if let Some((_, (method, digits))) = published {
                 entry.method = method.into();
@@ -278,7 +280,7 @@ fn held_against(inversions: u64, quality: Quality) -> Quality {
     if inversions > 0 { doubted(quality) } else { quality }
 }
 
-/// The quality of a link of which nothing is guaranteed after all.
+/// The quality of a link without a guarantee.
 fn doubted(quality: Quality) -> Quality {
     match quality {
         Quality::Accurate | Quality::Incomplete => Quality::Approximate,
@@ -295,13 +297,15 @@ fn suspects(clocks: &[HostClock], solution: &Solution, resolutions: &[Resolution
         let why = match suspect.reason {
             SuspectReason::Contradicts { violation_ns } if violation_ns > 0.0 => {
                 format!(
-                    "no relation between the clocks fits both it and the others; the best one misses it by {violation_ns:.0} ns"
+                    "no relation between the clocks fits both it and the others; the best one misses it by \
+                     {violation_ns:.0} ns"
                 )
             }
             SuspectReason::Contradicts { .. } => "it contradicts the messages before and after it".to_owned(),
             SuspectReason::TooEarly { z } => {
                 format!(
-                    "its delay is shorter than that of the fastest other messages by {z:.0} times their jitter"
+                    "its delay is shorter than that of the fastest other messages by {z:.0} times their \
+                     jitter"
                 )
             }
         };

@@ -1,26 +1,28 @@
-//! Synchronization of hosts whose traces come chunk by chunk: what earlier chunks have shown is kept, and each new one adds to it.
+//! Synchronization of hosts whose traces come chunk by chunk: what earlier chunks have shown is kept, and
+//! each new one adds to it.
 //!
-//! `experiment` feeds it while sessions are watched. What is kept is bounded: of each pair of clocks a corridor, of each clock when it was
-//! seen and what showed who steers it. The clock that is the reference of the first solution stays the reference, so that times do not
-//! jump when another one would be a little better.
+//! `experiment` feeds it while sessions are watched. What is kept is bounded: of each pair of clocks a
+//! corridor, of each clock when it was seen and what showed who steers it. The clock that is the reference of
+//! the first solution stays the reference, so that times do not jump when another one would be a little
+//! better.
 
 use isochrone_clock::{ClockError, MAX_ABS_NS, Side, Span, Synchronizer};
 use isochrone_ctf::Trace;
-use isochrone_hosts::clocks::{HostClock, is_of_kernel, tell_apart};
+use isochrone_hosts::clocks::{HostClock, disambiguate, is_of_kernel};
 use isochrone_net::Origin;
 use serde::{Deserialize, Serialize};
 
-use crate::artefact::{Artefact, MessageCounts};
-use crate::assemble::assemble;
+use crate::assemble::Assembly;
+use crate::clock_groups::ClockGroups;
 use crate::error::{SyncError, said_of};
-use crate::input::Inputs;
 use crate::links::Links;
-use crate::matching::{Matched, Message};
 use crate::options::Options;
-use crate::resolution::Stamps;
-use crate::steering::{self, Choices, StreamEvidence, Verdict};
-use crate::synchronize::{Reading, Sinks, clocks_of, read, span};
-use crate::trusted::Trust;
+use crate::steering::{self, Choices, Verdict};
+use isochrone_corrections::artefact::{Artefact, MessageCounts};
+use isochrone_files::Inputs;
+use isochrone_matching::stamps::Stamps;
+use isochrone_matching::steering::{StreamEvidence, add_trace};
+use isochrone_matching::{Message, Recordings, clocks_of};
 
 /// What the chunks so far say of the clocks of their hosts.
 #[derive(Debug)]
@@ -44,7 +46,7 @@ struct Known {
     evidence: Vec<Vec<StreamEvidence>>,
 }
 
-/// All of it in a form that can be written down: [`Continued::kept`].
+/// The state of [`Continued`] in a form that can be stored: [`Continued::kept`].
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct KeptSync {
     clocks: Vec<KeptClock>,
@@ -75,7 +77,7 @@ struct KeptLink {
 }
 
 impl Continued {
-    /// Nothing is known yet.
+    /// Without any clock.
     ///
     /// # Errors
     /// The model makes no sense.
@@ -84,8 +86,8 @@ impl Continued {
         Ok(Self { options, clocks: Vec::new(), links: Links::default(), synchronizer, reference: None })
     }
 
-    /// Goes on from what was kept. Of the messages, those are there that bounds can rest on: bounds are as before, and estimates lie within
-    /// them. Linear in what was kept.
+    /// Continues from what was kept. It has those messages that bounds can rest on: bounds are as before, and
+    /// estimates lie within them. Linear in what was kept.
     ///
     /// # Errors
     /// It contradicts itself.
@@ -115,7 +117,7 @@ impl Continued {
         Ok(all)
     }
 
-    /// What is to be written down.
+    /// All of it in a form that can be stored.
     pub fn kept(&self) -> KeptSync {
         let clock = |known: &Known| KeptClock {
             id: known.clock.id.clone(),
@@ -138,9 +140,9 @@ impl Continued {
         }
     }
 
-    /// Takes what new traces show. `inputs` has them, and those before and beside them that packets may have come from or gone to; `is_new`
-    /// says which were not among the new ones before. Messages of MPI programs are not followed from chunk to chunk. Linear in the
-    /// events of `inputs`.
+    /// Takes what new traces show. `inputs` has them, and those before and alongside them that packets may
+    /// have come from or gone to; `is_new` says which were not among the new ones before. Messages of MPI
+    /// programs are not followed from chunk to chunk. Linear in the events of `inputs`.
     ///
     /// # Errors
     /// Times that cannot be computed with.
@@ -154,33 +156,30 @@ impl Continued {
         };
         let options = self.options.clone();
         let mut result = Ok(());
-        let Reading { facts, steering, captures, .. } = {
-            let sink = &mut |matched: &Matched| {
-                // Both ends of a message are there for the first time when one of them is in a new trace.
-                if is_new(matched.sent.place.origin) || is_new(matched.received.place.origin) {
-                    let Message { sender, sent, receiver, received } = matched.message();
-                    let (sender, receiver) = (numbers[sender], numbers[receiver]);
-                    let added = self.message(Message { sender, sent, receiver, received });
-                    if result.is_ok() {
-                        result = added;
-                    }
+        let recordings = Recordings::new(inputs, &stamped);
+        let reading = recordings.read(&options.vantage, &|_| (), &mut |matched| {
+            // Both ends of a message are there for the first time when one of them is in a new trace.
+            if is_new(matched.sent.place.origin) || is_new(matched.received.place.origin) {
+                let Message { sender, sent, receiver, received } = matched.message();
+                let (sender, receiver) = (numbers[sender], numbers[receiver]);
+                let added = self.message(Message { sender, sent, receiver, received });
+                if result.is_ok() {
+                    result = added;
                 }
-            };
-            let links = Links::new(Trust::new(&stamped, &[])?, &[]);
-            read(inputs, &stamped, links, &options, (&|_| (), Sinks { packets: sink, mpi: &mut |_| {} }))
-        };
+            }
+        });
         result?;
         for (clock, number) in stamped.iter().zip(numbers) {
             let known = &mut self.clocks[number];
-            if let Some(here) = span(inputs, clock, &facts, &captures) {
+            if let Some(here) = reading.span(inputs, clock) {
                 let all = known.span.get_or_insert(here);
                 *all = Span { begin: all.begin.min(here.begin), end: all.end.max(here.end) };
             }
-            if let Some(here) = Stamps::of_clock(inputs, clock, &facts, &captures) {
+            if let Some(here) = reading.stamps(inputs, clock) {
                 known.stamps.get_or_insert(here).merge(&here);
             }
             let shown = clock.traces.iter().filter(|&&it| new[it] && is_of_kernel(&inputs.traces[it].trace));
-            shown.for_each(|&trace| steering::add_trace(&mut known.evidence, steering[trace].clone()));
+            shown.for_each(|&trace| add_trace(&mut known.evidence, reading.steering[trace].clone()));
         }
         Ok(())
     }
@@ -194,7 +193,7 @@ impl Continued {
             return Ok(None);
         }
         let mut clocks: Vec<HostClock> = self.clocks.iter().map(|known| known.clock.clone()).collect();
-        tell_apart(&mut clocks, |clock| &mut clock.host);
+        disambiguate(&mut clocks, |clock| &mut clock.host);
         let choices = Choices::new(&clocks, &self.options.clocks)?;
         let resolves = said_of(&clocks, &self.options.resolution)?;
         let mut resolutions = Vec::with_capacity(clocks.len());
@@ -202,7 +201,7 @@ impl Continued {
         for (number, (known, clock)) in self.clocks.iter().zip(&clocks).enumerate() {
             let span = known.span.unwrap_or(Span { begin: 0, end: 0 });
             let verdict =
-                choices.verdict((number, clock), steering::Origin::Traces, known.evidence.clone(), span)?;
+                choices.verdict(number, clock, steering::Origin::Traces, known.evidence.clone(), span)?;
             let resolution = known.stamps.unwrap_or_default().resolution(resolves[number]);
             self.synchronizer.arrives_later(number, resolution.late_ns)?;
             resolutions.push(resolution);
@@ -215,10 +214,18 @@ impl Continued {
         let solution = self.synchronizer.solution()?;
         let entries =
             verdicts.iter().zip(&solution.assumed).map(|(verdict, used)| verdict.entries(used)).collect();
-        let links = (&self.links, (entries, &resolutions[..]));
-        let none = Inputs::default();
-        let artefact = assemble(&none, &clocks, solution, links, self.reference, &self.options, None);
-        // Of a clock alone there is nothing to choose yet.
+        let of_solution = Assembly {
+            inputs: &Inputs::default(),
+            clocks: &clocks,
+            solution,
+            links: &self.links,
+            assumptions: entries,
+            resolutions: &resolutions,
+            reference: self.reference,
+            published: None,
+        };
+        let artefact = of_solution.artefact(&self.options);
+        // For a single clock nothing has to be chosen yet.
         if self.reference.is_none() && artefact.islands.iter().any(|island| island.hosts.len() > 1) {
             self.reference = clocks.iter().position(|clock| clock.host == artefact.reference);
         }
@@ -233,7 +240,7 @@ impl Continued {
         let clock = HostClock { traces: Vec::new(), captures: Vec::new(), ..clock.clone() };
         self.clocks.push(Known { clock, span: None, stamps: None, evidence: Vec::new() });
         let clocks: Vec<HostClock> = self.clocks.iter().map(|known| known.clock.clone()).collect();
-        self.links.set_clocks(Trust::new(&clocks, &[])?, clocks.len());
+        self.links.set_clocks(ClockGroups::new(&clocks, &[])?, clocks.len());
         Ok(self.synchronizer.add_clock())
     }
 
@@ -251,7 +258,8 @@ impl Continued {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apply::Clocks;
+    use isochrone_corrections::Clocks;
+    use isochrone_time::RawNs;
 
     const SECOND: i64 = 1_000_000_000;
 
@@ -300,8 +308,9 @@ mod tests {
             send(&mut all, (hour * 3600, (hour + 1) * 3600));
             most.push(points(&all.kept()));
         }
-        // At most 16,384 windows. Each time twice as many messages have come, two of them become one, whose hulls have about one point more a
-        // side: the expected number grows with the logarithm of the messages.
+        // At most 16,384 windows. Each time twice as many messages have come, two of them become one, whose
+        // hulls have about one point more a side: the expected number grows with the logarithm of the
+        // messages.
         for doubled in [(8, 18), (9, 19), (18, 38), (19, 39)] {
             let (before, after) = (most[doubled.0], most[doubled.1]);
             assert!(after < before + 16_384 * 2, "{doubled:?} in {most:?}");
@@ -324,8 +333,8 @@ mod tests {
         assert_eq!(one.get(0).unwrap().reference, before.get(0).unwrap().reference);
         let of = |clocks: &Clocks, second: i64| {
             let [a, b] = [0, 1].map(|number| clocks.get(number).unwrap());
-            let related = clocks.related(a, b, second * SECOND).unwrap();
-            (related.bounds.0.unwrap(), related.bounds.1.unwrap())
+            let related = clocks.related(a, b, RawNs(second * SECOND)).unwrap();
+            (related.bounds.0.unwrap().0, related.bounds.1.unwrap().0)
         };
         for second in (10..1190).step_by(59) {
             let (one, two) = (of(&one, second), of(&two, second));

@@ -1,8 +1,10 @@
 //! Synchronized copies of traces, for tools that know nothing of corrections.
 //!
-//! All copies of an island are on the clock description of its reference: equal times in them are equal instants.
+//! All copies of an island are on the clock description of its reference: equal times in them are equal
+//! instants.
 //!
-//! They are written into a hidden directory first (see [`crate::output`]) and get their names when all of them are whole.
+//! They are written into a hidden directory first (see [`isochrone_files::output`]) and get their names when
+//! all of them are whole.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -13,10 +15,11 @@ use std::path::{Path, PathBuf};
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::write::{CopySummary, NewClock, copy_trace};
 
-use crate::apply::{Clock, Clocks};
-use crate::input::{InputTrace, Inputs};
-use crate::output;
-use crate::unfinished::UnfinishedDirectory;
+use isochrone_corrections::{Clock, Clocks};
+use isochrone_files::output;
+use isochrone_files::{InputTrace, Inputs};
+use isochrone_time::RawNs;
+use isochrone_unfinished::UnfinishedDirectory;
 
 /// Why no copies were written.
 #[derive(Debug, thiserror::Error)]
@@ -80,9 +83,10 @@ pub fn check(inputs: &Inputs, directory: &Path) -> Result<(), CopyError> {
     targets(inputs, directory).map(drop)
 }
 
-/// Writes copies of all traces that a correction is known for (of captures there are none) into `directory`: each argument's last path component
-/// followed by `_`, its inner tree kept. Nothing is overwritten. Whatever has its name is whole; a process that is
-/// killed leaves a hidden directory `.copies.partial-…`, which no search for traces enters and the next one that writes there removes.
+/// Writes copies of all traces that a correction is known for (of captures there are none) into `directory`:
+/// each argument's last path component followed by `_`, its inner tree kept. Nothing is overwritten. Whatever
+/// has its name is whole; a process that is killed leaves a hidden directory `.copies.partial-…`, which no
+/// search for traces enters and the next one that writes there removes.
 ///
 /// # Errors
 /// Names collide, a target exists, or a file cannot be written.
@@ -128,7 +132,8 @@ pub fn write(inputs: &Inputs, clocks: &Clocks, directory: &Path) -> Result<Vec<C
     Ok(copied)
 }
 
-/// Makes the directories above a path below a directory, and never that directory itself: a signal may have removed it.
+/// Makes the directories above a path below a directory, and never that directory itself: a signal may have
+/// removed it.
 fn make_above(directory: &Path, path: &Path) -> io::Result<()> {
     let mut above: Vec<&Path> =
         path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
@@ -143,8 +148,8 @@ fn make_above(directory: &Path, path: &Path) -> io::Result<()> {
 }
 
 fn new_cycles(clock: &Clock, raw: i128, zero: i128) -> Option<u64> {
-    let reference = clock.correction.apply(i64::try_from(raw).ok()?);
-    u64::try_from(i128::from(reference) - zero).ok()
+    let reference = clock.corrected(RawNs(i64::try_from(raw).ok()?));
+    u64::try_from(i128::from(reference.0) - zero).ok()
 }
 
 /// Where a copy goes.
@@ -234,14 +239,14 @@ fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<Cloc
             // A packet without a begin may start at the clock's zero.
             let first = packets.map(|p| p.begin().unwrap_or(0)).min()?;
             let raw = trace.schema().single_clock()?.raw_ns(first);
-            Some(clock.correction.apply(i64::try_from(raw).ok()?))
+            Some(clock.corrected(RawNs(i64::try_from(raw).ok()?)).0)
         })
         .min();
     let offset_ns = clocks.of_host(reference).map_or(0, |clock| clock.reference_offset_ns);
     // Whole seconds, so that people still recognise the reference's own values.
     let earlier_s = earliest.map_or(0, |earliest| earliest.min(0).div_euclid(1_000_000_000));
-    // The copies are on the reference's time line, so they carry its identity – unless its zero had to move: that is
-    // another time line.
+    // The copies are on the reference's time line, so they carry its identity – unless its zero had to move:
+    // that is another time line.
     let uuid =
         class.uuid.map(|uuid| uuid::Uuid::from_u128(uuid.as_u128() ^ u128::from(earlier_s.unsigned_abs())));
     let uid = class.uid.clone().map(|uid| match (uuid, earlier_s) {

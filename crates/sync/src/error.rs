@@ -3,9 +3,10 @@
 use isochrone_clock::ClockError;
 use isochrone_hosts::clocks::{self, HostClock};
 
-use crate::artefact::ArtefactError;
-use crate::refused::Refused;
-use crate::text_messages::TextError;
+use isochrone_corrections::artefact::ArtefactError;
+use isochrone_corrections::artefact::Refused;
+use isochrone_files::UnknownCapture;
+use isochrone_matching::text_messages::TextError;
 
 /// Why nothing could be synchronized.
 #[derive(Debug, thiserror::Error)]
@@ -29,12 +30,13 @@ pub enum SyncError {
     TrustedApart(String),
     /// The rate of a clock is declared to change by calls alone, and there are none.
     #[error(
-        "--clock {0}=calls: the traces of {0} show neither calls of clock_adjtime and adjtimex nor a daemon that makes them"
+        "--clock {0}=calls: the traces of {0} show neither calls of clock_adjtime and adjtimex nor a \
+         daemon that makes them"
     )]
     NoCalls(String),
-    /// Something is said of a capture that is not there.
-    #[error("no capture is called `{0}`: its name is that of the file without the extension")]
-    UnknownCapture(String),
+    /// An option names a capture that is not there.
+    #[error(transparent)]
+    UnknownCapture(#[from] UnknownCapture),
     /// A method of others knows no clocks that are trusted to be one.
     #[error("a method of others cannot be used where clocks are trusted to be one")]
     MethodWithTrust,
@@ -55,7 +57,8 @@ fn listed(refused: &[Refused]) -> String {
     lines.concat()
 }
 
-/// By clock what a user says. What is said of a host counts before what is said of all; what is said last before what was said first.
+/// By clock what a user says. What is said of a host counts before what is said of all; what is said last
+/// before what was said first.
 pub(crate) fn said_of<T: Copy>(
     clocks: &[HostClock],
     said: &[(Option<String>, T)],

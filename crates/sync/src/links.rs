@@ -9,18 +9,18 @@ use isochrone_clock::{
 
 use isochrone_clock::{MAX_WINDOWS, windows_per_link};
 
-use crate::artefact::MessageCounts;
-use crate::exchanges::{Exchange, Exchanges};
-use crate::matching::{Matched, Message, Summary};
-use crate::refused::{Refused, RefusedKind};
-use crate::trusted::{HostLink, Trust};
+use crate::clock_groups::{ClockGroups, HostLink};
+use isochrone_corrections::artefact::MessageCounts;
+use isochrone_corrections::artefact::{Refused, RefusedKind};
 use isochrone_hosts::clocks::HostClock;
+use isochrone_matching::exchanges::{Exchange, Exchanges};
+use isochrone_matching::{Matched, Message, Summary};
 
 /// Pairs of clocks `(a, b)`, `a < b`, and what their messages say.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     pairs: BTreeMap<(usize, usize), Pair>,
-    trust: Trust,
+    groups: ClockGroups,
     /// By clock: whether it is known before reading that no daemon steers it.
     free: Vec<bool>,
     /// Where exchanges are wanted.
@@ -52,14 +52,14 @@ impl Pair {
 
 impl Links {
     /// Of clocks that are declared to be free or not, and are one where they are trusted to be.
-    pub(crate) fn new(trust: Trust, declared_free: &[bool]) -> Self {
+    pub(crate) fn new(groups: ClockGroups, declared_free: &[bool]) -> Self {
         // A clock that hosts share is as its weakest host.
         let is_free = |clock: usize| {
-            let group = trust.group(clock);
-            declared_free.iter().enumerate().all(|(other, free)| *free || trust.group(other) != group)
+            let group = groups.group(clock);
+            declared_free.iter().enumerate().all(|(other, free)| *free || groups.group(other) != group)
         };
         let free = (0..declared_free.len()).map(is_free).collect();
-        Self { pairs: BTreeMap::new(), trust, free, exchanges: None, why: BTreeMap::new() }
+        Self { pairs: BTreeMap::new(), groups, free, exchanges: None, why: BTreeMap::new() }
     }
 
     /// The same, which looks for exchanges among the messages if they are wanted.
@@ -87,12 +87,12 @@ impl Links {
         self.make_room((a, b));
         let Pair { corridor, counts } = self.pairs.entry((a, b)).or_default();
         let count = if message.sender == a { &mut counts.a_to_b } else { &mut counts.b_to_a };
-        let (sender, receiver) = (self.trust.group(message.sender), self.trust.group(message.receiver));
-        let inserted = self.trust.shifted(message).is_some_and(|message| match sender.cmp(&receiver) {
+        let (sender, receiver) = (self.groups.group(message.sender), self.groups.group(message.receiver));
+        let inserted = self.groups.shifted(message).is_some_and(|message| match sender.cmp(&receiver) {
             Ordering::Less => corridor.a_to_b(message.sent, message.received).is_ok(),
             Ordering::Greater => corridor.b_to_a(message.sent, message.received).is_ok(),
             Ordering::Equal => {
-                self.trust.check(&message);
+                self.groups.check(&message);
                 true
             }
         });
@@ -104,7 +104,7 @@ impl Links {
         self.pairs.entry(pair).or_default()
     }
 
-    /// Makes a pair if there is none yet: with more links each may have fewer windows.
+    /// Adds a pair if it is missing: with more links each may have fewer windows.
     fn make_room(&mut self, new: (usize, usize)) {
         if self.pairs.contains_key(&new) {
             return;
@@ -116,15 +116,15 @@ impl Links {
                 pair.corridor = std::mem::take(&mut pair.corridor).limited_to(windows);
             }
         }
-        // Fine windows of clocks of which it is known that no daemon steers either would be merged in the end.
+        // Fine windows of two clocks that no daemon steers would be merged in the end.
         let is_free = |clock: usize| self.free.get(clock).copied().unwrap_or_default();
         let windows = if is_free(new.0) && is_free(new.1) { MAX_WINDOWS } else { windows };
         self.pairs.insert(new, Pair::new(windows));
     }
 
-    /// Says anew which clocks are one, when there are more of them. Of none it is known that it is free.
-    pub(crate) fn set_clocks(&mut self, trust: Trust, clocks: usize) {
-        (self.trust, self.free) = (trust, vec![false; clocks]);
+    /// Sets the groups of clocks again, when there are more of them. None is known to be free.
+    pub(crate) fn set_clocks(&mut self, groups: ClockGroups, clocks: usize) {
+        (self.groups, self.free) = (groups, vec![false; clocks]);
     }
 
     /// All pairs of clocks, with what their messages say and how many there were.
@@ -132,20 +132,20 @@ impl Links {
         self.pairs.iter().map(|(&pair, known)| (pair, &known.corridor, known.counts))
     }
 
-    /// Says how many messages of a pair there were, of which not all are kept.
+    /// Sets the number of messages of a pair, not all of which are kept.
     pub(crate) fn set_counts(&mut self, pair: (usize, usize), counts: MessageCounts) {
         self.pair(pair).counts = counts;
     }
 
     /// Counts a message whose times are beyond what can be computed with.
-    pub(crate) fn drop(&mut self, sender: usize, receiver: usize) {
+    pub(crate) fn count_out_of_range(&mut self, sender: usize, receiver: usize) {
         self.pair(pair_of(sender, receiver)).counts.dropped += 1;
     }
 
-    /// Adds what the matching counted beside the messages, and gives the clocks their final numbers: a clock without one
-    /// has no events. Numbers keep the order of the clocks.
+    /// Adds what the matching counted besides the messages, and gives the clocks their final numbers: a clock
+    /// without one has no events. Numbers keep the order of the clocks.
     pub(crate) fn finish(self, summary: &Summary, numbers: &[Option<usize>]) -> Self {
-        let Self { mut pairs, trust, free, exchanges, why } = self;
+        let Self { mut pairs, groups, free, exchanges, why } = self;
         for (&(sender, receiver), found) in &summary.pairs {
             let counts = &mut pairs.entry(pair_of(sender, receiver)).or_default().counts;
             counts.ambiguous += found.ambiguous;
@@ -156,7 +156,7 @@ impl Links {
         let kept = free.into_iter().zip(numbers).filter(|(_, number)| number.is_some());
         Self {
             pairs: pairs.into_iter().filter_map(number).collect(),
-            trust: trust.kept(numbers),
+            groups: groups.kept(numbers),
             free: kept.map(|(free, _)| free).collect(),
             exchanges: exchanges.map(|found| found.finish(numbers)),
             why: why
@@ -176,7 +176,8 @@ impl Links {
         self.why.get(&(a, b))
     }
 
-    /// What methods of others are told of the pairs: messages as they are stamped. Of use where no clock is trusted.
+    /// The input of published methods: messages as they are stamped. Of use where no clocks are trusted to be
+    /// one.
     pub(crate) fn pairs(&self) -> Vec<published::Pair> {
         let sums = self.exchanges.as_ref().map(|found| &found.sums);
         let of = |from, to| sums.and_then(|sums| sums.get(&(from, to))).cloned().unwrap_or_default();
@@ -193,20 +194,21 @@ impl Links {
     /// Counts each arrival as later than it was recorded, by clock, ns: see [`Corridor::arriving_later`].
     pub(crate) fn arrive_later(&mut self, late: &[u32]) {
         for (&(a, b), pair) in &mut self.pairs {
-            let (x, y) = if self.trust.group(a) <= self.trust.group(b) { (a, b) } else { (b, a) };
+            let (x, y) = if self.groups.group(a) <= self.groups.group(b) { (a, b) } else { (b, a) };
             pair.corridor = std::mem::take(&mut pair.corridor).arriving_later(late[x], late[y]);
         }
-        self.trust.arrive_later(late);
+        self.groups.arrive_later(late);
     }
 
     /// Which clocks are one.
-    pub(crate) fn trust(&self) -> &Trust {
-        &self.trust
+    pub(crate) fn groups(&self) -> &ClockGroups {
+        &self.groups
     }
 
-    /// What the messages say, by the groups of the clocks. Where no clock is trusted, it is moved out: it is not needed again.
+    /// What the messages say, by the groups of the clocks. Where no clock is trusted, it is moved out: it is
+    /// not needed again.
     pub(crate) fn corridors(&mut self) -> Vec<LinkData> {
-        if self.trust.is_trivial() {
+        if self.groups.is_trivial() {
             let given = |(&(a, b), pair): (&(usize, usize), &mut Pair)| LinkData {
                 a,
                 b,
@@ -215,18 +217,18 @@ impl Links {
             return self.pairs.iter_mut().map(given).collect();
         }
         let of_groups = |(&(a, b), pair): (&(usize, usize), &Pair)| {
-            let (a, b) = pair_of(self.trust.group(a), self.trust.group(b));
+            let (a, b) = pair_of(self.groups.group(a), self.groups.group(b));
             (a != b).then(|| LinkData { a, b, corridor: pair.corridor.clone() })
         };
         self.pairs.iter().filter_map(of_groups).collect()
     }
 
     /// The solution for the clocks from that for their groups.
-    pub(crate) fn expanded(&self, solution: Solution, spans: &[Span], reference: Option<usize>) -> Solution {
-        if self.trust.is_trivial() {
+    pub(crate) fn ungroup(&self, solution: Solution, spans: &[Span], reference: Option<usize>) -> Solution {
+        if self.groups.is_trivial() {
             return solution;
         }
-        let tied = |&(&(a, b), _): &(&(usize, usize), &Pair)| self.trust.between(a, b).is_none();
+        let tied = |&(&(a, b), _): &(&(usize, usize), &Pair)| self.groups.between(a, b).is_none();
         let pairs: Vec<_> = self.pairs.iter().filter(tied).collect();
         let points: Vec<_> = pairs
             .iter()
@@ -236,7 +238,7 @@ impl Links {
             pairs.iter().zip(&points).filter(|((_, pair), _)| pair.corridor.messages() != (0, 0));
         let links: Vec<HostLink<'_>> =
             with_points.map(|((pair, _), points)| HostLink { a: pair.0, b: pair.1, points }).collect();
-        self.trust.expanded(&solution, spans, &links, reference)
+        self.groups.ungroup(&solution, spans, &links, reference)
     }
 
     pub(crate) fn counts(&self, a: usize, b: usize) -> MessageCounts {
@@ -265,11 +267,11 @@ fn add(sums: &mut BTreeMap<(usize, usize), published::Exchanges>, found: &Exchan
     sum.add(found.sent, found.received, found.answered, found.returned);
 }
 
-/// The links that a solution, by the groups of the clocks, does not use because their messages contradict each other, with
-/// the contradiction.
-pub(crate) fn refused(clocks: &[HostClock], trust: &Trust, solution: &Solution) -> Vec<Refused> {
+/// The links that a solution, by the groups of the clocks, does not use because their messages contradict
+/// each other, with the contradiction.
+pub(crate) fn refused(clocks: &[HostClock], groups: &ClockGroups, solution: &Solution) -> Vec<Refused> {
     let name = |group: usize| -> String {
-        let members = clocks.iter().enumerate().filter(|(clock, _)| trust.group(*clock) == group);
+        let members = clocks.iter().enumerate().filter(|(clock, _)| groups.group(*clock) == group);
         members.map(|(_, clock)| clock.host.as_str()).collect::<Vec<_>>().join(" = ")
     };
     let refuse = |link: &LinkReport| {
@@ -322,7 +324,7 @@ mod tests {
         let check = |declared: [bool; 3], one: &[&str], expect_few: bool| {
             let groups =
                 if one.is_empty() { Vec::new() } else { vec![one.iter().map(ToString::to_string).collect()] };
-            let mut links = Links::new(Trust::new(&clocks, &groups).unwrap(), &declared);
+            let mut links = Links::new(ClockGroups::new(&clocks, &groups).unwrap(), &declared);
             for second in 0..1000 {
                 let sent = second * 1_000_000_000;
                 links.add(Message { sender: 0, sent, receiver: 1, received: sent + 100_000 });

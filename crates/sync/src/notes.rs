@@ -4,25 +4,26 @@ use std::collections::BTreeMap;
 
 use isochrone_clock::{ClockBreak, LinkQuality, LinkReport, Solution};
 
-use crate::artefact::{AssumptionEntry, ResolutionEntry, ResolutionSource};
-use crate::input::Inputs;
+use crate::clock_groups::Contradicted;
 use crate::links::Links;
-use crate::matching::Summary;
 use crate::options::Options;
-use crate::resolution::{Resolution, TOLD_TICK_NS};
-use crate::trusted::Contradicted;
+use isochrone_corrections::artefact::{AssumptionEntry, ResolutionEntry, ResolutionSource};
+use isochrone_files::Inputs;
 use isochrone_hosts::Host;
 use isochrone_hosts::clocks::HostClock;
+use isochrone_matching::Summary;
+use isochrone_matching::stamps::{REPORTED_TICK_NS, Resolution};
 
 /// Hosts that a note names; more are counted.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
-/// All notes, about hosts first, then about links. `lacking`: what the traces of hosts lack.
+/// All notes, about hosts first, then about links. `missing_data`: what the traces of hosts lack.
 pub(crate) fn about(
     inputs: &Inputs,
     clocks: &[HostClock],
-    lacking: &[String],
-    (links, summary): (&Links, &Summary),
+    missing_data: &[String],
+    links: &Links,
+    summary: &Summary,
     solution: &Solution,
     options: &Options,
 ) -> Vec<String> {
@@ -30,18 +31,19 @@ pub(crate) fn about(
     for clock in clocks {
         notes.extend(same_name(inputs, clock));
     }
-    notes.extend(lacking.iter().cloned());
+    notes.extend(missing_data.iter().cloned());
     notes.extend(translated(clocks, links));
     notes.extend(expired(summary));
     notes.extend(solution.links.iter().filter_map(|link| assumption(clocks, link, options)));
     notes.extend(solution.links.iter().filter_map(|link| inverted(clocks, link)));
-    notes.extend(links.trust().contradicted().map(|(pair, found)| mistrusted(clocks, pair, found)));
+    notes.extend(links.groups().contradicted().map(|(pair, found)| mistrusted(clocks, pair, found)));
     if let [only] = clocks {
         let host = &only.host;
         notes.push(match only.traces.is_empty() {
             false => format!("all traces are of one clock, that of {host}: there is nothing to synchronize"),
             true => format!(
-                "all packets are taken to be stamped by one clock, that of {host}: there is nothing to synchronize (captures of several machines that were merged into \
+                "all packets are taken to be stamped by one clock, that of {host}: there is nothing to \
+                 synchronize (captures of several machines that were merged into \
                  one file are one clock, unless --per-interface {host} makes one of each interface)"
             ),
         });
@@ -57,7 +59,7 @@ fn same_name(inputs: &Inputs, clock: &HostClock) -> Option<String> {
 }
 
 /// What the traces of hosts lack, as every command says it, and what contradicts that a host is one.
-pub(crate) fn lacking(hosts: &[Host<'_>]) -> Vec<String> {
+pub(crate) fn missing_data(hosts: &[Host<'_>]) -> Vec<String> {
     let of_host = |host: &Host<'_>| {
         let name = &host.name;
         let contradictions = host.contradictions().into_iter().map(move |found| format!("{name}: {found}"));
@@ -74,7 +76,8 @@ fn translated(clocks: &[HostClock], links: &Links) -> Option<String> {
     let pairs: Vec<String> = links.translated().map(pair).collect();
     (!pairs.is_empty()).then(|| {
         format!(
-            "packets between these hosts changed their addresses or ports on the way and were matched by their other \
+            "packets between these hosts changed their addresses or ports on the way and were matched by \
+             their other \
              numbers: {}",
             pairs.join(", ")
         )
@@ -85,7 +88,8 @@ fn translated(clocks: &[HostClock], links: &Links) -> Option<String> {
 fn expired(summary: &Summary) -> Option<String> {
     (summary.expired > 0).then(|| {
         format!(
-            "{} packets were given up early because too many waited for their partners: messages may be missing",
+            "{} packets were given up early because too many waited for their partners: messages may be \
+             missing",
             summary.expired
         )
     })
@@ -97,7 +101,8 @@ fn assumption(clocks: &[HostClock], link: &LinkReport, options: &Options) -> Opt
     let prior = options.model.prior_ppm;
     if link.prior_contradicted {
         return Some(format!(
-            "{pair}: by the messages, the rates of the two clocks differ by more than {prior} ppm, which is rare; the \
+            "{pair}: by the messages, the rates of the two clocks differ by more than {prior} ppm, which \
+             is rare; the \
              messages are believed"
         ));
     }
@@ -106,8 +111,8 @@ fn assumption(clocks: &[HostClock], link: &LinkReport, options: &Options) -> Opt
     })
 }
 
-/// Clocks that are not as was assumed: those to which messages lay it, one by one. Of the others it is said together that their links allow for it, since
-/// one of two clocks was set or slewed.
+/// Clocks that are not as was assumed: those to which messages lay it, one by one. Of the others it is said
+/// together that their links allow for it, since one of two clocks was set or slewed.
 pub(crate) fn contradicted(
     clocks: &[HostClock],
     assumptions: &[Vec<AssumptionEntry>],
@@ -119,7 +124,8 @@ pub(crate) fn contradicted(
         let contradicted = || entries.iter().filter(|entry| entry.contradicted);
         let is_own = |entry: &&AssumptionEntry| {
             let (begin, end) = entry.raw_ns;
-            // Without a break, as where rates bend all the time, it is known of the clock by all of its links.
+            // Without a break, as where rates bend all the time, it is known of the clock by all of its
+            // links.
             breaks.iter().any(|found| found.raw.begin <= end && begin <= found.raw.end)
                 || entries.iter().all(|entry| entry.contradicted)
         };
@@ -140,14 +146,16 @@ pub(crate) fn contradicted(
         };
         let (begin, end) = first.raw_ns;
         notes.push(format!(
-            "{}: messages contradict what is assumed of its clock ({}) in 1 span of time{more}, first between {begin} and \
+            "{}: messages contradict what is assumed of its clock ({}) in 1 span of time{more}, first \
+             between {begin} and \
              {end} ns of its own time; there, {allowed}",
             clock.host, first.why,
         ));
     }
     if !unclear.is_empty() {
         notes.push(format!(
-            "{}: links allow for more than is assumed of these clocks where messages show that one of two clocks was set, \
+            "{}: links allow for more than is assumed of these clocks where messages show that one of two \
+             clocks was set, \
              stopped or slewed, and nothing lays it to these",
             unclear.join(", ")
         ));
@@ -157,14 +165,14 @@ pub(crate) fn contradicted(
 
 /// Stamps that are coarser than their files declare, a note for each tick.
 pub(crate) fn coarse(clocks: &[HostClock], resolutions: &[Resolution]) -> Vec<String> {
-    let is_told = |of: &Resolution| of.source == ResolutionSource::Stamps && of.tick_ns >= TOLD_TICK_NS;
+    let is_told = |of: &Resolution| of.source == ResolutionSource::Stamps && of.tick_ns >= REPORTED_TICK_NS;
     let mut by_tick: BTreeMap<u64, (ResolutionEntry, Vec<&str>)> = BTreeMap::new();
     for (clock, of) in clocks.iter().zip(resolutions).filter(|(_, of)| is_told(of)) {
         by_tick.entry(of.tick_ns).or_insert_with(|| (of.entry(), Vec::new())).1.push(&clock.host);
     }
     let told = |(tick, hosts): (ResolutionEntry, Vec<&str>)| {
-        let named = hosts[..hosts.len().min(MOST_NAMED)].join(", ");
-        let more = match hosts.len().saturating_sub(MOST_NAMED) {
+        let named = hosts[..hosts.len().min(MAX_NAMED)].join(", ");
+        let more = match hosts.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
@@ -178,7 +186,8 @@ fn inverted(clocks: &[HostClock], link: &LinkReport) -> Option<String> {
     let count = link.inversions.filter(|&count| count > 0)?;
     matches!(link.quality, LinkQuality::Accurate | LinkQuality::Incomplete).then(|| {
         format!(
-            "{} – {}: by the corrections, {count} of its messages still arrive before they were sent; the link is taken for \
+            "{} – {}: by the corrections, {count} of its messages still arrive before they were sent; the \
+             link is taken for \
              approximate",
             clocks[link.a].host, clocks[link.b].host
         )
@@ -188,7 +197,8 @@ fn inverted(clocks: &[HostClock], link: &LinkReport) -> Option<String> {
 /// Messages that a clock which two hosts are said to share has no place for.
 fn mistrusted(clocks: &[HostClock], (a, b): (usize, usize), found: Contradicted) -> String {
     format!(
-        "{} – {}: {} messages contradict the trust in their common clock: by it they arrive up to {} ns before they were \
+        "{} – {}: {} messages contradict the trust in their common clock: by it they arrive up to {} ns \
+         before they were \
          sent; nothing is proven of these hosts",
         clocks[a].host, clocks[b].host, found.messages, found.by_ns
     )

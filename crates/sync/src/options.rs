@@ -2,8 +2,8 @@
 
 use isochrone_clock::{Model, published::Method};
 
-use crate::capture::DeclaredVantage;
 use crate::steering::ClockChoice;
+use isochrone_matching::capture::DeclaredVantage;
 
 /// What to do differently.
 #[derive(Debug, Clone, Default)]
@@ -14,13 +14,15 @@ pub struct Options {
     pub model: Model,
     /// Groups of hosts that already share a clock: their Unix times are taken to be equal.
     pub trusted: Vec<Vec<String>>,
-    /// What is declared of the clock of a host, or of all clocks, instead of what the traces show of who steers it.
+    /// What is declared of the clock of a host, or of all clocks, instead of what the traces show of who
+    /// steers it.
     pub clocks: Vec<(Option<String>, ClockChoice)>,
     /// What the stamps of a host resolve, or those of all hosts, ns, instead of what they show.
     pub resolution: Vec<(Option<String>, u64)>,
     /// Where captures were taken, by the names of their hosts, instead of what the captures show.
     pub vantage: Vec<(String, DeclaredVantage)>,
-    /// A method of others to choose the estimate by, and with how many digits its formulas are written, instead of the usual one.
+    /// A method of others to choose the estimate by, and with how many digits its formulas are written,
+    /// instead of the usual one.
     pub published: Option<(Method, u32)>,
 }
 

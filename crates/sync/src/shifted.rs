@@ -1,5 +1,5 @@
-//! What is known of one clock, or of two, expressed by other clocks that differ from these by constants, or the other way round: for
-//! [`crate::trusted`].
+//! What is known of one clock, or of two, expressed by other clocks that differ from these by constants, or
+//! the other way round: for [`crate::clock_groups`].
 
 use isochrone_clock::{Correction, Interval, IntervalRow, Span};
 
@@ -7,7 +7,8 @@ pub(crate) fn span_shifted(span: Span, by: i64) -> Span {
     Span { begin: span.begin.saturating_add(by), end: span.end.saturating_add(by) }
 }
 
-/// From own raw time (`own_shift` less than the group's) to the reference's (`to_shift` less than its group's).
+/// From own raw time (`own_shift` less than the group's) to the reference's (`to_shift` less than its
+/// group's).
 pub(crate) fn shifted_correction(of_group: &Correction, own_shift: i64, to_shift: i64) -> Correction {
     let shift = |&(x, y): &(i64, i64)| (x.saturating_sub(own_shift), y.saturating_sub(to_shift));
     let knots = of_group.knots().iter().map(shift).collect();
@@ -25,9 +26,10 @@ pub(crate) fn shifted_link(of_groups: &Interval, from_shift: i64, to_shift: i64)
     Interval::new(of_groups.rows().iter().map(row).collect::<Option<_>>()?).ok()
 }
 
-/// The bounds of a's time by b's from those of b's by a's, where both are known. A clock that shows y is within y − 1 and y + 1,
-/// as bounds are rounded: so much is added at either side. In between, rows are as exact, since the inverse of a line is one; where
-/// a bound does not rise, its inverse jumps, and the line across that is outside of it.
+/// The bounds of a's time by b's from those of b's by a's, where both are known. A clock that shows y is
+/// within y − 1 and y + 1, as bounds are rounded: so much is added at either side. In between, rows are as
+/// exact, since the inverse of a line is one; where a bound does not rise, its inverse jumps, and the line
+/// across that is outside of it.
 pub(crate) fn inverse(interval: &Interval) -> Option<Interval> {
     let rows = interval.rows();
     let (first, last) = (rows.first()?.hi.checked_add(1)?, rows.last()?.lo.checked_sub(1)?);
@@ -46,8 +48,8 @@ pub(crate) fn inverse(interval: &Interval) -> Option<Interval> {
     Interval::new(times.into_iter().map(row).collect::<Option<_>>()?).ok()
 }
 
-/// When a bound that rises from row to row reaches a value: the earliest such time, rounded down (`outward` −1), or the latest,
-/// rounded up.
+/// When a bound that rises from row to row reaches a value: the earliest such time, rounded down (`outward`
+/// −1), or the latest, rounded up.
 fn crossing(rows: &[IntervalRow], value: i64, bound: fn(&IntervalRow) -> i64, outward: i64) -> Option<i64> {
     let right = match outward {
         1.. => rows.partition_point(|row| bound(row) <= value),

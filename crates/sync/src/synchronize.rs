@@ -1,53 +1,44 @@
 //! The main job: traces, captures or a list of messages in, artefact out.
 
-use std::collections::{HashMap, HashSet};
-use std::net::IpAddr;
 use std::path::Path;
 
-use isochrone_clock::published::{self, Question, Unplaced};
+use isochrone_clock::published::{self, RejectedLine, Request};
 use isochrone_clock::{MAX_ABS_NS, Network, Span, solve};
-use isochrone_ctf::{Diagnostic, Trace};
-use isochrone_hosts::Host;
-use isochrone_net::{Direction, Origin as Input};
+use isochrone_corrections::Clocks;
+use isochrone_corrections::artefact::{Artefact, Refused, RefusedKind};
+use isochrone_files::Inputs;
+use isochrone_hosts::Progress;
+use isochrone_hosts::clocks::{self, HostClock};
+use isochrone_matching::capture::{self, CaptureFacts};
+use isochrone_matching::stamps::{Resolution, StampGrid, Stamps};
+use isochrone_matching::text_messages::{Fault, Line, TextError, TextMessages};
+use isochrone_matching::traffic::Traffic;
+use isochrone_matching::{
+    Message, MessageSink, MpiMatched, MpiSummary, Reading, Recordings, Summary, TraceFacts, clocks_of,
+    unmatched,
+};
 
-use crate::Progress;
 use crate::advice::{self, Advice};
-use crate::apply::Clocks;
-use crate::artefact::Artefact;
-use crate::assemble::assemble;
-use crate::capture::{self, CaptureFacts};
+use crate::assemble::Assembly;
+use crate::clock_groups::ClockGroups;
 use crate::error::{SyncError, find_host, said_of};
-use crate::extract::{Stamped, losses, sources, told};
-use crate::facts::TraceFacts;
-use crate::input::Inputs;
 use crate::links::{self, Links};
-use crate::matching::{Message, MessageSink, Summary};
-use crate::mpi::{self, MpiMatched, MpiSummary};
 use crate::notes;
 use crate::options::Options;
-use crate::refused::{Refused, RefusedKind};
-use crate::resolution::{Resolution, StampGrid, Stamps};
-use crate::rounds::{PacketSource, match_sources};
-use crate::steering::{Choices, Origin, StreamEvidence, Verdict};
-use crate::text_messages::{Fault, Line, TextError, TextMessages};
-use crate::traffic::Traffic;
-use crate::trusted::Trust;
-use crate::unmatched::{self, Captures};
-use crate::useless::{eventless, unclocked};
-use isochrone_hosts::clocks::{self, HostClock};
+use crate::steering::{Choices, Origin, Verdict};
 
-/// Progress over a list of messages is reported in pieces of so many bytes.
-const TELL_AFTER: u64 = 1 << 20;
+/// Bytes of a list of messages between two reports of progress.
+const PROGRESS_INTERVAL_BYTES: u64 = 1 << 20;
 
-/// The artefact and what a report says beside it.
+/// The artefact, and what else a report shows.
 #[derive(Debug)]
 pub struct Outcome {
     /// The result.
     pub artefact: Artefact,
     /// Its clocks and links, ready to be applied.
     pub clocks: Clocks,
-    /// By the number of a clock in messages ([`crate::matching::End::clock`]), or of a host in a list of messages: its number in
-    /// `clocks` and in the artefact; nothing for clocks without events.
+    /// By the number of a clock in messages ([`isochrone_matching::End::clock`]), or of a host in a list of
+    /// messages: its number in `clocks` and in the artefact; nothing for clocks without events.
     pub numbers: Vec<Option<usize>>,
     /// What each trace gave, by input trace; traces without a clock gave nothing.
     pub facts: Vec<TraceFacts>,
@@ -57,7 +48,7 @@ pub struct Outcome {
     pub packets: Summary,
     /// What became of the messages of MPI programs, by the same numbers; nothing where none were traced.
     pub mpi: Option<MpiSummary>,
-    /// Hosts that lack something, and how to record it.
+    /// Hosts with missing data, and how to record it.
     pub advice: Vec<Advice>,
     /// What was found useless beyond [`Inputs::refused`]; the artefact names all of them.
     pub refused: Vec<Refused>,
@@ -67,18 +58,19 @@ pub struct Outcome {
     pub partial: bool,
 }
 
-/// Reads all traces and captures, matches their packets, and puts their clocks on one. Of the messages nothing is kept;
-/// [`synchronize_with`] gives them to a sink.
+/// Reads all traces and captures, matches their packets, and puts their clocks on one. Of the messages
+/// nothing is kept; [`synchronize_with`] gives them to a sink.
 ///
 /// # Errors
-/// There is nothing to work on, or the reference is unknown. Everything that costs only a part comes back as a value.
+/// There is nothing to work on, or the reference is unknown. Everything that costs only a part comes back as
+/// a value.
 pub fn synchronize(inputs: &Inputs, options: &Options, progress: Progress<'_>) -> Result<Outcome, SyncError> {
     synchronize_with(inputs, options, progress, &mut |_| {})
 }
 
-/// As [`synchronize`], with every message given to `sink` as it is found, in an order that has no meaning: also those that turn
-/// out to be suspect in the end ([`Artefact::suspects`]). Clocks have the numbers that [`Outcome::numbers`] translates; traces
-/// and captures have theirs among the inputs.
+/// As [`synchronize`], with every message given to `sink` as it is found, in an order that has no meaning:
+/// also those that turn out to be suspect in the end ([`Artefact::suspects`]). Clocks have the numbers that
+/// [`Outcome::numbers`] translates; traces and captures have theirs among the inputs.
 ///
 /// # Errors
 /// As there.
@@ -91,7 +83,7 @@ pub fn synchronize_with(
     synchronize_into(inputs, options, progress, Sinks { packets: sink, mpi: &mut |_| {} })
 }
 
-/// Who gets the messages.
+/// Receivers of messages.
 pub struct Sinks<'s> {
     /// Those that are packets.
     pub packets: MessageSink<'s>,
@@ -99,7 +91,7 @@ pub struct Sinks<'s> {
     pub mpi: &'s mut dyn FnMut(&MpiMatched),
 }
 
-/// As [`synchronize_with`], with a sink for messages of MPI programs beside that for packets.
+/// As [`synchronize_with`], with a sink for messages of MPI programs besides that for packets.
 ///
 /// # Errors
 /// As there.
@@ -109,45 +101,59 @@ pub fn synchronize_into(
     progress: Progress<'_>,
     sinks: Sinks<'_>,
 ) -> Result<Outcome, SyncError> {
-    check_captures(inputs, options)?;
+    let Sinks { packets, mpi } = sinks;
+    inputs.check_captures(options.vantage.iter().map(|(name, _)| name))?;
     let stamped = clocks_of(inputs);
-    let mut refused = unclocked(inputs, &stamped);
-    let trust = Trust::new(&stamped, &options.trusted)?;
+    let recordings = Recordings::new(inputs, &stamped);
+    let mut refused = recordings.unclocked();
+    let groups = ClockGroups::new(&stamped, &options.trusted)?;
     let choices = Choices::new(&stamped, &options.clocks)?;
     let resolves = said_of(&stamped, &options.resolution)?;
-    let links = Links::new(trust, &choices.declared_free()).with_exchanges(options.wants_exchanges());
-    let Reading { facts, traffic, mut steering, captures, messages, packets, mpi, lacking, .. } =
-        read(inputs, &stamped, links, options, (progress, sinks));
-    refused.extend(capture::refused(&inputs.captures, &captures));
+    let mut links = Links::new(groups, &choices.declared_free()).with_exchanges(options.wants_exchanges());
+    let mut reading = recordings.read(&options.vantage, progress, &mut |matched| {
+        links.add(matched.message());
+        links.exchange(matched);
+        packets(matched);
+    });
+    let mpi = recordings.mpi_messages(&mut |matched| {
+        if let Some(message) = matched.message() {
+            links.add(message);
+        }
+        mpi(matched);
+    });
+    let missing_data = notes::missing_data(recordings.hosts());
+    refused.extend(capture::refused(&inputs.captures, &reading.captures));
 
-    let captured = Captures { inputs: &inputs.captures, facts: &captures };
-    let why = unmatched::reasons(&stamped, &packets, &captured);
+    let why = unmatched::reasons(&stamped, &reading.packets, &inputs.captures, &reading.captures);
     let (mut clocks, mut spans, mut verdicts, mut resolutions) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut numbers: Vec<Option<usize>> = Vec::with_capacity(stamped.len());
-    for (index, clock) in stamped.into_iter().enumerate() {
-        let Some(span) = span(inputs, &clock, &facts, &captures) else {
-            refused.extend(eventless(inputs, &clock, &facts));
+    for (index, clock) in stamped.iter().enumerate() {
+        let Some(span) = reading.span(inputs, clock) else {
+            refused.extend(reading.eventless(inputs, clock));
             numbers.push(None);
             continue;
         };
         let origin = if clock.traces.is_empty() { Origin::Capture } else { Origin::Traces };
         let of_kernel =
             clock.traces.iter().filter(|&&trace| clocks::is_of_kernel(&inputs.traces[trace].trace));
-        let shown = of_kernel.map(|&trace| std::mem::take(&mut steering[trace])).collect();
-        verdicts.push(choices.verdict((index, &clock), origin, shown, span)?);
-        let stamps = Stamps::of_clock(inputs, &clock, &facts, &captures);
+        let shown = of_kernel.map(|&trace| std::mem::take(&mut reading.steering[trace])).collect();
+        verdicts.push(choices.verdict(index, clock, origin, shown, span)?);
+        let stamps = reading.stamps(inputs, clock);
         resolutions.push(stamps.unwrap_or_default().resolution(resolves[index]));
         numbers.push(Some(clocks.len()));
-        clocks.push(clock);
+        clocks.push(clock.clone());
         spans.push(span);
     }
-    let links = messages.explained(why).finish(&packets, &numbers);
+    let is_damaged = reading.is_damaged(inputs);
+    let Reading { facts, traffic, captures, packets, .. } = reading;
+    let links = links.explained(why).finish(&packets, &numbers);
     let tied = |index: &usize| mpi.as_ref().is_some_and(|mpi| mpi.tied.contains(index));
     let tied = (0..numbers.len()).filter(tied).filter_map(|index| numbers[index]).collect();
     let advice = advice::for_hosts(&clocks, &traffic, &verdicts, &tied);
-    let evidence = Evidence { clocks, spans, verdicts, resolutions, links, packets, refused, lacking };
-    let Settled { mut artefact, clocks, packets, mut refused, notes } = settle(inputs, evidence, options)?;
+    let evidence = Evidence { clocks, spans, verdicts, resolutions, links, packets, refused, missing_data };
+    let Solved { mut artefact, clocks, packets, mut refused, notes } =
+        solve_and_assemble(inputs, evidence, options)?;
     // Of a link, the stamps of one end may say more than its messages.
     for clock in &clocks {
         let Some(odd) = clock.captures.iter().find_map(|&capture| captures[capture].odd_unit()) else {
@@ -162,13 +168,13 @@ pub fn synchronize_into(
     let noted = capture::notes(&inputs.captures, &clocks, &captures, false);
     let of_mpi = mpi.iter().flat_map(|mpi| mpi.notes.iter().cloned());
     let notes = noted.into_iter().chain(of_mpi).chain(notes).collect();
-    artefact.refused = inputs.refused.iter().chain(&refused).map(Into::into).collect();
+    artefact.refused = inputs.refused.iter().chain(&refused).cloned().collect();
     for (entry, clock) in artefact.clocks.iter_mut().zip(&clocks) {
         for (trace, &capture) in entry.traces.iter_mut().skip(clock.traces.len()).zip(&clock.captures) {
             trace.captured = Some(captures[capture].entry());
         }
     }
-    let partial = is_damaged(inputs, &facts, &captures) || is_partial(&artefact);
+    let partial = is_damaged || is_partial(&artefact);
     let clocks = Clocks::new(&artefact)?;
     Ok(Outcome { artefact, clocks, numbers, facts, captures, packets, mpi, advice, refused, notes, partial })
 }
@@ -194,8 +200,8 @@ pub struct Matching {
     pub partial: bool,
 }
 
-/// Reads all traces and captures and matches their packets, and no more: each message is given to `sink` as in
-/// [`synchronize_with`].
+/// Reads all traces and captures and matches their packets, and no more: each message is given to `sink` as
+/// in [`synchronize_with`].
 ///
 /// # Errors
 /// There is nothing to work on, or what is said of captures is of none.
@@ -205,60 +211,37 @@ pub fn match_only(
     progress: Progress<'_>,
     sink: MessageSink<'_>,
 ) -> Result<Matching, SyncError> {
-    check_captures(inputs, options)?;
+    inputs.check_captures(options.vantage.iter().map(|(name, _)| name))?;
     let clocks = clocks_of(inputs);
-    let mut refused = unclocked(inputs, &clocks);
-    let links = Links::new(Trust::new(&clocks, &[])?, &[]);
-    let Reading { facts, traffic: by_trace, captured, captures, packets, lacking, .. } =
-        read(inputs, &clocks, links, options, (progress, Sinks { packets: sink, mpi: &mut |_| {} }));
-    refused.extend(capture::refused(&inputs.captures, &captures));
-    for clock in &clocks {
-        if span(inputs, clock, &facts, &captures).is_none() {
-            refused.extend(eventless(inputs, clock, &facts));
-        }
+    let recordings = Recordings::new(inputs, &clocks);
+    let reading = recordings.read(&options.vantage, progress, sink);
+    let missing_data = notes::missing_data(recordings.hosts());
+    let mut refused = recordings.unclocked();
+    refused.extend(capture::refused(&inputs.captures, &reading.captures));
+    for clock in clocks.iter().filter(|clock| reading.span(inputs, clock).is_none()) {
+        refused.extend(reading.eventless(inputs, clock));
     }
     if clocks.is_empty() {
         return Err(SyncError::NothingToDo { refused });
     }
     let mut traffic = vec![Traffic::default(); clocks.len()];
     for (shown, clock) in traffic.iter_mut().zip(&clocks) {
-        clock.traces.iter().for_each(|&trace| shown.join(by_trace[trace]));
-        clock.captures.iter().for_each(|&capture| shown.join(captured[capture]));
+        clock.traces.iter().for_each(|&trace| shown.join(reading.traffic[trace]));
+        clock.captures.iter().for_each(|&capture| shown.join(reading.captured[capture]));
     }
-    let captured = Captures { inputs: &inputs.captures, facts: &captures };
-    let why = unmatched::reasons(&clocks, &packets, &captured).into_values();
-    let of_captures = capture::notes(&inputs.captures, &clocks, &captures, true);
-    let notes = of_captures.into_iter().chain(lacking).chain(why).collect();
-    let partial = is_damaged(inputs, &facts, &captures) || !refused.is_empty() || !inputs.refused.is_empty();
+    let why =
+        unmatched::reasons(&clocks, &reading.packets, &inputs.captures, &reading.captures).into_values();
+    let of_captures = capture::notes(&inputs.captures, &clocks, &reading.captures, true);
+    let notes = of_captures.into_iter().chain(missing_data).chain(why).collect();
+    let partial = reading.is_damaged(inputs) || !refused.is_empty() || !inputs.refused.is_empty();
+    drop(recordings);
+    let Reading { facts, captures, packets, .. } = reading;
     Ok(Matching { clocks, traffic, packets, facts, captures, refused, notes, partial })
 }
 
-/// The clocks that stamp the traces and captures, in the order of their numbers in messages.
-pub fn clocks_of(inputs: &Inputs) -> Vec<HostClock> {
-    let traces: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
-    let mut stamped = clocks::group(&traces);
-    capture::add_clocks(&mut stamped, &inputs.captures);
-    stamped
-}
-
-fn check_captures(inputs: &Inputs, options: &Options) -> Result<(), SyncError> {
-    let is_unknown = |name: &String| inputs.captures.iter().all(|capture| capture.host() != *name);
-    match options.vantage.iter().find(|(name, _)| is_unknown(name)) {
-        Some((name, _)) => Err(SyncError::UnknownCapture(name.clone())),
-        None => Ok(()),
-    }
-}
-
-/// Whether something could not be read.
-fn is_damaged(inputs: &Inputs, facts: &[TraceFacts], captures: &[CaptureFacts]) -> bool {
-    let opened = inputs.traces.iter().flat_map(|input| input.trace.diagnostics());
-    let of_captures = captures.iter().flat_map(|facts| &facts.diagnostics);
-    let read = facts.iter().flat_map(TraceFacts::diagnostics).chain(of_captures);
-    opened.chain(read).any(Diagnostic::is_loss)
-}
-
-/// Reads a list of messages and puts the clocks of its hosts on one. Each host `N` is a clock that is called `N`, counts
-/// from the epoch, and spans the times of its messages. Memory does not depend on the length of the list.
+/// Reads a list of messages and puts the clocks of its hosts on one. Each host `N` is a clock that is called
+/// `N`, counts from the epoch, and spans the times of its messages. Memory does not depend on the length of
+/// the list.
 ///
 /// # Errors
 /// The list cannot be read, there is no message in it, or the reference is unknown.
@@ -270,8 +253,8 @@ pub fn synchronize_messages(
     synchronize_messages_with(path, options, progress, &mut |_| {})
 }
 
-/// As [`synchronize_messages`], with every message given to `sink`, under the numbers that hosts have in the list, which
-/// [`Outcome::numbers`] translates.
+/// As [`synchronize_messages`], with every message given to `sink`, under the numbers that hosts have in the
+/// list, which [`Outcome::numbers`] translates.
 ///
 /// # Errors
 /// As there.
@@ -291,11 +274,11 @@ pub fn synchronize_messages_with(
         names.into_iter().map(|(name, _)| HostClock::named(name, Vec::new())).collect();
     let choices = Choices::new(&named, &options.clocks)?;
     let resolves = said_of(&named, &options.resolution)?;
-    let mut links = Links::new(Trust::new(&named, &options.trusted)?, &choices.declared_free())
+    let mut links = Links::new(ClockGroups::new(&named, &options.trusted)?, &choices.declared_free())
         .with_exchanges(options.wants_exchanges());
     let mut spans = vec![None; named.len()];
     let mut grids = vec![StampGrid::default(); named.len()];
-    let mut told = 0;
+    let mut reported = 0;
     let (mut beyond, mut first_beyond) = (0_u64, None);
     while let Some(line) = list.next() {
         match line? {
@@ -311,14 +294,14 @@ pub fn synchronize_messages_with(
                 links.exchange_listed(message, list.numbers());
             }
             Line::Beyond { sender, receiver, error } => {
-                links.drop(places[sender], places[receiver]);
+                links.count_out_of_range(places[sender], places[receiver]);
                 beyond += 1;
                 first_beyond.get_or_insert(error);
             }
         }
-        if list.position() - told > TELL_AFTER {
-            progress(list.position() - told);
-            told = list.position();
+        if list.position() - reported > PROGRESS_INTERVAL_BYTES {
+            progress(list.position() - reported);
+            reported = list.position();
         }
     }
     // Hosts without messages are no clocks.
@@ -328,7 +311,7 @@ pub fn synchronize_messages_with(
         numbers.push(span.map(|_| evidence.clocks.len()));
         match span {
             Some(span) => {
-                let verdict = choices.verdict((index, &clock), Origin::Messages, Vec::new(), span)?;
+                let verdict = choices.verdict(index, &clock, Origin::Messages, Vec::new(), span)?;
                 evidence.verdicts.push(verdict);
                 evidence.resolutions.push(Stamps::of_list(grids[index]).resolution(resolves[index]));
                 evidence.clocks.push(clock);
@@ -350,9 +333,9 @@ pub fn synchronize_messages_with(
         evidence.refused.push(Refused { what: RefusedKind::List, name: path.display().to_string(), why });
     }
     evidence.links = links.finish(&evidence.packets, &numbers);
-    let Settled { mut artefact, packets, refused, notes, .. } =
-        settle(&Inputs::default(), evidence, options)?;
-    artefact.refused = refused.iter().map(Into::into).collect();
+    let Solved { mut artefact, packets, refused, notes, .. } =
+        solve_and_assemble(&Inputs::default(), evidence, options)?;
+    artefact.refused.clone_from(&refused);
     let partial = is_partial(&artefact);
     let (facts, captures, advice) = (Vec::new(), Vec::new(), Vec::new());
     let numbers = places.iter().map(|&place| numbers[place]).collect();
@@ -397,11 +380,11 @@ struct Evidence {
     /// What was found useless so far.
     refused: Vec<Refused>,
     /// What the traces of hosts lack, in words.
-    lacking: Vec<String>,
+    missing_data: Vec<String>,
 }
 
-/// What is known after that.
-struct Settled {
+/// The solution, as the artefact states it.
+struct Solved {
     /// All but what was refused.
     artefact: Artefact,
     clocks: Vec<HostClock>,
@@ -411,14 +394,13 @@ struct Settled {
 }
 
 /// From messages to the artefact: the same, wherever they come from.
-fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Settled, SyncError> {
-    let Evidence { clocks, spans, verdicts, resolutions, mut links, packets, mut refused, lacking } =
+fn solve_and_assemble(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Solved, SyncError> {
+    let Evidence { clocks, spans, verdicts, resolutions, mut links, packets, mut refused, missing_data } =
         evidence;
     if clocks.is_empty() {
         return Err(SyncError::NothingToDo { refused });
     }
-    let asked = options.reference.as_deref();
-    let reference = asked.map(|name| find_host(&clocks, name)).transpose()?;
+    let reference = options.reference.as_deref().map(|name| find_host(&clocks, name)).transpose()?;
     let of_others = options.published.map(|_| links.pairs());
     let late: Vec<u32> = resolutions.iter().map(|resolution| resolution.late_ns).collect();
     links.arrive_later(&late);
@@ -427,195 +409,54 @@ fn settle(inputs: &Inputs, evidence: Evidence, options: &Options) -> Result<Sett
         |(span, &late): (&Span, &u32)| Span { end: (span.end + i64::from(late)).min(MAX_ABS_NS), ..*span };
     let spans: Vec<Span> = spans.iter().zip(&late).map(later).collect();
     let corridors = links.corridors();
-    let trust = links.trust();
-    let shared = trust.verdicts(&clocks, verdicts);
+    let groups = links.groups();
+    let shared = groups.verdicts(&clocks, verdicts);
     let network = Network {
-        clocks: trust.spans(&spans),
+        clocks: groups.spans(&spans),
         links: corridors,
         model: options.model,
         assumptions: shared.iter().map(Verdict::assumptions).collect::<Result<_, _>>()?,
-        reference: reference.map(|clock| trust.group(clock)),
+        reference: reference.map(|clock| groups.group(clock)),
     };
     let (solution, published) = match options.published.zip(of_others) {
         None => (solve(network)?, None),
-        Some(_) if !trust.is_trivial() => return Err(SyncError::MethodWithTrust),
+        Some(_) if !groups.is_trivial() => return Err(SyncError::MethodWithTrust),
         Some(((method, digits), pairs)) => {
             let mut order: Vec<usize> = (0..clocks.len()).collect();
             order.sort_by(|&a, &b| clocks[a].id.cmp(&clocks[b].id));
-            let question = Question { method, digits, order: &order, reference };
+            let question = Request { method, digits, order: &order, reference };
             let published = published::solve(&question, &pairs);
-            let (solution, unplaced) = published::placed(&network, &published)?;
+            let (solution, unplaced) = published::with_lines(&network, &published)?;
             refused.extend(unplaced.iter().map(|found| unplaced_host(&clocks, found)));
             (solution, Some(published))
         }
     };
-    refused.extend(links::refused(&clocks, trust, &solution));
-    let solution = links.expanded(solution, &spans, reference);
-    let entries = links.trust().of_clocks(shared).zip(&solution.assumed);
+    refused.extend(links::refused(&clocks, groups, &solution));
+    let solution = links.ungroup(solution, &spans, reference);
+    let entries = links.groups().of_clocks(shared).zip(&solution.assumed);
     let assumptions: Vec<_> = entries.map(|(verdict, used)| verdict.entries(used)).collect();
-    let mut notes = notes::about(inputs, &clocks, &lacking, (&links, &packets), &solution, options);
+    let mut notes = notes::about(inputs, &clocks, &missing_data, &links, &packets, &solution, options);
     notes.extend(notes::contradicted(&clocks, &assumptions, &solution.breaks));
     notes.extend(notes::coarse(&clocks, &resolutions));
-    let of_clocks = (assumptions, &resolutions[..]);
-    let artefact =
-        assemble(inputs, &clocks, &solution, (&links, of_clocks), reference, options, published.as_ref());
-    Ok(Settled { artefact, clocks, packets, refused, notes })
+    let of_solution = Assembly {
+        inputs,
+        clocks: &clocks,
+        solution: &solution,
+        links: &links,
+        assumptions,
+        resolutions: &resolutions,
+        reference,
+        published: published.as_ref(),
+    };
+    let artefact = of_solution.artefact(options);
+    Ok(Solved { artefact, clocks, packets, refused, notes })
 }
 
 /// A host whose line, by a method of others, is of no use.
-fn unplaced_host(clocks: &[HostClock], found: &Unplaced) -> Refused {
+fn unplaced_host(clocks: &[HostClock], found: &RejectedLine) -> Refused {
     let why = match found.backwards {
         true => "by the method its clock would run backwards: it is left on its own time",
         false => "by the method its times would be out of range: it is left on its own time",
     };
     Refused { what: RefusedKind::Host, name: clocks[found.clock].host.clone(), why: why.to_owned() }
-}
-
-/// What one pass over all traces gives.
-pub(crate) struct Reading {
-    /// By input trace.
-    pub(crate) facts: Vec<TraceFacts>,
-    /// By input trace.
-    traffic: Vec<Traffic>,
-    /// By input capture.
-    captured: Vec<Traffic>,
-    /// By input trace.
-    pub(crate) steering: Vec<Vec<StreamEvidence>>,
-    /// By input capture.
-    pub(crate) captures: Vec<CaptureFacts>,
-    messages: Links,
-    packets: Summary,
-    mpi: Option<MpiSummary>,
-    /// What the traces of hosts lack, in words.
-    lacking: Vec<String>,
-}
-
-/// Passes the messages of MPI programs to `sink`, those within a host too, without a look at anything else: what
-/// [`synchronize_into`] finds of them. Reads the streams that have such events twice; others not at all.
-pub fn mpi_messages(inputs: &Inputs, sink: &mut dyn FnMut(&MpiMatched)) {
-    let clocks = clocks_of(inputs);
-    let order = traces_of(&clocks);
-    let (traces, hosts) = (stamped(inputs, &order), hosts_of(inputs, &clocks));
-    let offsets: Vec<i64> = clocks.iter().map(|clock| clock.offset_ns).collect();
-    let first: HashMap<_, _> = hosts.iter().flat_map(Host::first_packets).collect();
-    let first = |at: usize, stream: usize| first.get(&(order[at].0, stream)).copied().unwrap_or(0);
-    mpi::messages(&traces, &first, &hosts, &offsets, sink);
-}
-
-/// The traces of all clocks: their numbers among the inputs, each with that of its clock.
-fn traces_of(clocks: &[HostClock]) -> Vec<(usize, usize)> {
-    let mut order = Vec::new();
-    for (number, clock) in clocks.iter().enumerate() {
-        order.extend(clock.traces.iter().map(|&trace| (trace, number)));
-    }
-    order
-}
-
-fn stamped<'i>(inputs: &'i Inputs, order: &[(usize, usize)]) -> Vec<Stamped<'i>> {
-    let stamped =
-        |&(number, clock): &(usize, usize)| Stamped { trace: &inputs.traces[number].trace, number, clock };
-    order.iter().map(stamped).collect()
-}
-
-fn hosts_of<'i>(inputs: &'i Inputs, clocks: &[HostClock]) -> Vec<Host<'i>> {
-    let all: Vec<&Trace> = inputs.traces.iter().map(|input| &input.trace).collect();
-    clocks.iter().map(|clock| Host::new(clock, &all)).collect()
-}
-
-/// Reads the traces and captures of all clocks side by side, and matches their packets.
-pub(crate) fn read(
-    inputs: &Inputs,
-    clocks: &[HostClock],
-    mut messages: Links,
-    options: &Options,
-    (progress, sinks): (Progress<'_>, Sinks<'_>),
-) -> Reading {
-    let order = traces_of(clocks);
-    let (traces, hosts) = (stamped(inputs, &order), hosts_of(inputs, clocks));
-    let offsets: Vec<i64> = clocks.iter().map(|clock| clock.offset_ns).collect();
-    let losses = hosts.iter().map(losses).collect();
-    let first: HashMap<_, _> = hosts.iter().flat_map(Host::first_packets).collect();
-    let first = |at: usize, stream: usize| first.get(&(order[at].0, stream)).copied().unwrap_or(0);
-    let mut streams = sources(&traces, &first, true, progress);
-    let mut captures = capture::look(&inputs.captures, &options.vantage);
-    if !captures.is_empty() {
-        let addresses = sent_from(&traces, clocks.len());
-        let traced: Vec<_> = clocks.iter().zip(addresses).collect();
-        capture::beside(&inputs.captures, &mut captures, &traced);
-    }
-    let mut readers = capture::readers(&inputs.captures, clocks, &mut captures, progress);
-    let streams_too = streams.iter_mut().map(|s| s as &mut dyn PacketSource);
-    let mut sources: Vec<&mut dyn PacketSource> =
-        streams_too.chain(readers.iter_mut().map(|r| r as &mut dyn PacketSource)).collect();
-    let mut sent = vec![0; inputs.captures.len()];
-    let packets = match_sources(&mut sources, &offsets, losses, &mut |matched| {
-        messages.add(matched.message());
-        messages.exchange(matched);
-        if let Input::Capture(capture) = matched.sent.place.origin
-            && let Some(sent) = sent.get_mut(capture as usize)
-        {
-            *sent += 1;
-        }
-        (sinks.packets)(matched);
-    });
-    let mpi = mpi::messages(&traces, &first, &hosts, &offsets, &mut |matched| {
-        if let Some(message) = matched.message() {
-            messages.add(message);
-        }
-        (sinks.mpi)(matched);
-    });
-    let mut captured = vec![Traffic::default(); inputs.captures.len()];
-    for reader in &readers {
-        captured[reader.number()] = reader.traffic();
-    }
-    for (capture, sent) in captures.iter_mut().zip(sent) {
-        capture.sent = sent;
-    }
-    let mut facts = vec![TraceFacts::default(); inputs.traces.len()];
-    let mut traffic = vec![Traffic::default(); inputs.traces.len()];
-    let mut steering = vec![Vec::new(); inputs.traces.len()];
-    let found = told(streams, order.len());
-    let told = found.facts.into_iter().zip(found.traffic).zip(found.steering);
-    for ((trace, _), ((found, shown), evidence)) in order.into_iter().zip(told) {
-        facts[trace] = found;
-        traffic[trace] = shown;
-        steering[trace] = evidence;
-    }
-    let lacking = notes::lacking(&hosts);
-    Reading { facts, traffic, captured, steering, captures, messages, packets, mpi, lacking }
-}
-
-/// How much of each trace is looked at for the addresses of its host: sightings of a stream, and raw ns.
-const LOOK_AHEAD: (usize, i64) = (64, 10_000_000_000);
-
-/// By clock: IP addresses that packets were sent from, as the begin of its traces shows.
-fn sent_from(traces: &[Stamped<'_>], clocks: usize) -> Vec<HashSet<IpAddr>> {
-    let mut addresses = vec![HashSet::new(); clocks];
-    for mut source in sources(traces, &|_, _| 0, true, &|_| {}) {
-        let Some((begin, _)) = source.span() else { continue };
-        let mut seen = Vec::new();
-        source.read_until(begin.saturating_add(LOOK_AHEAD.1), LOOK_AHEAD.0, &mut seen);
-        let sent = seen.iter().filter(|sighting| sighting.direction == Direction::Sent);
-        addresses[source.clock()].extend(sent.filter_map(|sighting| Some(sighting.packet.addresses?.0)));
-    }
-    addresses
-}
-
-/// First and last event of a clock over all its traces and captures, raw ns.
-pub(crate) fn span(
-    inputs: &Inputs,
-    clock: &HostClock,
-    facts: &[TraceFacts],
-    captures: &[CaptureFacts],
-) -> Option<Span> {
-    let captured = clock.captures.iter().filter_map(|&capture| captures[capture].usable);
-    let of = |pick: fn(&TraceFacts) -> Option<u64>| {
-        clock.traces.iter().filter_map(move |&trace| {
-            let stamps = inputs.traces[trace].trace.schema().single_clock()?;
-            i64::try_from(stamps.raw_ns(pick(&facts[trace])?)).ok()
-        })
-    };
-    let traced = of(TraceFacts::first).min().zip(of(TraceFacts::last).max());
-    let traced = traced.map(|(begin, end)| Span { begin, end });
-    captured.chain(traced).reduce(|a, b| Span { begin: a.begin.min(b.begin), end: a.end.max(b.end) })
 }

@@ -7,7 +7,7 @@ import { Fetched } from "./fetched";
 import { BAR, type Ctx, type Scene } from "./scene";
 
 /** Asked for, and drawn at most. */
-const MOST_ASKED = 5000, MOST_DRAWN = 1000, MOST_WAKEUPS = 2000;
+const MAX_ASKED = 5000, MAX_DRAWN = 1000, MAX_WAKEUPS = 2000;
 const HEAD = 5;
 
 /** A message as it is drawn now. */
@@ -22,23 +22,23 @@ export class Arrows {
   private total = 0;
   constructor(private readonly view: View, arrived: () => void) {
     this.messages = new Fetched(async (range, clock, signal) => {
-      const { total, messages, mpi_total, mpi } = await api.messages(range.begin, range.end, clock, MOST_ASKED, signal);
+      const { total, messages, mpi_total, mpi } = await api.messages(range.begin, range.end, clock, MAX_ASKED, signal);
       this.total = total;
       return { value: [messages, mpi], isThinned: total > messages.length || mpi_total > mpi.length };
     }, arrived);
     this.wakeups = new Fetched(async (range, clock, signal) => {
-      const { total, wakeups } = await api.wakeups(range.begin, range.end, clock, [this.view.now.row ?? 0], MOST_WAKEUPS, signal);
+      const { total, wakeups } = await api.wakeups(range.begin, range.end, clock, [this.view.now.row ?? 0], MAX_WAKEUPS, signal);
       return { value: wakeups, isThinned: total > wakeups.length };
     }, arrived);
   }
-  /** Nothing is asked for, or about to be. */
-  get isResting(): boolean { return this.messages.isResting && this.wakeups.isResting; }
+  /** No request is pending or scheduled. */
+  get isIdle(): boolean { return this.messages.isIdle && this.wakeups.isIdle; }
   /** Asks for what the window lacks. */
   want(): void {
     const { window, clock, row } = this.view.now;
     if (this.areMessagesOn) this.messages.want(window, clock);
     if (!this.areWakeupsOn || row === null || row < 0) return;
-    this.wakeups.about(`${row}`);
+    this.wakeups.setTopic(`${row}`);
     this.wakeups.want(window, clock);
   }
 
@@ -59,7 +59,7 @@ export class Arrows {
     };
     packets.forEach((message) => look(message, false));
     mpi.forEach((message) => look(message, true));
-    const keep = Math.min(1, MOST_DRAWN / Math.max(seen.length, 1));
+    const keep = Math.min(1, MAX_DRAWN / Math.max(seen.length, 1));
     seen.forEach((arrow, place) => { if (Math.floor(place * keep) !== Math.floor((place - 1) * keep)) arrows.push(arrow); });
     return { arrows, total: this.total };
   }

@@ -6,7 +6,7 @@ import type { Bookmark } from "../bookmarks";
 import type { Ctx, Scene } from "./scene";
 
 /** Ticks are at least this far from each other. */
-const LEAST_GAP = 96;
+const MIN_GAP = 96;
 export const FONT = "11px system-ui, sans-serif";
 
 /** A round step of time (1, 2 or 5 of a power of ten; 10, 15, 30 s, 1, 2, 5 … min) of at least `least` ns. */
@@ -19,7 +19,7 @@ function roundStep(least: number): number {
 
 /** Ticks of a window: x and text, the whole second's time in full, the parts of it short. */
 export function ticks(scene: Scene): { x: number; text: string; isFull: boolean }[] {
-  const origin = scene.view.now.experiment?.origin_unix_ns ?? null, step = roundStep(LEAST_GAP / scene.scale), places = placesFor(step);
+  const origin = scene.view.now.experiment?.origin_unix_ns ?? null, step = roundStep(MIN_GAP / scene.scale), places = placesFor(step);
   const list: { x: number; text: string; isFull: boolean }[] = [];
   let second = "";
   for (let t = Math.ceil(scene.begin / step) * step; t <= scene.end; t += step) {

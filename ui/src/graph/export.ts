@@ -11,7 +11,7 @@ import { SvgContext } from "./svg";
 /** Width of the names beside the graph. */
 const NAMES = 200, INDENT = 12;
 /** States narrower than this are not drawn alone: a file has to stay readable. */
-const LEAST_BAR = 0.4;
+const MIN_BAR = 0.4;
 
 function drawNames(ctx: Ctx, graph: Graph): void {
   const scene = graph.scene(), colours = ink();
@@ -62,7 +62,7 @@ export function svgOf(graph: Graph): string {
           for (let at = firstEndingAfter(tile, begin); at < tile.begin.length && tile.begin[at]! < end; at += 1) {
             const x0 = Math.max(0, scene.x(Math.max(tile.begin[at]!, begin) + offset)), x1 = Math.min(layout.width, scene.x(Math.min(tile.end[at]!, end) + offset));
             const style = tile.style[at]!, height = look(style).height * share;
-            if (x1 - x0 < LEAST_BAR || height === 0) continue;
+            if (x1 - x0 < MIN_BAR || height === 0) continue;
             svg.fillStyle = css(rgbOf(style));
             svg.fillRect(x0, middle - height / 2, x1 - x0, height);
             if (x1 - x0 >= LABEL_WIDTH && line.sources.length === 1) addLabel(labels, { x0, x1, y: middle, tile, place: at });

@@ -1,5 +1,5 @@
 // What is fetched for a window and a margin around it, and kept until the window leaves it: messages, wake-ups.
-// Talks to: nobody itself; is told how to ask. Used by: arrows.
+// Talks to: none itself; is told how to ask. Used by: arrows.
 import type { Clock } from "../api";
 import type { Range } from "../view";
 
@@ -23,10 +23,10 @@ export class Fetched<T> {
     private readonly arrived: () => void,
   ) {}
 
-  /** Nothing is asked for, or about to be. */
-  get isResting(): boolean { return !this.isBusy; }
+  /** No request is pending or scheduled. */
+  get isIdle(): boolean { return !this.isBusy; }
   /** Forgets what is there: another topic is wanted. */
-  about(topic: string): void {
+  setTopic(topic: string): void {
     if (topic === this.topic) return;
     this.topic = topic;
     this.value = null;

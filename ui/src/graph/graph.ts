@@ -71,8 +71,8 @@ export class Graph {
     const stripe = Math.max(0, Math.min(line.sources.length - 1, Math.floor(share * line.sources.length)));
     return { line, place, row: line.sources[stripe]!, time };
   }
-  /** Nothing is asked for, or about to be drawn. */
-  get isResting(): boolean { return this.frame === 0 && this.tiles.isResting && this.arrows.isResting; }
+  /** No request or frame is pending. */
+  get isIdle(): boolean { return this.frame === 0 && this.tiles.isIdle && this.arrows.isIdle; }
   /** What is known here of the state of a row. */
   stateAt(row: number, time: number): ReturnType<Tiles["stateAt"]> {
     const { clock, window } = this.view.now;

@@ -8,7 +8,7 @@ import { firstEndingAfter, type Piece, type Tile } from "./tiles";
 /** Columns that hold no state, and those that hold a mix. */
 const EMPTY = 255, MIX = 254;
 /** In a mix, what ran is never lower than this share of the row. */
-const LEAST_SHARE = 0.2;
+const MIN_SHARE = 0.2;
 
 interface PlannedLine { readonly lut: Uint32Array; readonly kind: string; readonly mayHatch: boolean }
 /** A bar wide enough for a label. */
@@ -142,7 +142,7 @@ export class Raster {
     for (let at = 0; at < count; at += 1) {
       const style = touched[at]!, height = heights[style]!;
       this.partStyle[this.parts] = style;
-      this.partHeight[this.parts] = Math.max(height > 0.5 ? LEAST_SHARE : 0, (share[style]! / sum) * height);
+      this.partHeight[this.parts] = Math.max(height > 0.5 ? MIN_SHARE : 0, (share[style]! / sum) * height);
       this.parts += 1;
     }
     this.mixBegin[this.mixes] = this.parts;

@@ -13,7 +13,7 @@ import { labelOfTile, type Tile } from "./tiles";
 /** Bars at least this wide have a label, in CSS pixels. */
 export const LABEL_WIDTH = 26;
 /** Labels in one picture. */
-const MOST_LABELS = 1500;
+const MAX_LABELS = 1500;
 
 /** A bar with room for its label, in CSS pixels of the canvas. */
 export interface Label { readonly x0: number; readonly x1: number; readonly y: number; readonly tile: Tile; readonly place: number }
@@ -46,11 +46,11 @@ export function addLabel(labels: Label[], label: Label): void {
 
 /** Width of texts, kept: measuring is slow. */
 const widths = new Map<string, number>();
-const MOST_WIDTHS = 5000;
+const MAX_WIDTHS = 5000;
 function widthOf(ctx: Ctx, text: string): number {
   let width = widths.get(text);
   if (width === undefined) {
-    if (widths.size > MOST_WIDTHS) widths.clear();
+    if (widths.size > MAX_WIDTHS) widths.clear();
     widths.set(text, width = ctx.measureText(text).width);
   }
   return width;
@@ -58,7 +58,7 @@ function widthOf(ctx: Ctx, text: string): number {
 function drawLabels(ctx: Ctx, scene: Scene, labels: readonly Label[]): void {
   ctx.font = FONT;
   ctx.textBaseline = "middle";
-  let left = MOST_LABELS;
+  let left = MAX_LABELS;
   for (const ink of ["black", "white"] as const) {
     ctx.fillStyle = ink;
     for (const { x0, x1, y, tile, place } of labels) {

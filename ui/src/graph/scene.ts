@@ -1,4 +1,4 @@
-// What one drawing of the time graph is about: times to pixels, lines to heights. Talks to: nobody. Used by: all that draws over the bars.
+// What one drawing of the time graph is about: times to pixels, lines to heights. Talks to: none. Used by: all that draws over the bars.
 import type { Clock, Time } from "../api";
 import type { ClockSwitch } from "../clock";
 import { AXIS, LINE, type Layout } from "../layout";

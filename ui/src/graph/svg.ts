@@ -1,4 +1,4 @@
-// A drawing surface that writes SVG: as much of a canvas' methods as the time graph uses. Talks to: nobody. Used by: export.
+// A drawing surface that writes SVG: as much of a canvas' methods as the time graph uses. Talks to: none. Used by: export.
 import type { Ctx } from "./scene";
 
 const round = (value: number) => String(Math.round(value * 100) / 100);

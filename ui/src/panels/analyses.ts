@@ -2,7 +2,7 @@
 import { api, type Answer, type CellValue, type Table } from "../api";
 import { button, h } from "../dom";
 import { formatCount } from "../format";
-import type { Looking, Navigator, View } from "../view";
+import type { ViewState, Navigator, View } from "../view";
 import { columnTitle } from "./cells";
 import { notice, withCode } from "./notice";
 import { AskingPanel } from "./panel";
@@ -29,7 +29,7 @@ export class AnalysesPanel extends AskingPanel {
     this.controls.append(this.again);
     this.list.addEventListener("keydown", (event) => this.key(event));
   }
-  protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
+  protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     if (this.view.now.selection !== null && !changed.has("selection") && !changed.has("clock")) return;
     if (this.took <= QUICK_MS) { this.askSoon(400); return; }
     this.isStale = true;
@@ -42,11 +42,11 @@ export class AnalysesPanel extends AskingPanel {
       this.drawList();
     }
     if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
-    const about = this.takeAbout(), { experiment } = this.view.now, isAll = about.begin <= (experiment?.begin ?? 0) && about.end >= (experiment?.end ?? 0), start = performance.now();
+    const covered = this.showRange(), { experiment } = this.view.now, isAll = covered.begin <= (experiment?.begin ?? 0) && covered.end >= (experiment?.end ?? 0), start = performance.now();
     this.isStale = false;
     this.again.hidden = true;
     if (this.result.childElementCount === 0) this.result.replaceChildren(notice("loading", `${this.chosen} …`, "Analyses read the events of the range: of long traces, that takes a while."));
-    const answer = await api.table({ analysis: this.chosen, begin: isAll ? null : about.begin, end: isAll ? null : about.end, limit: LIMIT }, signal).catch((error: unknown) => {
+    const answer = await api.table({ analysis: this.chosen, begin: isAll ? null : covered.begin, end: isAll ? null : covered.end, limit: LIMIT }, signal).catch((error: unknown) => {
       if (!(error instanceof Error) || error.name === "AbortError") throw error;
       return error;
     });
@@ -72,7 +72,7 @@ export class AnalysesPanel extends AskingPanel {
     const shown = new DataTable<Line>({
       label: table.title, origin: () => this.origin, ...(table.columns.some((it) => it.unit === "time") ? { pick: (line: Line) => this.go(table, line) } : {}),
       columns: table.columns.map((column, place) => ({
-        title: columnTitle(column.name), about: column.name, unit: column.unit, isNumber: column.unit !== "none" || table.rows.every((row) => row[place] === null || typeof row[place] === "number"),
+        title: columnTitle(column.name), description: column.name, unit: column.unit, isNumber: column.unit !== "none" || table.rows.every((row) => row[place] === null || typeof row[place] === "number"),
         value: (line: Line) => line[place] ?? null, grow: column.unit === "none" && table.rows.some((row) => String(row[place] ?? "").length > 24),
       })),
     });

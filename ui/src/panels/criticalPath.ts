@@ -3,12 +3,12 @@
 import { api, type Path, type Request, type Step } from "../api";
 import { button, h } from "../dom";
 import { formatCount, formatDuration } from "../format";
-import type { Looking, Navigator, View } from "../view";
+import type { ViewState, Navigator, View } from "../view";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { PathDetails } from "./pathDetails";
 import { RequestList } from "./requestList";
-import { aboutOf, nameOf, rowOf, toShown } from "./times";
+import { panelRange, nameOf, rowOf, toShown } from "./times";
 
 /** Lists of more requests than this are not kept while another panel is seen. */
 const KEPT = 50_000;
@@ -33,7 +33,7 @@ export class CriticalPathPanel extends AskingPanel {
     this.controls.append(this.ofThread, this.only, this.back);
   }
   protected override shown(): void { this.drawPath(); }
-  protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
+  protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     if (changed.has("path")) this.drawPath();
     else this.drawControls();
   }
@@ -67,7 +67,7 @@ export class CriticalPathPanel extends AskingPanel {
     this.drawControls();
     this.list.choose(path?.request ?? null);
     this.command.set(path?.command ?? this.commandOfAll);
-    this.about.textContent = this.requests === null ? "" : `${formatCount(this.requests.length)} requests`;
+    this.heading.textContent = this.requests === null ? "" : `${formatCount(this.requests.length)} requests`;
     if (path === null) {
       this.detail.replaceChildren(notice("empty", "No path is shown", "Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. Or select a thread, and a time if you like, and press `c`."));
       return;
@@ -92,11 +92,11 @@ export class CriticalPathPanel extends AskingPanel {
     });
   }
   private async pathOfThread(): Promise<void> {
-    const { row } = this.view.now, about = aboutOf(this.view);
+    const { row } = this.view.now, range = panelRange(this.view);
     if (row === null) return;
     const wanted = this.wanted += 1;
     await this.say(async () => {
-      const path = await api.path({ row, begin: about.begin, end: about.end });
+      const path = await api.path({ row, begin: range.begin, end: range.end });
       if (wanted === this.wanted && this.isSeen) this.view.set({ path });
     });
   }

@@ -3,18 +3,18 @@
 import { api, type Time, type TraceEvent } from "../api";
 import { button, h } from "../dom";
 import { formatCount } from "../format";
-import type { Looking, Navigator, View } from "../view";
+import type { ViewState, Navigator, View } from "../view";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { DataTable } from "./table";
-import { nameOf, toCommon, toShown, type About } from "./times";
+import { nameOf, toCommon, toShown, type PanelRange } from "./times";
 
 const PAGE = 500, MOST = 20_000, REST_MS = 350;
 
 export class EventsPanel extends AskingPanel {
   private events: TraceEvent[] = [];
   private next: string | null = null;
-  private asked: { range: About; search: string; hosts: string } | null = null;
+  private asked: { range: PanelRange; search: string; hosts: string } | null = null;
   private more: AbortController | null = null;
   private nearest: TraceEvent | null = null;
   private readonly input = h("input", { type: "search", placeholder: "text, or =prev_tid == 216 && $cpu > 0", "aria-label": "Search events: a text, or an expression after =", oninput: () => this.askSoon(REST_MS) });
@@ -32,7 +32,7 @@ export class EventsPanel extends AskingPanel {
       mark: (it) => (it === this.nearest ? "nearest" : null), nearEnd: () => void this.loadMore(),
       columns: [
         { title: "time", unit: "time", value: (it) => it.at }, { title: "host", value: (it) => this.hostName(it.host) }, { title: "CPU", unit: "count", value: (it) => it.cpu, text: (it) => String(it.cpu ?? "–") },
-        { title: "thread", about: "That ran", value: (it) => nameOf(this.view, it.row).replace(/^\S+ /, ""), width: 22 }, { title: "event", value: (it) => it.name, width: 30 }, { title: "fields", value: (it) => it.text, draw: (it) => drawFields(it.text), grow: true },
+        { title: "thread", description: "That ran", value: (it) => nameOf(this.view, it.row).replace(/^\S+ /, ""), width: 22 }, { title: "event", value: (it) => it.name, width: 30 }, { title: "fields", value: (it) => it.text, draw: (it) => drawFields(it.text), grow: true },
       ],
     });
     this.controls.append(this.input, this.hosts, this.scope, this.count, button("⇥", "Show the event next to the selected instant", () => this.jump(), { class: "jump" }), this.table.copy);
@@ -43,7 +43,7 @@ export class EventsPanel extends AskingPanel {
     this.hosts.replaceChildren(h("option", { value: "" }, "all hosts"), ...hosts.map((it) => h("option", { value: it.host }, it.name)));
     this.hosts.hidden = hosts.length < 2;
   }
-  protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
+  protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     // What is asked for may be the same: then only another event is next to the instant.
     const { value } = this.scope;
     if (changed.has("selection") && value === "window" && !changed.has("window")) { this.find(true); return; }
@@ -85,11 +85,11 @@ export class EventsPanel extends AskingPanel {
     this.find(true);
     this.tell();
   }
-  private rangeOf(): About {
-    const about = this.takeAbout(this.scope.value === "window" ? "window" : "range"), { selection, row, experiment } = this.view.now;
-    if (this.scope.value !== "from" || selection === null) return about;
-    this.about.textContent = "from the selected instant on";
-    return { ...about, begin: Math.floor(toCommon(this.view, row, selection.begin)), end: experiment?.end ?? about.end };
+  private rangeOf(): PanelRange {
+    const covered = this.showRange(this.scope.value === "window" ? "window" : "range"), { selection, row, experiment } = this.view.now;
+    if (this.scope.value !== "from" || selection === null) return covered;
+    this.heading.textContent = "from the selected instant on";
+    return { ...covered, begin: Math.floor(toCommon(this.view, row, selection.begin)), end: experiment?.end ?? covered.end };
   }
   private async loadMore(): Promise<void> {
     const { asked, next } = this;

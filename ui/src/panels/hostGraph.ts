@@ -1,4 +1,4 @@
-// Hosts as a graph: their colour says how sure their clocks are, their links how good they are. Talks to: nobody. Used by: synchronization.
+// Hosts as a graph: their colour says how sure their clocks are, their links how good they are. Talks to: none. Used by: synchronization.
 import type { Host, Link } from "../api";
 import { isDark } from "../theme";
 import { formatDuration } from "../format";

@@ -1,4 +1,4 @@
-// Where the picture of a link has which time and which offset, and what is drawn there. Talks to: nobody. Used by: linkPicture.
+// Where the picture of a link has which time and which offset, and what is drawn there. Talks to: none. Used by: linkPicture.
 import type { LinkPicture, Time } from "../api";
 import { css, ink } from "../colours";
 import { formatDuration, formatTime, placesFor } from "../format";

@@ -7,7 +7,7 @@ import type { Navigator, View } from "../view";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { DataTable } from "./table";
-import { aboutOf, nameOf } from "./times";
+import { panelRange, nameOf } from "./times";
 
 const LIMIT = 5000;
 
@@ -28,9 +28,9 @@ export class MessagesPanel extends AskingPanel {
         { title: "from", value: (it) => nameOf(this.view, it[0]), grow: true }, { title: "to", value: (it) => nameOf(this.view, it[1]), grow: true },
         { title: "sent", unit: "time", value: (it) => it[2] }, { title: "received", unit: "time", value: (it) => it[3] },
         { title: "latency", unit: "ns", value: took },
-        { title: "surely", unit: "ns", about: "What the clocks leave open: the latency is surely within", value: (it) => (it[6] === null || it[5] === null ? null : it[6] - it[5]),
+        { title: "surely", unit: "ns", description: "What the clocks leave open: the latency is surely within", value: (it) => (it[6] === null || it[5] === null ? null : it[6] - it[5]),
           text: (it) => (it[5] === null || it[6] === null ? "–" : `${formatDuration(took(it) + it[5])} … ${formatDuration(took(it) + it[6])}`) },
-        { title: "likely ±", unit: "ns", value: (it) => it[4] }, { title: "before sent", about: "It is received before it is sent: impossible, so the clocks are wrong", value: (it) => it[7] === 1, text: (it) => (it[7] === 1 ? "yes" : "") },
+        { title: "likely ±", unit: "ns", value: (it) => it[4] }, { title: "before sent", description: "It is received before it is sent: impossible, so the clocks are wrong", value: (it) => it[7] === 1, text: (it) => (it[7] === 1 ? "yes" : "") },
       ],
     });
     this.controls.append(this.filter, h("label", {}, this.inverted, " only those that arrive before they were sent"), this.count, this.table.copy);
@@ -38,8 +38,8 @@ export class MessagesPanel extends AskingPanel {
   protected forget(): void { this.messages = []; this.table.set([]); }
   protected async load(signal: AbortSignal): Promise<void> {
     // Messages are told on the clock that is shown.
-    const about = this.takeAbout(), { selection, window, clock } = this.view.now, range = clock === "common" ? about : about.what === "selection" && selection !== null ? selection : window;
-    if (clock === "own") this.about.textContent = `${about.what}, by the hosts' own clocks`;
+    const covered = this.showRange(), { selection, window, clock } = this.view.now, range = clock === "common" ? covered : covered.what === "selection" && selection !== null ? selection : window;
+    if (clock === "own") this.heading.textContent = `${covered.what}, by the hosts' own clocks`;
     const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal);
     this.command.set(answer.command);
     this.messages = answer.messages;
@@ -61,7 +61,7 @@ export class MessagesPanel extends AskingPanel {
     this.table.set(shown);
   }
   private none(): HTMLElement {
-    if ((this.view.now.experiment?.messages?.count ?? 0) > 0) return notice("empty", `No message in this ${aboutOf(this.view).what}`, "There are some at other times: `f` shows all.");
+    if ((this.view.now.experiment?.messages?.count ?? 0) > 0) return notice("empty", `No message in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
     return notice("empty", "There are no messages between these hosts", "They are packets that two of the hosts recorded: `lttng enable-event --kernel net_dev_queue,net_if_receive_skb` on both.");
   }
   private go([from, , sent, received]: Message, isZoom: boolean): void {

@@ -1,4 +1,4 @@
-// What a panel says where it has nothing to show: empty, loading, failed; what is missing, why, and what to do. Talks to: nobody. Used by: all panels.
+// What a panel says where it has nothing to show: empty, loading, failed; what is missing, why, and what to do. Talks to: none. Used by: all panels.
 import { h } from "../dom";
 
 export type NoticeKind = "empty" | "loading" | "failed";

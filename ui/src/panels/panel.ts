@@ -4,16 +4,16 @@ import { ApiError } from "../api";
 import { button, h } from "../dom";
 import { formatDuration, formatTime, placesFor } from "../format";
 import { watchTheme } from "../theme";
-import type { Looking, Navigator, Panel, View } from "../view";
+import type { ViewState, Navigator, Panel, View } from "../view";
 import { CommandText } from "./copy";
 import { notice } from "./notice";
-import { aboutOf, type About } from "./times";
+import { panelRange, type PanelRange } from "./times";
 
 const REST_MS = 180;
 
 export abstract class AskingPanel implements Panel {
   /** What it is about, at the left of the bar. */
-  protected readonly about = h("span", { class: "about" });
+  protected readonly heading = h("span", { class: "about" });
   protected readonly busy = h("span", { class: "busy", role: "status" });
   protected readonly command = new CommandText();
   /** Where a panel puts its own controls. */
@@ -21,16 +21,16 @@ export abstract class AskingPanel implements Panel {
   protected readonly body: HTMLElement;
   readonly element: HTMLElement;
   protected isSeen = false;
-  /** Nothing is asked for, or about to be. */
-  get isResting(): boolean { return this.timer === 0 && this.asking === null && this.works === 0; }
+  /** No request is pending or scheduled. */
+  get isIdle(): boolean { return this.timer === 0 && this.asking === null && this.works === 0; }
   private stops: (() => void)[] = [];
   private timer = 0;
   private works = 0;
   private asking: AbortController | null = null;
 
-  constructor(readonly id: string, readonly title: string, protected readonly view: View, protected readonly navigator: Navigator, private readonly keys: (keyof Looking)[]) {
+  constructor(readonly id: string, readonly title: string, protected readonly view: View, protected readonly navigator: Navigator, private readonly keys: (keyof ViewState)[]) {
     this.body = h("div", { class: "panel-body" });
-    this.element = h("section", { class: `panel ${id}`, "aria-label": title }, h("div", { class: "panel-bar" }, this.about, this.controls, this.busy, this.command.element), this.body);
+    this.element = h("section", { class: `panel ${id}`, "aria-label": title }, h("div", { class: "panel-bar" }, this.heading, this.controls, this.busy, this.command.element), this.body);
   }
   show(): void {
     this.isSeen = true;
@@ -55,7 +55,7 @@ export abstract class AskingPanel implements Panel {
   /** Leaves nothing large behind. */
   protected abstract forget(): void;
   /** Something that the panel watches is another now. */
-  protected changed(_now: Looking, _changed: ReadonlySet<keyof Looking>): void { this.askSoon(); }
+  protected changed(_now: ViewState, _changed: ReadonlySet<keyof ViewState>): void { this.askSoon(); }
   protected themed(): void { /* Most are coloured by the style sheet alone. */ }
   protected shown(): void { /* Most wait for the server. */ }
   protected watchWhileSeen(stop: () => void): void { this.stops.push(stop); }
@@ -101,10 +101,10 @@ export abstract class AskingPanel implements Panel {
     this.body.replaceChildren(notice("failed", error.status === 503 ? "Not ready yet" : "The server has no answer", error.message, button("try again", "Ask the server again", () => void this.ask())));
   }
   /** Says what time the panel is about, and gives it. */
-  protected takeAbout(scope: "range" | "window" = "range"): About {
-    const about = aboutOf(this.view, scope), { experiment, clock } = this.view.now, origin = experiment?.origin_unix_ns ?? null;
-    this.about.textContent = `${about.what} ${formatDuration(about.end - about.begin)} from ${formatTime(origin, about.begin, Math.min(9, placesFor((about.end - about.begin) / 1000)))}${clock === "own" ? ", by the common clock" : ""}`;
-    return about;
+  protected showRange(scope: "range" | "window" = "range"): PanelRange {
+    const covered = panelRange(this.view, scope), { experiment, clock } = this.view.now, origin = experiment?.origin_unix_ns ?? null;
+    this.heading.textContent = `${covered.what} ${formatDuration(covered.end - covered.begin)} from ${formatTime(origin, covered.begin, Math.min(9, placesFor((covered.end - covered.begin) / 1000)))}${clock === "own" ? ", by the common clock" : ""}`;
+    return covered;
   }
   protected get origin(): string | null { return this.view.now.experiment?.origin_unix_ns ?? null; }
 }

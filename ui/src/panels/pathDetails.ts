@@ -1,5 +1,5 @@
 // One critical path: what its time went to, by host, process and cause, against the median of the others; and its steps, to go to.
-// Talks to: nobody (the critical path gives it what to show). Used by: the critical path.
+// Talks to: none (the critical path gives it what to show). Used by: the critical path.
 import type { Path, Step } from "../api";
 import { causeColour } from "../colours";
 import { h } from "../dom";
@@ -29,18 +29,18 @@ export class PathDetails {
         { title: "where", value: who, grow: true },
         { title: "cause", value: (it) => it.cause, text: (it) => causeWord(it.cause), draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause)), width: 17 },
         { title: "time", unit: "ns", value: (it) => it.total_ns }, { title: "share", unit: "percent", value: share, text: (it) => `${share(it).toFixed(1)} %` },
-        { title: "median", unit: "ns", about: "Median of all requests of the service", value: (it) => it.median_ns },
-        { title: "more", unit: "ns", about: "Time beyond the median", value: more, text: moreText, draw: (it) => h("span", { class: (more(it) ?? 0) > 0.03 * (this.path!.end - this.path!.begin) ? "much" : null }, moreText(it)) },
+        { title: "median", unit: "ns", description: "Median of all requests of the service", value: (it) => it.median_ns },
+        { title: "more", unit: "ns", description: "Time beyond the median", value: more, text: moreText, draw: (it) => h("span", { class: (more(it) ?? 0) > 0.03 * (this.path!.end - this.path!.begin) ? "much" : null }, moreText(it)) },
       ],
     });
     this.steps = new DataTable<Placed>({
       label: "Steps of the path: a click goes there", origin, pick: go, open: zoom,
       columns: [
-        { title: "#", unit: "count", value: (it) => it.place }, { title: "at", unit: "ns", about: "Since the begin of the path", value: (it) => it.begin - this.path!.begin, text: (it) => formatDuration(it.begin - this.path!.begin) },
+        { title: "#", unit: "count", value: (it) => it.place }, { title: "at", unit: "ns", description: "Since the begin of the path", value: (it) => it.begin - this.path!.begin, text: (it) => formatDuration(it.begin - this.path!.begin) },
         { title: "time", unit: "ns", value: (it) => it.end - it.begin },
         { title: "where", value: (it) => this.where(it) }, { title: "cause", value: (it) => it.cause, text: (it) => causeWord(it.cause), draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause)), width: 17 },
         { title: "detail", value: (it) => it.detail, grow: true },
-        { title: "±", unit: "ns", about: "How much of its time the clocks leave open", value: (it) => it.uncertainty_ns },
+        { title: "±", unit: "ns", description: "How much of its time the clocks leave open", value: (it) => it.uncertainty_ns },
       ],
     });
     this.element = h("div", { class: "path-details" }, this.title, this.bar, this.sentence,

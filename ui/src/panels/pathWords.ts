@@ -1,4 +1,4 @@
-// Causes of a critical path in words, and the sentence that says where a request differs from the others. Talks to: nobody. Used by: the critical path.
+// Causes of a critical path in words, and the sentence that says where a request differs from the others. Talks to: none. Used by: the critical path.
 import type { Path } from "../api";
 import { formatDuration } from "../format";
 

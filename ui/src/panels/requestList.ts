@@ -1,5 +1,5 @@
 // The list of requests: sorted, filtered by text and service, the slowest of each service marked, times beside those of the others.
-// Talks to: nobody (the critical path gives it the requests). Used by: the critical path.
+// Talks to: none (the critical path gives it the requests). Used by: the critical path.
 import type { Request } from "../api";
 import { button, h } from "../dom";
 import { formatCount, formatDuration, formatTime } from "../format";
@@ -21,8 +21,8 @@ export class RequestList {
     this.table = new DataTable<Request>({
       label: "Requests", origin, pick, open, sort: [1, true],
       columns: [
-        { title: "#", unit: "count", about: "Number of the request, as in `critical-path --request`", value: (it) => it.request, text: (it) => String(it.request) },
-        { title: "total", unit: "ns", about: "From the request to the answer, at the client", value: (it) => it.total_ns, width: 15, draw: (it) => this.drawTotal(it) },
+        { title: "#", unit: "count", description: "Number of the request, as in `critical-path --request`", value: (it) => it.request, text: (it) => String(it.request) },
+        { title: "total", unit: "ns", description: "From the request to the answer, at the client", value: (it) => it.total_ns, width: 15, draw: (it) => this.drawTotal(it) },
         { title: "client", value: (it) => it.client, grow: true }, { title: "server", value: (it) => it.server, grow: true },
         { title: "begin", unit: "time", value: (it) => it.begin, text: (it) => formatTime(origin(), it.begin, 3) }, { title: "service", value: (it) => it.service },
       ],

@@ -1,4 +1,4 @@
-// Requests by service: how many, and how their times are spread. Talks to: nobody. Used by: the list of requests, the critical path.
+// Requests by service: how many, and how their times are spread. Talks to: none. Used by: the list of requests, the critical path.
 import type { Request } from "../api";
 
 export interface Service { readonly name: string; readonly count: number; readonly median: number; readonly p95: number; readonly most: number; readonly slowest: number }

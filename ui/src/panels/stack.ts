@@ -1,4 +1,4 @@
-// A bar of parts, each in its colour: shares of a whole. Talks to: nobody. Used by: statistics, critical path.
+// A bar of parts, each in its colour: shares of a whole. Talks to: none. Used by: statistics, critical path.
 import { h } from "../dom";
 
 export interface Part { readonly name: string; readonly share: number; readonly colour: string; readonly text: string }

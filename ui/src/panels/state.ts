@@ -4,12 +4,12 @@ import { api, ApiError, type StateAt, type Time } from "../api";
 import { LOOKS, stateColour } from "../colours";
 import { button, h } from "../dom";
 import { formatDuration, formatTime } from "../format";
-import type { Looking, Navigator, View } from "../view";
+import type { ViewState, Navigator, View } from "../view";
 import { copyButton } from "./copy";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { stack } from "./stack";
-import { aboutOf, nameOf, rowOf } from "./times";
+import { panelRange, nameOf, rowOf } from "./times";
 
 type Neighbours = readonly [previous: StateAt | null, next: StateAt | null];
 
@@ -17,7 +17,7 @@ export class StatePanel extends AskingPanel {
   private said: { state: StateAt; neighbours: Neighbours | null } | null = null;
   constructor(view: View, navigator: Navigator) { super("state", "State", view, navigator, ["row", "selection", "hover", "clock", "window"]); }
 
-  protected override changed(now: Looking, changed: ReadonlySet<keyof Looking>): void {
+  protected override changed(now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     // What is selected stays, wherever the pointer goes.
     if (now.selection !== null && !changed.has("selection") && !changed.has("row") && !changed.has("clock")) return;
     if (now.selection === null && !changed.has("row") && !changed.has("selection") && !changed.has("clock") && now.hover === null) return;
@@ -27,7 +27,7 @@ export class StatePanel extends AskingPanel {
 
   protected async load(signal: AbortSignal): Promise<void> {
     const { row, selection, hover, clock, window } = this.view.now, name = nameOf(this.view, row);
-    this.about.textContent = name;
+    this.heading.textContent = name;
     if (row === null) {
       this.controls.replaceChildren();
       this.body.replaceChildren(notice("empty", "No row is selected", "Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state."));
@@ -52,11 +52,11 @@ export class StatePanel extends AskingPanel {
   }
   /** What the thread did in the window. */
   private async share(row: number, signal: AbortSignal): Promise<HTMLElement | null> {
-    const about = aboutOf(this.view, "window"), { states } = await api.statistics(about.begin, about.end, [row], signal);
+    const range = panelRange(this.view, "window"), { states } = await api.statistics(range.begin, range.end, [row], signal);
     const all = states.reduce((sum, it) => sum + it.total_ns, 0);
     if (all === 0) return null;
     const parts = states.map((it) => ({ name: LOOKS[it.style]?.name ?? it.state, share: it.total_ns / all, colour: stateColour(it.style), text: `${formatDuration(it.total_ns)}, ${(100 * it.total_ns / all).toFixed(1)} %` }));
-    return h("div", { class: "share" }, h("h3", {}, `In the window of ${formatDuration(about.end - about.begin)}`), stack(parts), h("p", {}, parts.filter((it) => it.share > 0.0005).map((it) => `${it.name} ${it.text}`).join("; ")));
+    return h("div", { class: "share" }, h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`), stack(parts), h("p", {}, parts.filter((it) => it.share > 0.0005).map((it) => `${it.name} ${it.text}`).join("; ")));
   }
   private draw(name: string, share: HTMLElement | null): void {
     const { state, neighbours } = this.said!, colour = h("span", { class: "swatch", "aria-hidden": "true" });

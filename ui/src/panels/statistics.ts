@@ -4,13 +4,13 @@ import { api, type Statistics } from "../api";
 import { causeColour, LOOKS, stateColour } from "../colours";
 import { button, h } from "../dom";
 import { formatCount, formatDuration } from "../format";
-import type { Looking, Navigator, View } from "../view";
+import type { ViewState, Navigator, View } from "../view";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { causeWord } from "./pathWords";
 import { stack, swatch, type Part } from "./stack";
 import { DataTable, titled, type Column } from "./table";
-import { nameOf, rowOf, toShown, type About } from "./times";
+import { nameOf, rowOf, toShown, type PanelRange } from "./times";
 
 interface Sums { readonly row: number; readonly label: string; readonly byState: readonly number[]; readonly threads: number }
 type OfState = Statistics["states"][number];
@@ -18,12 +18,12 @@ type OfCall = Statistics["calls"][number];
 /** Waits for one cause. */
 interface OfCause { readonly cause: string; readonly count: number; readonly total: number; readonly longest: number; readonly endedBy: string }
 /** Rows of waits by process and cause that are added up. */
-const MOST_WAITS = 5000;
-const USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, RUNNING = 8, MOST_THREADS = 200;
+const MAX_WAITS = 5000;
+const USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, RUNNING = 8, MAX_THREADS = 200;
 const onCpu = (it: Sums) => [USER, CALL, INTERRUPTED, RUNNING].reduce((sum, state) => sum + (it.byState[state] ?? 0), 0);
 
 export class StatisticsPanel extends AskingPanel {
-  private range: About | null = null;
+  private range: PanelRange | null = null;
   private all = 1;
   private most = 1;
   private readonly of = h("select", { "aria-label": "Of which threads", onchange: () => void this.ask() }, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"));
@@ -52,8 +52,8 @@ export class StatisticsPanel extends AskingPanel {
       ],
     });
     const columns = (title: string): Column<Sums>[] => [
-      { title, value: (it) => it.label, grow: true }, { title: "on a CPU", unit: "ns", about: "User mode, system calls, interrupted, and running where it is unknown which", value: onCpu },
-      { title: "by state", about: "Shares of its time in the range", value: onCpu, text: () => "", draw: (it) => stack(this.partsOf(it)), width: 16 },
+      { title, value: (it) => it.label, grow: true }, { title: "on a CPU", unit: "ns", description: "User mode, system calls, interrupted, and running where it is unknown which", value: onCpu },
+      { title: "by state", description: "Shares of its time in the range", value: onCpu, text: () => "", draw: (it) => stack(this.partsOf(it)), width: 16 },
       { title: "waits for CPU", unit: "ns", value: (it) => it.byState[WAIT_CPU] ?? 0 }, { title: "blocked", unit: "ns", value: (it) => it.byState[BLOCKED] ?? 0 },
     ];
     this.threads = new DataTable<Sums>({ label: "Time by thread: a click goes there", origin, sort: [1, true], columns: columns("thread"), pick: (it) => this.go(it) });
@@ -83,7 +83,7 @@ export class StatisticsPanel extends AskingPanel {
     this.turn(false);
     this.turnCauses(false);
   }
-  protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
+  protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     this.of.options[1]!.textContent = this.rowText();
     if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
     this.askSoon();
@@ -93,9 +93,9 @@ export class StatisticsPanel extends AskingPanel {
   protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls, this.causes]) table.set([]); }
 
   protected async load(signal: AbortSignal): Promise<void> {
-    const about = this.takeAbout(), { row } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
-    const answer = await api.statistics(about.begin, about.end, isOfRow ? [row] : null, signal);
-    this.range = about;
+    const covered = this.showRange(), { row } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
+    const answer = await api.statistics(covered.begin, covered.end, isOfRow ? [row] : null, signal);
+    this.range = covered;
     this.command.set(answer.command);
     if (answer.threads.length === 0) {
       this.forget();
@@ -106,17 +106,17 @@ export class StatisticsPanel extends AskingPanel {
     this.all = Math.max(1, answer.states.reduce((sum, it) => sum + it.total_ns, 0));
     this.most = Math.max(1, ...answer.states.map((it) => it.total_ns));
     const threads = answer.threads.map((it) => ({ row: it.row, label: it.label, byState: it.by_state, threads: 1 }));
-    this.count.textContent = threads.length === MOST_THREADS ? `the ${MOST_THREADS} threads with the most CPU time` : `${formatCount(threads.length)} threads`;
+    this.count.textContent = threads.length === MAX_THREADS ? `the ${MAX_THREADS} threads with the most CPU time` : `${formatCount(threads.length)} threads`;
     if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
     this.states.set(answer.states);
     this.threads.set(threads);
     this.processes.set(this.byProcess(threads));
     this.calls.set(answer.calls);
-    if (this.isByCause) await this.loadCauses(about, isOfRow ? row : null, signal);
+    if (this.isByCause) await this.loadCauses(covered, isOfRow ? row : null, signal);
   }
   /** Waits are those of the report `blocking`, of all processes or of the row's. */
-  private async loadCauses(about: About, row: number | null, signal: AbortSignal): Promise<void> {
-    const answer = await api.table({ analysis: "blocking", begin: about.begin, end: about.end, limit: MOST_WAITS }, signal);
+  private async loadCauses(covered: PanelRange, row: number | null, signal: AbortSignal): Promise<void> {
+    const answer = await api.table({ analysis: "blocking", begin: covered.begin, end: covered.end, limit: MAX_WAITS }, signal);
     const table = answer.tables.find((it) => it.name === "causes"), it = rowOf(this.view, row), host = it === undefined ? null : this.view.now.experiment?.hosts[it.host]?.name ?? null;
     const at = (name: string) => table?.columns.findIndex((column) => column.name === name) ?? -1;
     const sums = new Map<string, { count: number; total: number; longest: number; most: number; endedBy: string }>();

@@ -1,4 +1,4 @@
-// The tables of the synchronization: links, hosts with their formulas, breaks, suspects, what was refused. Talks to: nobody. Used by: synchronization.
+// The tables of the synchronization: links, hosts with their formulas, breaks, suspects, what was refused. Talks to: none. Used by: synchronization.
 import type { Break, Host, Link, Sync } from "../api";
 import { formatDuration } from "../format";
 import { formatNumber } from "./cells";
@@ -34,20 +34,20 @@ export class SyncTables {
       label: "Links: a click shows its picture", origin, pick, mark: (it) => (it === this.picked ? "picked" : null),
       columns: [
         { title: "link", value: (it) => `${it.a} ↔ ${it.b}` }, { title: "quality", value: (it) => it.quality }, { title: "likely ±", unit: "ns", value: (it) => it.likely_ns }, { title: "sure ±", unit: "ns", value: (it) => it.sure_ns },
-        { title: "→", unit: "count", about: "Messages from the first to the second", value: (it) => it.a_to_b }, { title: "←", unit: "count", about: "Messages from the second to the first", value: (it) => it.b_to_a },
-        { title: "least RTT", unit: "ns", about: "Least round trip", value: (it) => it.min_rtt_ns },
-        { title: "rate", unit: "count", about: "How much faster the second clock runs, in ppm: surely between", value: (it) => width(it.rate_ppm), text: (it) => `${between(it.rate_ppm, formatNumber)} ppm` },
-        { title: "offset in the middle", unit: "ns", about: "Surely between", value: (it) => width(it.offset_at_middle_ns), text: (it) => between(it.offset_at_middle_ns, formatDuration) },
-        { title: "ambiguous", unit: "count", about: "Packets that fit several", value: (it) => it.ambiguous }, { title: "suspects", unit: "count", about: "Messages that contradict the others", value: (it) => it.suspects },
-        { title: "dropped", unit: "count", value: (it) => it.dropped }, { title: "inversions", unit: "count", about: "Messages that arrive before they were sent, by the common clock", value: (it) => it.inversions },
+        { title: "→", unit: "count", description: "Messages from the first to the second", value: (it) => it.a_to_b }, { title: "←", unit: "count", description: "Messages from the second to the first", value: (it) => it.b_to_a },
+        { title: "least RTT", unit: "ns", description: "Least round trip", value: (it) => it.min_rtt_ns },
+        { title: "rate", unit: "count", description: "How much faster the second clock runs, in ppm: surely between", value: (it) => width(it.rate_ppm), text: (it) => `${between(it.rate_ppm, formatNumber)} ppm` },
+        { title: "offset in the middle", unit: "ns", description: "Surely between", value: (it) => width(it.offset_at_middle_ns), text: (it) => between(it.offset_at_middle_ns, formatDuration) },
+        { title: "ambiguous", unit: "count", description: "Packets that fit several", value: (it) => it.ambiguous }, { title: "suspects", unit: "count", description: "Messages that contradict the others", value: (it) => it.suspects },
+        { title: "dropped", unit: "count", value: (it) => it.dropped }, { title: "inversions", unit: "count", description: "Messages that arrive before they were sent, by the common clock", value: (it) => it.inversions },
       ],
     });
     this.hosts = new DataTable<OfHost>({
       label: "Hosts and formulas of their clocks", origin,
       columns: [
         { title: "host", value: (it) => it.name }, { title: "likely ±", unit: "ns", value: (it) => it.likely_ns, text: (it) => (it.is_reference ? "reference" : formatDuration(it.likely_ns)) }, { title: "sure ±", unit: "ns", value: (it) => it.sure_ns, text: (it) => (it.is_reference ? "" : formatDuration(it.sure_ns)) },
-        { title: "own − common", unit: "ns", about: "How far its own clock is ahead, in the middle of its trace", value: (it) => it.shift_ns }, { title: "island", unit: "count", about: "Hosts of one island are on one clock", value: (it) => it.island, text: (it) => String(it.island ?? "–") },
-        { title: "common clock from t", about: "t: its own time in ns since its boot", value: (it) => formulaText(it.formula), grow: true }, { title: "assumed of its clock", value: (it) => it.formula?.assumption ?? "", grow: true },
+        { title: "own − common", unit: "ns", description: "How far its own clock is ahead, in the middle of its trace", value: (it) => it.shift_ns }, { title: "island", unit: "count", description: "Hosts of one island are on one clock", value: (it) => it.island, text: (it) => String(it.island ?? "–") },
+        { title: "common clock from t", description: "t: its own time in ns since its boot", value: (it) => formulaText(it.formula), grow: true }, { title: "assumed of its clock", value: (it) => it.formula?.assumption ?? "", grow: true },
       ],
     });
     this.breaks = new DataTable<Break>({ label: "Breaks: a click goes there", origin, pick: (it) => go(it.at), columns: [{ title: "host", value: (it) => this.hostName(it.host) }, { title: "at", unit: "time", value: (it) => it.at }, { title: "what", value: (it) => it.text, grow: true }] });

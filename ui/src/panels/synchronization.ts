@@ -2,7 +2,7 @@
 // Talks to: api, view. Used by: the drawer.
 import { api, ApiError, type Link, type Sync } from "../api";
 import { h } from "../dom";
-import type { Looking, Navigator, View } from "../view";
+import type { ViewState, Navigator, View } from "../view";
 import { hostGraph } from "./hostGraph";
 import { LinkPictureView } from "./linkPicture";
 import { notice } from "./notice";
@@ -27,7 +27,7 @@ export class SynchronizationPanel extends AskingPanel {
     this.picture = new LinkPictureView(view, navigator);
     this.tables = new SyncTables((link) => void this.pick(link), (at) => navigator.go(null, toShown(view, null, at)), (host) => (typeof host === "number" ? view.now.experiment?.hosts[host]?.name ?? String(host) : host), () => this.origin);
   }
-  protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
+  protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     if (changed.has("window") || changed.has("clock") || changed.has("selection")) this.picture.drawSoon();
     this.picture.moveCursor();
   }
@@ -41,7 +41,7 @@ export class SynchronizationPanel extends AskingPanel {
       this.sync = sync;
     }
     const { sync } = this;
-    this.about.textContent = this.summary(sync);
+    this.heading.textContent = this.summary(sync);
     this.command.set(sync.command);
     if (sync.hosts.length < 2) {
       this.body.replaceChildren(notice("empty", "There is one host", "Clocks are put on one where there are several: name the traces of more hosts, `isochrone view web/ app/ db/`."));

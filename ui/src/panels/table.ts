@@ -1,5 +1,5 @@
 // A real table that can be sorted by any column, used with keys, and copied; of large ones only the rows that are seen exist.
-// Talks to: nobody. Used by: all panels.
+// Talks to: none. Used by: all panels.
 import type { CellValue, Unit } from "../api";
 import { h } from "../dom";
 import { cellText, compare } from "./cells";
@@ -7,7 +7,7 @@ import { copyButton } from "./copy";
 
 export interface Column<T> {
   readonly title: string;
-  readonly about?: string;
+  readonly description?: string;
   readonly unit?: Unit;
   /** What it is sorted by, and what is copied. */
   value(row: T): CellValue;
@@ -36,7 +36,7 @@ export interface TableOptions<T> {
 }
 const ROW = 21, SPARE = 10, SAMPLE = 400, NEAR_END = 60;
 /** Of columns, in pixels. */
-const MOST_WIDTH = 330, PADDING = 13, SIGN = 14;
+const MAX_WIDTH = 330, PADDING = 13, SIGN = 14;
 let tables = 0;
 const pen = document.createElement("canvas").getContext("2d")!;
 function widthOf(text: string, isBold: boolean): number {
@@ -61,7 +61,7 @@ export class DataTable<T> {
 
   constructor(private readonly options: TableOptions<T>) {
     [this.column, this.isDown] = options.sort ?? [null, false];
-    this.heads = options.columns.map((column, place) => h("th", { scope: "col", class: isNumber(column) ? "number" : null, title: column.about ?? null },
+    this.heads = options.columns.map((column, place) => h("th", { scope: "col", class: isNumber(column) ? "number" : null, title: column.description ?? null },
       h("button", { type: "button", onclick: () => this.sortBy(place) }, column.title)));
     const canPick = options.pick !== undefined;
     this.table = h("table", { "aria-label": options.label, role: canPick ? "grid" : null, tabindex: canPick ? 0 : null }, this.cols, h("thead", {}, h("tr", {}, ...this.heads)), this.tbody);
@@ -115,7 +115,7 @@ export class DataTable<T> {
       let needed = column.width === undefined ? 0 : widthOf("0".repeat(column.width), false);
       if (column.width === undefined) for (let at = 0; at < this.rows.length; at += step) needed = Math.max(needed, widthOf(this.text(column, this.rows[at]!), false));
       // In its head there is room for the sign of the order, too.
-      const width = Math.ceil(Math.min(Math.max(needed, widthOf(column.title, true) + SIGN), MOST_WIDTH)) + PADDING;
+      const width = Math.ceil(Math.min(Math.max(needed, widthOf(column.title, true) + SIGN), MAX_WIDTH)) + PADDING;
       all += width;
       return place === grows ? "" : `${width}px`;
     });

@@ -4,7 +4,7 @@ import type { Host, Row, Time } from "../api";
 import type { Range, View } from "../view";
 
 /** What a panel is about: the selected time, else the window. */
-export interface About extends Range { readonly what: "selection" | "window" }
+export interface PanelRange extends Range { readonly what: "selection" | "window" }
 
 function hostOf(view: View, row: number | null): Host | undefined {
   const it = row === null ? undefined : rowOf(view, row);
@@ -36,7 +36,7 @@ export function toCommon(view: View, row: number | null, at: Time): Time {
   return view.now.clock === "common" ? at : at - (hostOf(view, row)?.shift_ns ?? 0);
 }
 /** The range on the common clock; not beyond the traces. Own clocks: by the selected row's host, else what any host shows. */
-export function aboutOf(view: View, scope: "range" | "window" = "range"): About {
+export function panelRange(view: View, scope: "range" | "window" = "range"): PanelRange {
   const { selection, window, clock, row, experiment } = view.now;
   const isSelected = scope === "range" && selection !== null && selection.end - selection.begin >= 1;
   const shown = isSelected ? selection : window;

@@ -2,7 +2,7 @@
 import { api, type Series, type Time } from "../api";
 import { h } from "../dom";
 import { formatBytes, formatTime, placesFor } from "../format";
-import type { Looking, Navigator, View } from "../view";
+import type { ViewState, Navigator, View } from "../view";
 import { Chart, meanOf, type ChartData, type Line } from "./chart";
 import { hostColour } from "./hostColours";
 import { notice } from "./notice";
@@ -42,7 +42,7 @@ export class UsagePanel extends AskingPanel {
     });
     this.parts = h("div", { class: "usage-parts" }, h("div", { class: "charts" }, ...this.charts.map((it) => it.element)), titled("In this window", this.table, this.missing));
   }
-  protected override changed(_now: Looking, changed: ReadonlySet<keyof Looking>): void {
+  protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     if (changed.has("hover")) for (const chart of this.charts) chart.cursor();
     if (changed.has("selection")) for (const chart of this.charts) chart.select();
     if (!changed.has("window") && !changed.has("clock")) return;
@@ -57,8 +57,8 @@ export class UsagePanel extends AskingPanel {
     this.body.replaceChildren();
   }
   protected async load(signal: AbortSignal): Promise<void> {
-    const about = this.takeAbout("window"), points = Math.max(60, Math.min(1000, Math.round(this.body.clientWidth / 4)));
-    const answer = await api.usage(about.begin, about.end, points, signal);
+    const range = this.showRange("window"), points = Math.max(60, Math.min(1000, Math.round(this.body.clientWidth / 4)));
+    const answer = await api.usage(range.begin, range.end, points, signal);
     this.series = answer.series;
     this.command.set(answer.command);
     if (this.series.length === 0) {

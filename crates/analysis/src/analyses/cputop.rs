@@ -1,29 +1,28 @@
 //! `cputop`: CPU time by thread or by process, by CPU, and of the host.
 //!
-//! Idle tasks are no threads here: their time is the CPU's idle time. Time in which it is unknown what a CPU did
-//! (before its first switch, in a loss) is neither busy nor idle; a thread that was seen to leave the CPU at its end
-//! ran for some of it.
+//! Idle tasks are no threads here: their time is the CPU's idle time. Time in which it is unknown what a CPU
+//! did (before its first switch, in a loss) is neither busy nor idle; a thread that was seen to leave the CPU
+//! at its end ran for some of it.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_kernel::{CanonicalMap, Migration, Slice, Spans, ThreadAliases, ThreadId, Unknown};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::host::ThreadIdentity;
+use crate::cpu_states::CpuTime;
+use crate::figures::stats::duration;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::report::Note;
-use crate::stats::duration;
-use crate::table::{Cell, Table, Unit, percent};
+use crate::options::{OptionKind, Options};
+use crate::output::note::Note;
+use crate::output::table::{Cell, Table, Unit, percent};
 use crate::window::When;
 
 /// CPU time of a host's threads and CPUs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct CpuTop {
     threads: CanonicalMap<ThreadId, Thread>,
-    cpus: BTreeMap<u32, Cpu>,
+    cpus: BTreeMap<u32, CpuTime>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -35,14 +34,6 @@ struct Thread {
     priorities: BTreeSet<i32>,
 }
 
-/// Times, ns.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Cpu {
-    busy: u64,
-    idle: u64,
-    unknown: u64,
-}
-
 impl Thread {
     fn absorb(&mut self, mut other: Self) {
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
@@ -52,18 +43,10 @@ impl Thread {
     }
 }
 
-impl Cpu {
-    fn absorb(&mut self, other: &Self) {
-        self.busy = self.busy.saturating_add(other.busy);
-        self.idle = self.idle.saturating_add(other.idle);
-        self.unknown = self.unknown.saturating_add(other.unknown);
-    }
-}
-
 impl Spans for CpuTop {
     fn slice(&mut self, slice: &Slice) {
         let ns = duration(slice.begin, slice.end);
-        let mut cpu = Cpu::default();
+        let mut cpu = CpuTime::default();
         if slice.thread.is_idle() {
             cpu.idle = ns;
         } else {
@@ -72,13 +55,13 @@ impl Spans for CpuTop {
             thread.cpu_ns = thread.cpu_ns.saturating_add(ns);
             thread.priorities.extend(slice.priority);
         }
-        self.cpus.entry(slice.cpu).or_default().absorb(&cpu);
+        self.cpus.entry(slice.cpu).or_default().absorb(cpu);
     }
 
     fn unknown(&mut self, unknown: &Unknown) {
         let ns = duration(unknown.begin, unknown.end);
-        let cpu = Cpu { unknown: ns, ..Cpu::default() };
-        self.cpus.entry(unknown.cpu).or_default().absorb(&cpu);
+        let cpu = CpuTime { unknown: ns, ..CpuTime::default() };
+        self.cpus.entry(unknown.cpu).or_default().absorb(cpu);
         if let Some(thread) = unknown.thread {
             let thread = self.threads.or_default(thread);
             thread.unknown_ns = thread.unknown_ns.saturating_add(ns);
@@ -96,13 +79,13 @@ impl Spans for CpuTop {
     fn absorb(&mut self, right: Self) {
         self.threads.absorb(right.threads, Thread::absorb);
         for (cpu, right) in right.cpus {
-            self.cpus.entry(cpu).or_default().absorb(&right);
+            self.cpus.entry(cpu).or_default().absorb(right);
         }
     }
 }
 
 impl Analysis for CpuTop {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Processes];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Processes];
     const NEEDS: &'static [Need] = &[Need::Switches];
 
     fn new(_: &Options, _: When) -> Self {
@@ -134,90 +117,63 @@ impl Analysis for CpuTop {
 }
 
 fn processes(hosts: &[HostResult<'_, CpuTop>], options: &Options) -> Table {
-    const COLUMNS: &[(&str, Unit)] = &[
-        ("host", Unit::None),
-        ("pid", Unit::None),
-        ("tid", Unit::None),
-        ("comm", Unit::None),
-        ("cpu_ns", Unit::Ns),
-        ("unknown_ns", Unit::Ns),
-        ("migrations", Unit::Count),
-        ("percent", Unit::Percent),
-        ("priorities", Unit::None),
-    ];
     let title = if options.by_process { "Per-process usage" } else { "Per-TID usage" };
-    let mut table = Table::new("processes", title, COLUMNS);
-    let mut rows = Vec::new();
+    let mut table = Table::new("processes", title, &[])
+        .with_columns(Unit::None, &["host", "pid", "tid", "comm"])
+        .with_columns(Unit::Ns, &["cpu_ns", "unknown_ns"])
+        .with_columns(Unit::Count, &["migrations"])
+        .with_columns(Unit::Percent, &["percent"])
+        .with_columns(Unit::None, &["priorities"]);
     for result in hosts {
         let mut groups: BTreeMap<ThreadId, Thread> = BTreeMap::new();
         for (&thread, used) in result.of.threads.unordered().filter(|(thread, _)| !thread.is_idle()) {
-            let Some(who) = result.who(thread, options) else { continue };
-            let group = if options.by_process { who.process(thread) } else { thread };
+            let Some(group) = result.group(thread, options) else { continue };
             groups.entry(group).or_default().absorb(used.clone());
         }
-        rows.extend(groups.into_iter().map(|(thread, used)| (result, thread, used)));
+        for (group, used) in groups {
+            let priorities: Vec<String> = used.priorities.iter().map(i32::to_string).collect();
+            let row = result.group_row(group, options).cells([used.cpu_ns, used.unknown_ns]);
+            let row = row.cell(result.known(Need::Migrations, used.migrations));
+            let row = row.cell(percent(used.cpu_ns.into(), result.asked_ns.into()));
+            table.add(row.cell(Cell::text(&priorities.join(" "))));
+        }
     }
     // Stable: those that used as much stay in the order of hosts and threads.
-    rows.sort_by_key(|row| Reverse(row.2.cpu_ns));
-    for (result, thread, used) in rows {
-        let who = ThreadIdentity::of(result.host, thread);
-        let [pid, tid, comm] = if options.by_process { who.process_cells() } else { who.cells() };
-        let priorities: Vec<String> = used.priorities.iter().map(i32::to_string).collect();
-        table.row(vec![
-            result.name(),
-            pid,
-            tid,
-            comm,
-            used.cpu_ns.into(),
-            used.unknown_ns.into(),
-            result.known(Need::Migrations, used.migrations),
-            percent(used.cpu_ns.into(), result.asked_ns.into()),
-            Cell::text(&priorities.join(" ")),
-        ]);
-    }
+    table.sort("cpu_ns");
     table.draw("percent", 0).top()
 }
 
-/// A table of times of CPUs: the row's host, what else it is about, and the [`figures`].
-fn times_table(name: &'static str, title: &'static str, about: (&'static str, Unit)) -> Table {
-    let columns = [
-        ("host", Unit::None),
-        about,
-        ("busy_ns", Unit::Ns),
-        ("idle_ns", Unit::Ns),
-        ("unknown_ns", Unit::Ns),
-        ("percent", Unit::Percent),
-    ];
-    Table::new(name, title, &columns).draw("percent", 0)
+/// The table with the columns of [`times`].
+fn times_table(table: Table) -> Table {
+    let table = table.with_columns(Unit::Ns, &["busy_ns", "idle_ns", "unknown_ns"]);
+    table.with_columns(Unit::Percent, &["percent"]).draw("percent", 0)
 }
 
 /// The times of CPUs, and the part of a whole that they were busy.
-fn figures(cpu: &Cpu, whole: u128) -> [Cell; 4] {
+fn times(cpu: &CpuTime, whole: u128) -> [Cell; 4] {
     [cpu.busy.into(), cpu.idle.into(), cpu.unknown.into(), percent(cpu.busy.into(), whole)]
 }
 
 fn cpus(hosts: &[HostResult<'_, CpuTop>]) -> Table {
-    let mut table = times_table("cpus", "Per-CPU usage", ("cpu", Unit::None));
+    let mut table =
+        times_table(Table::new("cpus", "Per-CPU usage", &[]).with_columns(Unit::None, &["host", "cpu"]));
     for result in hosts {
-        let whole = result.asked_ns;
         for (&cpu, used) in &result.of.cpus {
-            let mut cells = vec![result.name(), cpu.into()];
-            cells.extend(figures(used, whole.into()));
-            table.row(cells);
+            table.add(result.row().cell(cpu).cells(times(used, result.asked_ns.into())));
         }
     }
     table
 }
 
 fn total(hosts: &[HostResult<'_, CpuTop>]) -> Table {
-    let mut table = times_table("total", "Total CPU usage", ("cpus", Unit::Count));
+    let table = Table::new("total", "Total CPU usage", &[("host", Unit::None), ("cpus", Unit::Count)]);
+    let mut table = times_table(table);
     for result in hosts {
-        let mut all = Cpu::default();
-        result.of.cpus.values().for_each(|cpu| all.absorb(cpu));
+        let mut all = CpuTime::default();
+        result.of.cpus.values().for_each(|cpu| all.absorb(*cpu));
         let cpus = result.of.cpus.len() as u64;
-        let mut cells = vec![result.name(), cpus.into()];
-        cells.extend(figures(&all, u128::from(result.asked_ns) * u128::from(cpus)));
-        table.row(cells);
+        let whole = u128::from(result.asked_ns) * u128::from(cpus);
+        table.add(result.row().cell(cpus).cells(times(&all, whole)));
     }
     table
 }

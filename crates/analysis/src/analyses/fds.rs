@@ -1,22 +1,22 @@
-//! `fds`: file descriptors: what they are, when they were open, what went through them; of one instant, those that
-//! were open then.
+//! `fds`: file descriptors: what they are, when they were open, what went through them; of one instant, those
+//! that were open then.
 //!
-//! A begin that is unknown is that of one that was open before it was first seen. An end that is unknown is that of
-//! one that was not seen to be closed.
+//! A begin that is unknown is that of one that was open before it was first seen. An end that is unknown is
+//! that of one that was not seen to be closed.
 
 use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 use isochrone_kernel::{Spans, ThreadAliases, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::fd_names;
+use crate::file_io::fd_names;
 use crate::host::ThreadIdentity;
 use crate::host_totals::host_totals;
-use crate::log_rows::LogRows;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::report::Note;
-use crate::table::{Cell, Shown, Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::note::Note;
+use crate::output::table::{Cell, Row, Table, Unit, Visibility};
+use crate::storage::log_rows::LogRows;
 use crate::window::{When, contains};
 
 /// Descriptors of a host's processes.
@@ -48,7 +48,7 @@ impl Analysis for Fds {
     const AT_INSTANT: bool = true;
     const FILES: bool = true;
 
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Fds, Asks::Instant];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Fds, OptionKind::Instant];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
 
     fn new(options: &Options, when: When) -> Self {
@@ -56,45 +56,33 @@ impl Analysis for Fds {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        const COLUMNS: &[(&str, Unit)] = &[
-            ("host", Unit::None),
-            ("pid", Unit::None),
-            ("tid", Unit::None),
-            ("comm", Unit::None),
-            ("fd", Unit::None),
-            ("kind", Unit::None),
-            ("name", Unit::None),
-            ("begin_ns", Unit::Time),
-            ("end_ns", Unit::Time),
-            ("opened_by", Unit::None),
-            ("closed_by", Unit::None),
-            ("close_on_exec", Unit::None),
-            ("reads", Unit::Count),
-            ("read_bytes", Unit::Bytes),
-            ("writes", Unit::Count),
-            ("written_bytes", Unit::Bytes),
-            ("others", Unit::Count),
-            ("errors", Unit::Count),
-            ("doubtful", Unit::None),
-        ];
         // For people: no terminal is wide enough for all of them, and paths can be long.
         const DETAILS: &[&str] =
             &["opened_by", "closed_by", "close_on_exec", "reads", "writes", "others", "doubtful"];
-        let mut table = Table::new("fds", "File descriptors", COLUMNS)
+        let mut table = Table::new("fds", "File descriptors", &[])
+            .with_columns(Unit::None, &["host", "pid", "tid", "comm", "fd", "kind", "name"])
+            .with_columns(Unit::Time, &["begin_ns", "end_ns"])
+            .with_columns(Unit::None, &["opened_by", "closed_by", "close_on_exec"])
+            .with_columns(Unit::Count, &["reads"])
+            .with_columns(Unit::Bytes, &["read_bytes"])
+            .with_columns(Unit::Count, &["writes"])
+            .with_columns(Unit::Bytes, &["written_bytes"])
+            .with_columns(Unit::Count, &["others", "errors"])
+            .with_columns(Unit::None, &["doubtful"])
             .kept_in(&options.scratch)
-            .show(DETAILS, Shown::Nowhere)
-            .show(&["name"], Shown::Last);
+            .show(DETAILS, Visibility::Hidden)
+            .show(&["name"], Visibility::Trailing);
         let mut keys = Vec::new();
         for (number, result) in hosts.iter().enumerate() {
             for (pid, file, who) in asked(result, options) {
                 keys.push((number, pid.or(who.tid), file.fd, file.begin));
-                table.row(row(pid, &file, &who, result));
+                table.add(row(pid, &file, &who, result));
             }
         }
         // Stable: the rest stays in the order of the spans.
         table.rows.sort_by_keys(keys, Ord::cmp);
         let mut tables = vec![table];
-        tables.extend(host_totals(hosts, &TOTALS, |result| vec![totals(result, options)]));
+        tables.extend(host_totals(hosts, total_columns, |result| vec![totals(result, options)]));
         tables
     }
 
@@ -103,14 +91,17 @@ impl Analysis for Fds {
     }
 }
 
-/// The descriptors of a host that are asked for, in the order of the spans: each with its process and its thread.
+/// The descriptors of a host that are requested, in the order of the spans: each with its process and its
+/// thread.
 fn asked<'r>(
     result: &'r HostResult<'_, Fds>,
     options: &'r Options,
 ) -> impl Iterator<Item = (Option<i32>, FileSpan, ThreadIdentity<'r>)> {
-    // What a thread inherits is what its parent was last seen to have, which is not so where calls were not recorded.
+    // What a thread inherits is what its parent was last seen to have, which is not so where calls were not
+    // recorded.
     let has_calls = !result.host.lacks(Need::Calls) && !result.host.lacks(Need::Closes);
-    // Where some calls that make descriptors were left out, uses of those that they made would be counted for others.
+    // Where some calls that make descriptors were left out, uses of those that they made would be counted for
+    // others.
     let are_known = !result.host.lacks(Need::Descriptors);
     let is_sure = move |file: &FileSpan| are_known && (has_calls || file.opened_by != OpenedBy::Inherited);
     let asked =
@@ -121,16 +112,18 @@ fn asked<'r>(
     })
 }
 
-/// The columns of totals by host.
-const TOTALS: [(&str, Unit); 7] = [
-    ("fds", Unit::Count),
-    ("reads", Unit::Count),
-    ("read_bytes", Unit::Bytes),
-    ("writes", Unit::Count),
-    ("written_bytes", Unit::Bytes),
-    ("others", Unit::Count),
-    ("errors", Unit::Count),
-];
+/// The table with the columns of [`totals`].
+fn total_columns(table: Table) -> Table {
+    let table = table.with_columns(Unit::Count, &["fds", "reads"]).with_columns(Unit::Bytes, &["read_bytes"]);
+    let table = table.with_columns(Unit::Count, &["writes"]).with_columns(Unit::Bytes, &["written_bytes"]);
+    table.with_columns(Unit::Count, &["others", "errors"])
+}
+
+/// The cells of the uses of descriptors, which are unknown without calls.
+fn uses_cells(result: &HostResult<'_, Fds>, uses: &Uses) -> [Cell; 6] {
+    let Uses { reads, read_bytes, writes, written_bytes, others, errors } = *uses;
+    [reads, read_bytes, writes, written_bytes, others, errors].map(|count| result.known(Need::Calls, count))
+}
 
 fn totals(result: &HostResult<'_, Fds>, options: &Options) -> [Cell; 7] {
     let (mut count, mut all) = (0_u64, Uses::default());
@@ -138,22 +131,15 @@ fn totals(result: &HostResult<'_, Fds>, options: &Options) -> [Cell; 7] {
         count += 1;
         all.add(&file.uses);
     }
-    let Uses { reads, read_bytes, writes, written_bytes, others, errors } = all;
-    let [reads, read_bytes, writes, written_bytes, others, errors] =
-        [reads, read_bytes, writes, written_bytes, others, errors].map(|it| result.known(Need::Calls, it));
+    let [reads, read_bytes, writes, written_bytes, others, errors] = uses_cells(result, &all);
     [count.into(), reads, read_bytes, writes, written_bytes, others, errors]
 }
 
-fn row(
-    pid: Option<i32>,
-    file: &FileSpan,
-    who: &ThreadIdentity<'_>,
-    result: &HostResult<'_, Fds>,
-) -> Vec<Cell> {
+fn row(pid: Option<i32>, file: &FileSpan, who: &ThreadIdentity<'_>, result: &HostResult<'_, Fds>) -> Row {
     let [_, tid, comm] = who.cells();
     let begin = (file.begin_bound == Bound::Hard).then_some(file.begin);
-    // Without calls it may have been closed before, and without lives by another program that its thread began, or earlier than the thread
-    // was last seen.
+    // Without calls it may have been closed before, and without lives by another program that its thread
+    // began, or earlier than the thread was last seen.
     let lacks = |need| result.host.lacks(need);
     let has_calls = !lacks(Need::Calls) && !lacks(Need::FileCalls);
     let is_known = match file.closed_by {
@@ -166,33 +152,21 @@ fn row(
     // What is in the dump may have been opened between the begin of the trace and the dump.
     let opened_by =
         file.opened_by.label().filter(|_| file.opened_by != OpenedBy::Dump || !lacks(Need::Calls));
-    vec![
-        result.name(),
-        pid.into(),
-        tid,
-        comm,
-        file.fd.into(),
-        file.kind.label().map_or(Cell::Null, Cell::text),
-        fd_names::name(file).into(),
-        begin.map_or(Cell::Null, |begin| result.time(begin)),
-        end.map_or(Cell::Null, |end| result.time(end)),
-        opened_by.map_or(Cell::Null, Cell::text),
-        closed_by.map_or(Cell::Null, Cell::text),
-        // Where it comes from says it.
-        match file.opened_by {
-            _ if lacks(Need::Calls) => Cell::Null,
-            OpenedBy::Unknown => Cell::Null,
-            OpenedBy::Inherited if file.kind == FileKind::Unknown => Cell::Null,
-            _ => Cell::text(if file.close_on_exec { "yes" } else { "no" }),
-        },
-        result.known(Need::Calls, file.uses.reads),
-        result.known(Need::Calls, file.uses.read_bytes),
-        result.known(Need::Calls, file.uses.writes),
-        result.known(Need::Calls, file.uses.written_bytes),
-        result.known(Need::Calls, file.uses.others),
-        result.known(Need::Calls, file.uses.errors),
-        Cell::text(if file.is_doubtful { "yes" } else { "no" }),
-    ]
+    // Where it comes from decides whether this is known.
+    let close_on_exec = match file.opened_by {
+        _ if lacks(Need::Calls) => None,
+        OpenedBy::Unknown => None,
+        OpenedBy::Inherited if file.kind == FileKind::Unknown => None,
+        _ => Some(Cell::yes_or_no(file.close_on_exec)),
+    };
+    let row = result.row().cell(pid).cells([tid, comm]).cell(file.fd);
+    row.cell(file.kind.label().map(Cell::text))
+        .cell(fd_names::name(file))
+        .cells([begin, end].map(|at| result.time_or_unknown(at)))
+        .cells([opened_by, closed_by].map(|label| label.map(Cell::text)))
+        .cell(close_on_exec)
+        .cells(uses_cells(result, &file.uses))
+        .cell(Cell::yes_or_no(file.is_doubtful))
 }
 
 #[cfg(test)]

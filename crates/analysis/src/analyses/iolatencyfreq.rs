@@ -1,14 +1,15 @@
-//! `iolatencyfreq`: how the durations of I/O calls of each kind are distributed, and of requests to each disk.
+//! `iolatencyfreq`: how the durations of I/O calls of each kind are distributed, and of requests to each
+//! disk.
 
 use isochrone_kernel::{BlockRequest, Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::histogram::Histogram;
-use crate::io_durations::{Durations, IoDurations};
+use crate::figures::histogram::Histogram;
+use crate::file_io::durations::{Durations, IoDurations};
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::table::{Cell, Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
 use crate::window::When;
 
 /// Calls and requests of a host.
@@ -20,7 +21,7 @@ pub struct IoLatencyFreq {
 
 impl Durations for Histogram {
     fn absorb(&mut self, other: Self) {
-        Self::absorb(self, &other);
+        self.join(other);
     }
 }
 
@@ -45,7 +46,8 @@ impl Spans for IoLatencyFreq {
 }
 
 impl Analysis for IoLatencyFreq {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Sizes, Asks::Distributions];
+    const ACCEPTS: &'static [OptionKind] =
+        &[OptionKind::Threads, OptionKind::Durations, OptionKind::Sizes, OptionKind::Distributions];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Disks, Need::Dump];
 
     fn new(options: &Options, _: When) -> Self {
@@ -53,9 +55,10 @@ impl Analysis for IoLatencyFreq {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        const KEY: &[(&str, Unit)] = &[("host", Unit::None), ("of", Unit::None), ("name", Unit::None)];
-        let mut freq = Histogram::freq_table("freq", "Frequency distribution of I/O latencies", KEY);
-        let mut quantiles = Histogram::quantiles_table("quantiles", "Quantiles of I/O latencies", KEY);
+        let keyed =
+            |name, title| Table::new(name, title, &[]).with_columns(Unit::None, &["host", "of", "name"]);
+        let mut freq = Histogram::freq_table(keyed("freq", "Frequency distribution of I/O latencies"));
+        let mut quantiles = Histogram::quantiles_table(keyed("quantiles", "Quantiles of I/O latencies"));
         for result in hosts {
             let (calls, disks) = result.of.durations.totals(result, options);
             for (of, totals) in [("calls", calls), ("disk", disks)] {

@@ -1,14 +1,15 @@
-//! `iolatencystats`: how many I/O calls of each kind there were and how long they took, and the same of requests to each disk.
+//! `iolatencystats`: how many I/O calls of each kind there were and how long they took, and the same of
+//! requests to each disk.
 
 use isochrone_kernel::{BlockRequest, Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::io_durations::{Durations, IoDurations};
+use crate::figures::stats::Stats;
+use crate::file_io::durations::{Durations, IoDurations};
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::stats::Stats;
-use crate::table::{Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Table, Unit};
 use crate::window::When;
 
 /// Calls and requests of a host.
@@ -42,7 +43,7 @@ impl Spans for IoLatencyStats {
 }
 
 impl Analysis for IoLatencyStats {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Sizes];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Durations, OptionKind::Sizes];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Disks, Need::Dump];
 
     fn new(options: &Options, _: When) -> Self {
@@ -51,11 +52,7 @@ impl Analysis for IoLatencyStats {
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         let table = |name, title, key| {
-            Table::new(
-                name,
-                title,
-                &[&[("host", Unit::None), (key, Unit::None)], &Stats::COLUMNS[..]].concat(),
-            )
+            Stats::columns(Table::new(name, title, &[("host", Unit::None), (key, Unit::None)]))
         };
         let mut calls = table("calls", "I/O calls: latency", "kind");
         let mut disks = table("disks", "Disk requests: latency from issue to completion", "disk");
@@ -63,7 +60,7 @@ impl Analysis for IoLatencyStats {
             let (of_calls, of_disks) = result.of.durations.totals(result, options);
             for (table, totals) in [(&mut calls, of_calls), (&mut disks, of_disks)] {
                 for (key, stats) in totals {
-                    table.row([result.name(), key].into_iter().chain(stats.cells()).collect());
+                    table.add(result.row().cell(key).cells(stats.cells()));
                 }
             }
         }

@@ -1,22 +1,21 @@
 //! `iolatencytop`: the I/O calls that took longest, of each kind.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use isochrone_kernel::files::FileSpan;
 use isochrone_kernel::{Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, HostResult};
-use crate::fd_names::{self, FdNames};
-use crate::io_call::{IoKind, SizeFilter};
-use crate::io_row::IoRow;
-use crate::log_rows::{LogRow, LogRows};
+use crate::analysis::{Analysis, HostResult, kept_rows, top_table};
+use crate::file_io::call::{IoKind, SizeFilter};
+use crate::file_io::fd_names::{self, FdNames};
+use crate::file_io::row::IoRow;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::report::Note;
-use crate::sorted_rows::{SortKey, TopRows};
-use crate::table::Table;
+use crate::options::{OptionKind, Options};
+use crate::output::note::Note;
+use crate::output::table::Table;
+use crate::storage::log_rows::{LogRow, LogRows};
+use crate::storage::sorted_rows::TopRows;
 use crate::window::When;
 
 /// The kinds that have a table each, with its heading. A `close` that takes long is in the log.
@@ -33,24 +32,14 @@ const TABLES: [(IoKind, &str); 5] = [
 pub struct IoLatencyTop {
     sizes: SizeFilter,
     limit: Option<usize>,
-    calls: BTreeMap<IoKind, Longest>,
+    calls: BTreeMap<IoKind, TopRows<IoRow>>,
     files: LogRows<FileSpan>,
-}
-
-/// The longest of one kind.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Longest {
-    calls: TopRows<IoRow>,
-    /// How many there were, kept or not.
-    count: u64,
 }
 
 impl Spans for IoLatencyTop {
     fn syscall(&mut self, call: &Syscall<'_>) {
         if let Some(row) = IoRow::of(call, self.sizes).filter(|row| row.kind() != IoKind::Close) {
-            let of_kind = self.calls.entry(row.kind()).or_insert_with(|| Longest::new(self.limit));
-            of_kind.count += 1;
-            of_kind.calls.push(row);
+            self.calls.entry(row.kind()).or_insert_with(|| TopRows::new(self.limit)).push(row);
         }
     }
 
@@ -59,36 +48,29 @@ impl Spans for IoLatencyTop {
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
-        let calls = self.calls.values_mut().flat_map(|of_kind| of_kind.calls.iter_mut());
+        let calls = self.calls.values_mut().flat_map(TopRows::iter_mut);
         calls.for_each(|call| call.rename(aliases));
         self.files.rename(aliases);
     }
 
     fn absorb(&mut self, right: Self) {
         for (kind, right) in right.calls {
-            let of_kind = self.calls.entry(kind).or_insert_with(|| Longest::new(self.limit));
-            of_kind.count += right.count;
-            of_kind.calls.absorb(right.calls);
+            self.calls.entry(kind).or_insert_with(|| TopRows::new(self.limit)).absorb(right);
         }
         self.files.absorb(right.files);
     }
 }
 
-impl Longest {
-    fn new(limit: Option<usize>) -> Self {
-        Self { calls: TopRows::new(limit), count: 0 }
-    }
-}
-
 impl Analysis for IoLatencyTop {
     const FILES: bool = true;
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Sizes];
+    const ACCEPTS: &'static [OptionKind] =
+        &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations, OptionKind::Sizes];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
 
     fn new(options: &Options, _: When) -> Self {
         Self {
             sizes: SizeFilter::new(options),
-            limit: Self::kept(options),
+            limit: kept_rows(options),
             calls: BTreeMap::new(),
             files: LogRows::new(&options.scratch),
         }
@@ -97,41 +79,15 @@ impl Analysis for IoLatencyTop {
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         let names: Vec<_> = hosts.iter().map(|result| FdNames::new(result.host, &result.of.files)).collect();
         let table = |(kind, title): (IoKind, &'static str)| {
-            let mut table = IoRow::table(kind.label(), title);
-            let of_kind = || {
-                hosts
-                    .iter()
-                    .zip(&names)
-                    .filter_map(|(result, names)| Some((result, names, result.of.calls.get(&kind)?)))
-            };
-            let mut calls: Vec<_> = of_kind()
-                .flat_map(|(result, names, of)| {
-                    of.calls.sorted().into_iter().map(move |call| (result, names, call))
-                })
-                .collect();
-            // Stable: those that are as long stay in the order of hosts and times.
-            calls.sort_by_key(|(_, _, call)| Reverse(call.sort_key()));
-            let rows = calls.into_iter().filter_map(|(result, names, call)| call.row(names, result, options));
-            table.rows.extend(rows);
-            let mut table = table.draw("duration_ns", 0).top();
-            if Self::kept(options).is_some() {
-                table.of = Some(of_kind().map(|(_, _, of)| of.count).sum());
-            }
-            table
+            let row = |host: usize, call: &IoRow| call.row(&names[host], &hosts[host], options);
+            let table = IoRow::table(kind.label(), title);
+            top_table(table, "duration_ns", hosts, options, |of| of.calls.get(&kind), row)
         };
         TABLES.into_iter().map(table).collect()
     }
 
     fn notes(hosts: &[HostResult<'_, Self>]) -> Vec<Note> {
         fd_names::notes(hosts.iter().map(|result| (result.host, &result.of.files)))
-    }
-}
-
-impl IoLatencyTop {
-    /// How many of the longest are kept while reading. Which threads are asked for is looked at in the end: until then none of
-    /// their calls may be thrown away for another's.
-    fn kept(options: &Options) -> Option<usize> {
-        options.rows_of_top().filter(|_| !options.filter.has_threads())
     }
 }
 

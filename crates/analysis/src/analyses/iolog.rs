@@ -5,14 +5,14 @@ use isochrone_kernel::{Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::fd_names::{self, FdNames};
-use crate::io_call::SizeFilter;
-use crate::io_row::IoRow;
-use crate::log_rows::LogRows;
+use crate::file_io::call::SizeFilter;
+use crate::file_io::fd_names::{self, FdNames};
+use crate::file_io::row::IoRow;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::report::Note;
-use crate::table::Table;
+use crate::options::{OptionKind, Options};
+use crate::output::note::Note;
+use crate::output::table::Table;
+use crate::storage::log_rows::LogRows;
 use crate::window::When;
 
 /// I/O calls of a host's threads.
@@ -47,7 +47,8 @@ impl Spans for IoLog {
 
 impl Analysis for IoLog {
     const FILES: bool = true;
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Sizes];
+    const ACCEPTS: &'static [OptionKind] =
+        &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations, OptionKind::Sizes];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
 
     fn new(options: &Options, _: When) -> Self {
@@ -62,7 +63,7 @@ impl Analysis for IoLog {
         for result in hosts {
             let names = FdNames::new(result.host, &result.of.files);
             let calls = result.of.calls.sorted();
-            table.rows.extend(calls.filter_map(|call| call.row(&names, result, options)));
+            table.extend(calls.filter_map(|call| call.row(&names, result, options)));
         }
         vec![table]
     }

@@ -1,15 +1,16 @@
-//! `irqfreq`: how the durations of each interrupt are distributed, and of softirqs also the times from raise to run.
+//! `irqfreq`: how the durations of each interrupt are distributed, and of softirqs also the times from raise
+//! to run.
 
 use isochrone_kernel::{CanonicalMap, Irq, Softirq, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::histogram::Histogram;
+use crate::figures::histogram::Histogram;
+use crate::figures::stats::duration;
 use crate::interrupt::{InterruptFilter, InterruptSource};
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::stats::duration;
-use crate::table::{Cell, Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
 use crate::window::When;
 
 /// Interrupts of a host.
@@ -53,12 +54,13 @@ impl Spans for IrqFreq {
     fn rename(&mut self, _: &ThreadAliases) {}
 
     fn absorb(&mut self, right: Self) {
-        self.sources.absorb(right.sources, |left, right| left.absorb(&right));
+        self.sources.absorb(right.sources, Histogram::join);
     }
 }
 
 impl Analysis for IrqFreq {
-    const USES: &'static [Asks] = &[Asks::Cpus, Asks::Durations, Asks::Interrupts, Asks::Distributions];
+    const ACCEPTS: &'static [OptionKind] =
+        &[OptionKind::Cpus, OptionKind::Durations, OptionKind::Interrupts, OptionKind::Distributions];
     const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];
 
     fn new(options: &Options, _: When) -> Self {
@@ -70,15 +72,10 @@ impl Analysis for IrqFreq {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        const KEY: &[(&str, Unit)] = &[
-            ("host", Unit::None),
-            ("type", Unit::None),
-            ("number", Unit::None),
-            ("name", Unit::None),
-            ("what", Unit::None),
-        ];
-        let mut freq = Histogram::freq_table("freq", "Frequency distribution of interrupts", KEY);
-        let mut quantiles = Histogram::quantiles_table("quantiles", "Quantiles of interrupts", KEY);
+        let key = ["host", "type", "number", "name", "what"];
+        let keyed = |name, title| Table::new(name, title, &[]).with_columns(Unit::None, &key);
+        let mut freq = Histogram::freq_table(keyed("freq", "Frequency distribution of interrupts"));
+        let mut quantiles = Histogram::quantiles_table(keyed("quantiles", "Quantiles of interrupts"));
         for result in hosts {
             for ((source, what), histogram) in result.of.sources.sorted() {
                 let what = match what {

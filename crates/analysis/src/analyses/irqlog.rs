@@ -4,12 +4,12 @@ use isochrone_kernel::{Irq, Softirq, Spans, ThreadAliases, ThreadId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
+use crate::figures::stats::duration;
 use crate::interrupt::{InterruptFilter, InterruptSource};
-use crate::log_rows::{LogRow, LogRows};
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::stats::duration;
-use crate::table::{Cell, Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
+use crate::storage::log_rows::{LogRow, LogRows};
 use crate::window::When;
 
 /// Interrupts of a host's CPUs.
@@ -58,7 +58,7 @@ impl Spans for IrqLog {
 }
 
 impl Analysis for IrqLog {
-    const USES: &'static [Asks] = &[Asks::Cpus, Asks::Durations, Asks::Interrupts];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Cpus, OptionKind::Durations, OptionKind::Interrupts];
     const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];
 
     fn new(options: &Options, _: When) -> Self {
@@ -66,38 +66,24 @@ impl Analysis for IrqLog {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        const COLUMNS: &[(&str, Unit)] = &[
-            ("host", Unit::None),
-            ("begin_ns", Unit::Time),
-            ("end_ns", Unit::Time),
-            ("duration_ns", Unit::Ns),
-            ("cpu", Unit::None),
-            ("type", Unit::None),
-            ("number", Unit::None),
-            ("name", Unit::None),
-            ("raised_ns", Unit::Time),
-        ];
-        let mut table =
-            Table::new("log", "Interrupts", COLUMNS).kept_in(&options.scratch).by_time("begin_ns");
+        let mut table = Table::new("log", "Interrupts", &[])
+            .with_columns(Unit::None, &["host"])
+            .with_columns(Unit::Time, &["begin_ns", "end_ns"])
+            .with_columns(Unit::Ns, &["duration_ns"])
+            .with_columns(Unit::None, &["cpu", "type", "number", "name"])
+            .with_columns(Unit::Time, &["raised_ns"])
+            .kept_in(&options.scratch)
+            .by_time("begin_ns");
         for result in hosts {
             for run in result.of.runs.sorted() {
-                let [sort, number, name] = run.source.cells();
-                table.row(vec![
-                    result.name(),
-                    result.time(run.begin),
-                    result.time(run.end),
-                    duration(run.begin, run.end).into(),
-                    run.cpu.into(),
-                    sort,
-                    number,
-                    name,
-                    match run.raised {
-                        Some(raised) => result.time(raised),
-                        // Hardware interrupts are not raised by anybody who tells.
-                        None if matches!(run.source, InterruptSource::Hard { .. }) => Cell::None,
-                        None => Cell::Null,
-                    },
-                ]);
+                let raised = match run.raised {
+                    // The raise of hardware interrupts is not recorded.
+                    None if matches!(run.source, InterruptSource::Hard { .. }) => Cell::NotApplicable,
+                    raised => result.time_or_unknown(raised),
+                };
+                let row = result.row().cells([run.begin, run.end].map(|at| result.time(at)));
+                let row = row.cell(duration(run.begin, run.end)).cell(run.cpu);
+                table.add(row.cells(run.source.cells()).cell(raised));
             }
         }
         vec![table]

@@ -1,16 +1,16 @@
-//! `irqstats`: how many times each interrupt came and how long its handler ran; of softirqs also how long after they
-//! were raised.
+//! `irqstats`: how many times each interrupt came and how long its handler ran; of softirqs also how long
+//! after they were raised.
 
 use isochrone_kernel::{CanonicalMap, Irq, Softirq, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
+use crate::figures::stats::{Stats, duration};
 use crate::host_totals::host_totals;
 use crate::interrupt::{InterruptFilter, InterruptSource};
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::stats::{Stats, duration, stats_columns};
-use crate::table::{Cell, Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
 use crate::window::When;
 
 /// Interrupts of a host.
@@ -58,18 +58,6 @@ impl Spans for IrqStats {
     }
 }
 
-/// What a row of either table is about.
-const SOURCE: [(&str, Unit); 3] = [("host", Unit::None), ("number", Unit::None), ("name", Unit::None)];
-
-/// The columns that softirqs have beside.
-const RAISED: [(&str, Unit); 6] = stats_columns!("raised_");
-
-/// The columns of totals by host: of its hardware interrupts, and of its softirqs.
-const BY_TYPE: [(&str, Unit); 7] = {
-    let [count, min, avg, max, stdev, total] = Stats::COLUMNS;
-    [("type", Unit::None), count, min, avg, max, stdev, total]
-};
-
 /// The totals of a host.
 fn by_type(result: &HostResult<'_, IrqStats>) -> Vec<[Cell; 7]> {
     let sources = result.of.sources.sorted();
@@ -90,7 +78,7 @@ fn by_type(result: &HostResult<'_, IrqStats>) -> Vec<[Cell; 7]> {
 }
 
 impl Analysis for IrqStats {
-    const USES: &'static [Asks] = &[Asks::Cpus, Asks::Durations, Asks::Interrupts];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Cpus, OptionKind::Durations, OptionKind::Interrupts];
     const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];
 
     fn new(options: &Options, _: When) -> Self {
@@ -98,26 +86,27 @@ impl Analysis for IrqStats {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], _: &Options) -> Vec<Table> {
-        let columns = [&SOURCE[..], &Stats::COLUMNS].concat();
-        let mut hard = Table::new("hard", "Hard IRQ: duration", &columns);
-        let mut soft =
-            Table::new("soft", "Soft IRQ: duration and raise latency", &[&columns[..], &RAISED].concat());
+        let table = |name, title| {
+            Stats::columns(Table::new(name, title, &[]).with_columns(Unit::None, &["host", "number", "name"]))
+        };
+        let mut hard = table("hard", "Hard IRQ: duration");
+        let mut soft = table("soft", "Soft IRQ: duration and raise latency")
+            .with_columns(Unit::Count, &["raised_count"])
+            .with_columns(Unit::Ns, &["raised_min_ns", "raised_avg_ns", "raised_max_ns"])
+            .with_columns(Unit::Ns, &["raised_stdev_ns", "raised_total_ns"]);
         for result in hosts {
             for (source, runs) in result.of.sources.sorted() {
                 let [_, number, name] = source.cells();
-                let mut cells = vec![result.name(), number, name];
-                cells.extend(runs.durations.cells());
+                let row = result.row().cells([number, name]).cells(runs.durations.cells());
                 match source {
-                    InterruptSource::Hard { .. } => hard.row(cells),
-                    InterruptSource::Soft(_) => {
-                        cells.extend(runs.raised.cells());
-                        soft.row(cells);
-                    }
+                    InterruptSource::Hard { .. } => hard.add(row),
+                    InterruptSource::Soft(_) => soft.add(row.cells(runs.raised.cells())),
                 }
             }
         }
         let mut tables = vec![hard, soft];
-        tables.extend(host_totals(hosts, &BY_TYPE, by_type));
+        let by_type_columns = |table: Table| Stats::columns(table.with_columns(Unit::None, &["type"]));
+        tables.extend(host_totals(hosts, by_type_columns, by_type));
         tables
     }
 }

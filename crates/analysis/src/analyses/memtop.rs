@@ -1,19 +1,17 @@
 //! `memtop`: pages of memory that were allocated and freed, by thread or by process, and of the host.
 //!
-//! It is the kernel's page allocator: whoever runs pays, also for pages of the page cache that outlive it, and pages that another
-//! thread frees are that thread's.
+//! It is the kernel's page allocator: pages are counted for the thread that runs, also those of the page
+//! cache that outlive it, and pages that another thread frees are that thread's.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use isochrone_kernel::{CanonicalMap, PageAllocation, Spans, ThreadAliases, ThreadId};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::host::ThreadIdentity;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::table::{Cell, Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
 use crate::window::When;
 
 /// Pages of a host's threads.
@@ -22,7 +20,7 @@ pub struct MemTop {
     threads: CanonicalMap<ThreadId, Pages>,
 }
 
-/// How many pages, in how many allocations: one may be of several pages.
+/// Numbers of pages, and of allocations: one may be of several pages.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Pages {
     allocated: u64,
@@ -30,15 +28,6 @@ struct Pages {
     allocations: u64,
     frees: u64,
 }
-
-/// The columns of [`Pages::cells`].
-const COLUMNS: [(&str, Unit); 5] = [
-    ("allocated_pages", Unit::Count),
-    ("freed_pages", Unit::Count),
-    ("net_pages", Unit::Count),
-    ("allocations", Unit::Count),
-    ("frees", Unit::Count),
-];
 
 impl Pages {
     fn absorb(&mut self, other: Self) {
@@ -85,7 +74,7 @@ fn cells(result: &HostResult<'_, MemTop>, pages: &Pages) -> [Cell; 5] {
 }
 
 impl Analysis for MemTop {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Processes];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Processes];
     const NEEDS: &'static [Need] = &[Need::Pages, Need::Frees, Need::Switches];
 
     fn new(_: &Options, _: When) -> Self {
@@ -93,31 +82,28 @@ impl Analysis for MemTop {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        const WHO: [&str; 4] = ["host", "pid", "tid", "comm"];
+        let pages = ["allocated_pages", "freed_pages", "net_pages", "allocations", "frees"];
         let title = if options.by_process { "Memory pages by process" } else { "Memory pages by thread" };
-        let key = WHO.map(|name| (name, Unit::None));
-        let mut processes = Table::new("processes", title, &[&key[..], &COLUMNS].concat());
-        let mut total = Table::new("total", "Memory pages", &[&key[..1], &COLUMNS].concat());
-        let mut rows = Vec::new();
+        let mut processes = Table::new("processes", title, &[])
+            .with_columns(Unit::None, &["host", "pid", "tid", "comm"])
+            .with_columns(Unit::Count, &pages);
+        let mut total =
+            Table::new("total", "Memory pages", &[("host", Unit::None)]).with_columns(Unit::Count, &pages);
         for result in hosts {
             let mut groups: BTreeMap<ThreadId, Pages> = BTreeMap::new();
             let mut all = Pages::default();
             for (&thread, pages) in result.of.threads.unordered() {
-                let Some(who) = result.who(thread, options) else { continue };
-                let group = if options.by_process { who.process(thread) } else { thread };
+                let Some(group) = result.group(thread, options) else { continue };
                 groups.entry(group).or_default().absorb(*pages);
                 all.absorb(*pages);
             }
-            rows.extend(groups.into_iter().map(|(thread, pages)| (result, thread, pages)));
-            total.row([result.name()].into_iter().chain(cells(result, &all)).collect());
+            for (group, pages) in groups {
+                processes.add(result.group_row(group, options).cells(cells(result, &pages)));
+            }
+            total.add(result.row().cells(cells(result, &all)));
         }
         // Stable: those that allocated as much stay in the order of hosts and threads.
-        rows.sort_by_key(|row| Reverse(row.2.allocated));
-        for (result, thread, pages) in rows {
-            let who = ThreadIdentity::of(result.host, thread);
-            let who = if options.by_process { who.process_cells() } else { who.cells() };
-            processes.row([result.name()].into_iter().chain(who).chain(cells(result, &pages)).collect());
-        }
+        processes.sort("allocated_pages");
         vec![processes.draw("allocated_pages", 0).top(), total]
     }
 }

@@ -1,5 +1,5 @@
-//! One file an analysis, a directory where that got too long. To write another: copy a file, add it here and to the list
-//! in `registry.rs`.
+//! One file an analysis, a directory where that got too long. To write another: copy a file, add it here and
+//! to the list in `registry.rs`.
 
 mod cputop;
 mod fds;

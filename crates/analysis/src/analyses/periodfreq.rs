@@ -6,25 +6,20 @@ use isochrone_kernel::{CanonicalMap, Name, Period, Phase, Spans, ThreadAliases, 
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::histogram::Histogram;
+use crate::figures::histogram::Histogram;
+use crate::figures::stats::duration;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::stats::duration;
-use crate::table::{Cell, Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
 use crate::window::When;
 
 /// Durations of a host's periods, by thread and name.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PeriodFreq {
-    /// Whether periods are asked for: else it lists phases.
+    /// Whether periods are requested: else it lists phases.
     of_periods: bool,
     linear: bool,
     durations: CanonicalMap<(ThreadId, Name), Histogram>,
-}
-
-#[allow(clippy::needless_pass_by_value)] // The tables want it like that.
-fn join(left: &mut Histogram, right: Histogram) {
-    left.absorb(&right);
 }
 
 impl Spans for PeriodFreq {
@@ -41,16 +36,17 @@ impl Spans for PeriodFreq {
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
-        self.durations.rekey(|(thread, name)| (aliases.of(*thread), name.clone()), join);
+        self.durations.rekey(|(thread, name)| (aliases.of(*thread), name.clone()), Histogram::join);
     }
 
     fn absorb(&mut self, right: Self) {
-        self.durations.absorb(right.durations, join);
+        self.durations.absorb(right.durations, Histogram::join);
     }
 }
 
 impl Analysis for PeriodFreq {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Distributions, Asks::Periods];
+    const ACCEPTS: &'static [OptionKind] =
+        &[OptionKind::Threads, OptionKind::Durations, OptionKind::Distributions, OptionKind::Periods];
     const NEEDS: &'static [Need] = &[Need::Threads];
 
     fn new(options: &Options, _: When) -> Self {
@@ -58,9 +54,9 @@ impl Analysis for PeriodFreq {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        const KEY: &[(&str, Unit)] = &[("host", Unit::None), ("period", Unit::None)];
-        let mut freq = Histogram::freq_table("freq", "Period duration frequency distribution", KEY);
-        let mut quantiles = Histogram::quantiles_table("quantiles", "Quantiles of period durations", KEY);
+        let keyed = |name, title| Table::new(name, title, &[]).with_columns(Unit::None, &["host", "period"]);
+        let mut freq = Histogram::freq_table(keyed("freq", "Period duration frequency distribution"));
+        let mut quantiles = Histogram::quantiles_table(keyed("quantiles", "Quantiles of period durations"));
         for result in hosts {
             let mut names: BTreeMap<&Name, Histogram> = BTreeMap::new();
             for ((thread, name), histogram) in result.of.durations.sorted() {

@@ -1,20 +1,20 @@
-//! `periodlog`: every period, or every phase of a program where no periods are asked for.
+//! `periodlog`: every period, or every phase of a program where no periods are requested.
 
 use isochrone_kernel::{Period, Phase, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::log_rows::LogRows;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
+use crate::options::{OptionKind, Options};
+use crate::output::table::Table;
 use crate::period_row::PeriodRow;
-use crate::table::Table;
+use crate::storage::log_rows::LogRows;
 use crate::window::When;
 
 /// Periods of a host.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PeriodLog {
-    /// Whether periods are asked for: else it lists phases.
+    /// Whether periods are requested: else it lists phases.
     of_periods: bool,
     rows: LogRows<PeriodRow>,
 }
@@ -40,7 +40,7 @@ impl Spans for PeriodLog {
 }
 
 impl Analysis for PeriodLog {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Periods];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Durations, OptionKind::Periods];
     const NEEDS: &'static [Need] = &[Need::Threads];
 
     fn new(options: &Options, _: When) -> Self {
@@ -51,7 +51,7 @@ impl Analysis for PeriodLog {
         let mut table = PeriodRow::table("log", "Period log");
         table = table.kept_in(&options.scratch).by_time("begin_ns");
         for result in hosts {
-            table.rows.extend(result.of.rows.sorted().filter_map(|row| row.row(result, options)));
+            table.extend(result.of.rows.sorted().filter_map(|row| row.row(result, options)));
         }
         vec![table]
     }

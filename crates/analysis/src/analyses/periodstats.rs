@@ -1,4 +1,5 @@
-//! `periodstats`: periods, or phases of programs: how many and how long, by name, by parent, and by what was captured.
+//! `periodstats`: periods, or phases of programs: how many and how long, by name, by parent, and by what was
+//! captured.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +7,12 @@ use isochrone_kernel::{CanonicalMap, Name, Period, Phase, Spans, ThreadAliases, 
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
+use crate::figures::stats::Stats;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
 use crate::period_row::PeriodRow;
-use crate::sorted_rows::SortKey;
-use crate::stats::{Stats, stats_columns};
-use crate::table::{Cell, Table, Unit};
+use crate::storage::sorted_rows::SortKey;
 use crate::window::When;
 
 /// Which periods are added up: those of a thread, a name, the name of their parent, and captures.
@@ -26,7 +27,7 @@ struct Group {
 /// Durations of a host's periods. Each different combination of captures is kept.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PeriodStats {
-    /// Whether periods are asked for: else it lists phases.
+    /// Whether periods are requested: else it lists phases.
     of_periods: bool,
     groups: CanonicalMap<Group, Stats>,
 }
@@ -61,7 +62,7 @@ impl Spans for PeriodStats {
 }
 
 impl Analysis for PeriodStats {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Periods];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Durations, OptionKind::Periods];
     const NEEDS: &'static [Need] = &[Need::Threads];
 
     fn new(options: &Options, _: When) -> Self {
@@ -70,8 +71,7 @@ impl Analysis for PeriodStats {
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         let table = |name, title, about: &[&'static str]| {
-            let first: Vec<_> = about.iter().map(|&column| (column, Unit::None)).collect();
-            Table::new(name, title, &[&first[..], &stats_columns!("")].concat()).draw("total_ns", 0)
+            Stats::columns(Table::new(name, title, &[]).with_columns(Unit::None, about)).draw("total_ns", 0)
         };
         let mut all = table("stats", "Period statistics", &["host", "period"]);
         let mut within = table("parent_stats", "Periods by their parents", &["host", "parent", "period"]);
@@ -97,18 +97,17 @@ impl Analysis for PeriodStats {
                 }
             }
             let row = |about: &[&Name], stats: &Stats| {
-                let about =
-                    about.iter().map(|text| if text.is_empty() { Cell::None } else { Cell::text(text) });
-                [result.name()].into_iter().chain(about).chain(stats.cells()).collect::<Vec<_>>()
+                let text = |text: &&Name| Cell::or_none(Some(*text).filter(|text| !text.is_empty()));
+                result.row().cells(about.iter().map(text)).cells(stats.cells())
             };
             for (name, stats) in &names {
-                all.row(row(&[name], stats));
+                all.add(row(&[name], stats));
             }
             for ((parent, name), stats) in &parents {
-                within.row(row(&[parent, name], stats));
+                within.add(row(&[parent, name], stats));
             }
             for ((name, [begin, end]), stats) in &captures {
-                captured.row(row(&[name, begin, end], stats));
+                captured.add(row(&[name, begin, end], stats));
             }
         }
         vec![all, within, captured]

@@ -1,50 +1,33 @@
 //! `periodtop`: the longest periods, or phases of programs.
 
-use std::cmp::Reverse;
-
 use isochrone_kernel::{Period, Phase, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, HostResult};
-use crate::log_rows::LogRow;
+use crate::analysis::{Analysis, HostResult, kept_rows, top_table};
 use crate::needs::Need;
-use crate::options::{Asks, Options};
+use crate::options::{OptionKind, Options};
+use crate::output::table::Table;
 use crate::period_row::PeriodRow;
-use crate::sorted_rows::{SortKey, TopRows};
-use crate::table::Table;
+use crate::storage::log_rows::LogRow;
+use crate::storage::sorted_rows::TopRows;
 use crate::window::When;
 
 /// The longest periods of a host.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PeriodTop {
-    /// Whether periods are asked for: else it lists phases.
+    /// Whether periods are requested: else it lists phases.
     of_periods: bool,
     rows: TopRows<PeriodRow>,
-    /// How many there were, kept or not.
-    count: u64,
-}
-
-impl PeriodTop {
-    fn push(&mut self, row: PeriodRow) {
-        self.rows.push(row);
-        self.count += 1;
-    }
-
-    /// How many of the longest are kept while reading. Threads are looked at in the end: until then none of theirs may be thrown
-    /// away for another's.
-    fn kept(options: &Options) -> Option<usize> {
-        options.rows_of_top().filter(|_| !options.filter.has_threads())
-    }
 }
 
 impl Spans for PeriodTop {
     fn period(&mut self, period: &Period) {
-        self.push(period.into());
+        self.rows.push(period.into());
     }
 
     fn phase(&mut self, phase: &Phase) {
         if !self.of_periods {
-            self.push(phase.into());
+            self.rows.push(phase.into());
         }
     }
 
@@ -54,32 +37,21 @@ impl Spans for PeriodTop {
 
     fn absorb(&mut self, right: Self) {
         self.rows.absorb(right.rows);
-        self.count += right.count;
     }
 }
 
 impl Analysis for PeriodTop {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Durations, Asks::Periods];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Durations, OptionKind::Periods];
     const NEEDS: &'static [Need] = &[Need::Threads];
 
     fn new(options: &Options, _: When) -> Self {
-        Self { of_periods: options.periods, rows: TopRows::new(Self::kept(options)), count: 0 }
+        Self { of_periods: options.periods, rows: TopRows::new(kept_rows(options)) }
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = PeriodRow::table("top", "Period top");
-        let mut rows: Vec<_> = hosts
-            .iter()
-            .flat_map(|result| result.of.rows.sorted().into_iter().map(move |row| (result, row)))
-            .collect();
-        // Stable: those that are as long stay in the order of hosts and times.
-        rows.sort_by_key(|(_, row)| Reverse(row.sort_key()));
-        table.rows.extend(rows.into_iter().filter_map(|(result, row)| row.row(result, options)));
-        let mut table = table.draw("duration_ns", 0).top();
-        if Self::kept(options).is_some() {
-            table.of = Some(hosts.iter().map(|result| result.of.count).sum());
-        }
-        vec![table]
+        let table = PeriodRow::table("top", "Period top");
+        let row = |host: usize, period: &PeriodRow| period.row(&hosts[host], options);
+        vec![top_table(table, "duration_ns", hosts, options, |of| Some(&of.rows), row)]
     }
 }
 

@@ -1,7 +1,7 @@
-//! `processes`: who was there; or, of one instant, what every thread and every CPU did.
+//! `processes`: all threads; or, of one instant, what every thread and every CPU did.
 //!
-//! A begin or an end that is unknown is one that was not seen: the thread was there before the trace, or still when
-//! it ended.
+//! A begin or an end that is unknown is one that was not seen: the thread was there before the trace, or
+//! still when it ended.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,22 @@ use isochrone_kernel::{CanonicalMap, HalfSyscall, Slice, Spans, Syscall, ThreadA
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::cpu_states::{self, call_cells, interrupt_cell, none_if, time};
+use crate::cpu_states::{self, call_cells, interrupt_cell, none_if};
+use crate::figures::stats::duration;
 use crate::host::ThreadIdentity;
 use crate::host_totals::host_totals;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
 use crate::snapshot::Snapshot;
-use crate::stats::duration;
-use crate::table::{Cell, Table, Unit};
 use crate::window::When;
 
-/// What a host's threads used in a window. What they did at an instant is not kept here: `HostResult::instant` has it.
+/// What a host's threads used in a window. What they did at an instant is not kept here:
+/// `HostResult::instant` has it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Processes {
     threads: CanonicalMap<ThreadId, Used>,
-    /// Whether no instant is asked for.
+    /// Whether no instant is requested.
     is_of_window: bool,
 }
 
@@ -87,7 +88,7 @@ impl Analysis for Processes {
     const AT_INSTANT: bool = true;
     const SNAPSHOT: bool = true;
 
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Instant];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Instant];
     const NEEDS: &'static [Need] = &[Need::Switches, Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
 
     fn new(_: &Options, when: When) -> Self {
@@ -106,24 +107,27 @@ impl Analysis for Processes {
             vec![states, running]
         } else {
             let mut tables = vec![processes(hosts, options)];
-            tables.extend(host_totals(hosts, &TOTALS, |result| vec![totals(result, options)]));
+            tables.extend(host_totals(hosts, total_columns, |result| vec![totals(result, options)]));
             tables
         }
     }
 }
 
 /// All threads of a host that are known in any way, and no idle tasks.
-fn everybody(result: &HostResult<'_, Processes>, more: impl Iterator<Item = ThreadId>) -> BTreeSet<ThreadId> {
+fn all_threads(
+    result: &HostResult<'_, Processes>,
+    more: impl Iterator<Item = ThreadId>,
+) -> BTreeSet<ThreadId> {
     result.host.threads().into_iter().chain(more).filter(|thread| !thread.is_idle()).collect()
 }
 
-/// The threads of a host that are asked for and lived in the window: who each is, and what it used.
+/// The threads of a host that are requested and lived in the window: who each is, and what it used.
 fn asked<'r>(
     result: &'r HostResult<'_, Processes>,
     options: &'r Options,
 ) -> impl Iterator<Item = (ThreadId, ThreadIdentity<'r>, Used)> {
     let (from, to) = result.window;
-    let all = everybody(result, result.of.threads.unordered().map(|(&thread, _)| thread));
+    let all = all_threads(result, result.of.threads.unordered().map(|(&thread, _)| thread));
     all.into_iter().filter_map(move |thread| {
         let who = result.who(thread, options)?;
         if who.died.is_some_and(|died| died < from) || who.born.is_some_and(|born| born > to) {
@@ -133,9 +137,11 @@ fn asked<'r>(
     })
 }
 
-/// The columns of totals by host.
-const TOTALS: [(&str, Unit); 4] =
-    [("processes", Unit::Count), ("threads", Unit::Count), ("cpu_ns", Unit::Ns), ("syscalls", Unit::Count)];
+/// The table with the columns of [`totals`].
+fn total_columns(table: Table) -> Table {
+    let table = table.with_columns(Unit::Count, &["processes", "threads"]);
+    table.with_columns(Unit::Ns, &["cpu_ns"]).with_columns(Unit::Count, &["syscalls"])
+}
 
 fn totals(result: &HostResult<'_, Processes>, options: &Options) -> [Cell; 4] {
     let mut processes = BTreeSet::new();
@@ -150,65 +156,44 @@ fn totals(result: &HostResult<'_, Processes>, options: &Options) -> [Cell; 4] {
 }
 
 fn processes(hosts: &[HostResult<'_, Processes>], options: &Options) -> Table {
-    const COLUMNS: &[(&str, Unit)] = &[
-        ("host", Unit::None),
-        ("pid", Unit::None),
-        ("tid", Unit::None),
-        ("comm", Unit::None),
-        ("ppid", Unit::None),
-        ("kernel", Unit::None),
-        ("pid_namespace", Unit::None),
-        ("vpid", Unit::None),
-        ("vtid", Unit::None),
-        ("begin_ns", Unit::Time),
-        ("end_ns", Unit::Time),
-        ("first_seen_ns", Unit::Time),
-        ("last_seen_ns", Unit::Time),
-        ("cpu_ns", Unit::Ns),
-        ("syscalls", Unit::Count),
-    ];
-    let mut table = Table::new("processes", "Threads", COLUMNS);
+    let mut table = Table::new("processes", "Threads", &[])
+        .with_columns(
+            Unit::None,
+            &["host", "pid", "tid", "comm", "ppid", "kernel", "pid_namespace", "vpid", "vtid"],
+        )
+        .with_columns(Unit::Time, &["begin_ns", "end_ns", "first_seen_ns", "last_seen_ns"])
+        .with_columns(Unit::Ns, &["cpu_ns"])
+        .with_columns(Unit::Count, &["syscalls"]);
     for result in hosts {
         for (_, who, used) in asked(result, options) {
-            let mut cells = vec![result.name()];
-            cells.extend(who.cells());
-            cells.extend([
+            let row = result.row().cells(who.cells());
+            table.add(row.cells([
                 who.ppid.into(),
-                who.is_kernel.map_or(Cell::Null, |is| Cell::text(if is { "yes" } else { "no" })),
+                who.is_kernel.map(Cell::yes_or_no).into(),
                 who.inner.and_then(|it| it.inode).into(),
                 who.inner.and_then(|it| it.vpid).into(),
                 who.inner.map(|it| it.vtid).into(),
-                time(result, who.born),
-                result.known(Need::Switches, time(result, who.died)),
-                time(result, used.seen.map(|(first, _)| first)),
-                time(result, used.seen.map(|(_, last)| last)),
+                result.time_or_unknown(who.born),
+                result.known(Need::Switches, result.time_or_unknown(who.died)),
+                result.time_or_unknown(used.seen.map(|(first, _)| first)),
+                result.time_or_unknown(used.seen.map(|(_, last)| last)),
                 result.known(Need::Switches, used.cpu_ns),
                 result.known(Need::Calls, used.calls),
-            ]);
-            table.row(cells);
+            ]));
         }
     }
     table
 }
 
 fn states_table() -> Table {
-    const COLUMNS: &[(&str, Unit)] = &[
-        ("host", Unit::None),
-        ("at_ns", Unit::Time),
-        ("pid", Unit::None),
-        ("tid", Unit::None),
-        ("comm", Unit::None),
-        ("state", Unit::None),
-        ("since_ns", Unit::Time),
-        ("cpu", Unit::None),
-        ("mode", Unit::None),
-        ("syscall", Unit::None),
-        ("syscall_since_ns", Unit::Time),
-        ("interrupt", Unit::None),
-        ("waker_tid", Unit::None),
-        ("waker_comm", Unit::None),
-    ];
-    Table::new("states", "What every thread did", COLUMNS)
+    Table::new("states", "What every thread did", &[])
+        .with_columns(Unit::None, &["host"])
+        .with_columns(Unit::Time, &["at_ns"])
+        .with_columns(Unit::None, &["pid", "tid", "comm", "state"])
+        .with_columns(Unit::Time, &["since_ns"])
+        .with_columns(Unit::None, &["cpu", "mode", "syscall"])
+        .with_columns(Unit::Time, &["syscall_since_ns"])
+        .with_columns(Unit::None, &["interrupt", "waker_tid", "waker_comm"])
 }
 
 fn states_rows(
@@ -219,7 +204,7 @@ fn states_rows(
     table: &mut Table,
 ) {
     let cpus = &options.filter.cpus;
-    for thread in everybody(result, snapshot.threads()) {
+    for thread in all_threads(result, snapshot.threads()) {
         let Some(who) = result.who_at(thread, at, options) else { continue };
         if who.died.is_some_and(|died| died <= at) || who.born.is_some_and(|born| born > at) {
             continue;
@@ -229,26 +214,23 @@ fn states_rows(
             continue;
         }
         let call = snapshot.call(thread);
-        // Where it is off the CPU, it goes on with what it was in.
+        // Where it is off the CPU, it will continue with what it was in.
         let mode =
             cpu_states::mode(thread, &who, call.is_some(), doing.cpu.is_some() && snapshot.is_sure(thread));
         let waker = doing
             .waker
             .map_or_else(ThreadIdentity::default, |waker| ThreadIdentity::at(result.host, waker, at));
-        let mut cells = vec![result.name(), result.time(at)];
-        cells.extend(who.cells());
         // A thread that waits is on no CPU, and only one that was woken has a waker.
         let state = doing.state.name();
         let (is_off, is_on) = (!matches!(state, "running" | "interrupted" | "unknown"), doing.cpu.is_some());
-        cells.extend([Cell::text(state), time(result, doing.since), none_if(is_off, doing.cpu.into())]);
-        cells.push(mode.map_or(Cell::Null, Cell::text));
         let is_elsewhere = matches!(mode, Some("kernel" | "user"));
-        cells.extend(call_cells(result, call).map(|cell| none_if(is_elsewhere, cell)));
+        let call = call_cells(result, call).map(|cell| none_if(is_elsewhere, cell));
         let interrupt = interrupt_cell(snapshot.interrupt(doing.cpu).map(|(source, _)| source));
-        cells.push(none_if(is_off || is_on, interrupt));
         let has_none = doing.waker.is_none() && state != "unknown";
-        cells.extend([waker.tid.into(), waker.comm()].map(|cell| none_if(has_none, cell)));
-        table.row(cells);
+        let row = result.row().cell(result.time(at)).cells(who.cells()).cell(Cell::text(state));
+        let row = row.cell(result.time_or_unknown(doing.since)).cell(none_if(is_off, doing.cpu.into()));
+        let row = row.cell(mode.map(Cell::text)).cells(call).cell(none_if(is_off || is_on, interrupt));
+        table.add(row.cells([waker.tid.into(), waker.comm()].map(|cell| none_if(has_none, cell))));
     }
 }
 

@@ -6,11 +6,11 @@ use isochrone_kernel::{CanonicalMap, SchedLatency, Spans, ThreadAliases, ThreadI
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::histogram::Histogram;
+use crate::figures::histogram::Histogram;
+use crate::figures::stats::duration;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::stats::duration;
-use crate::table::{Cell, Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
 use crate::window::When;
 
 /// Waits of a host's threads, by the priority that each had when it was switched to.
@@ -20,11 +20,6 @@ pub struct SchedFreq {
     waits: CanonicalMap<(ThreadId, i32), Histogram>,
 }
 
-#[allow(clippy::needless_pass_by_value)] // The tables want it like that.
-fn join(left: &mut Histogram, right: Histogram) {
-    left.absorb(&right);
-}
-
 impl Spans for SchedFreq {
     fn sched_latency(&mut self, latency: &SchedLatency) {
         let ns = duration(latency.begin, latency.end);
@@ -32,11 +27,11 @@ impl Spans for SchedFreq {
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
-        self.waits.rekey(|&(thread, priority)| (aliases.of(thread), priority), join);
+        self.waits.rekey(|&(thread, priority)| (aliases.of(thread), priority), Histogram::join);
     }
 
     fn absorb(&mut self, right: Self) {
-        self.waits.absorb(right.waits, join);
+        self.waits.absorb(right.waits, Histogram::join);
     }
 }
 
@@ -48,11 +43,8 @@ struct Pair {
 
 impl Pair {
     fn new(names: [&'static str; 2], titles: [&'static str; 2], key: &[&'static str]) -> Self {
-        let key: Vec<_> = key.iter().map(|&column| (column, Unit::None)).collect();
-        Self {
-            freq: Histogram::freq_table(names[0], titles[0], &key),
-            quantiles: Histogram::quantiles_table(names[1], titles[1], &key),
-        }
+        let keyed = |index: usize| Table::new(names[index], titles[index], &[]).with_columns(Unit::None, key);
+        Self { freq: Histogram::freq_table(keyed(0)), quantiles: Histogram::quantiles_table(keyed(1)) }
     }
 
     fn add(&mut self, key: &[Cell], histogram: &Histogram, options: &Options) {
@@ -61,7 +53,8 @@ impl Pair {
 }
 
 impl Analysis for SchedFreq {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Distributions];
+    const ACCEPTS: &'static [OptionKind] =
+        &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations, OptionKind::Distributions];
     const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 
     fn new(options: &Options, _: When) -> Self {

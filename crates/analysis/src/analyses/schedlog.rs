@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
 use crate::latency_row::LatencyRow;
-use crate::log_rows::LogRows;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::table::Table;
+use crate::options::{OptionKind, Options};
+use crate::output::table::Table;
+use crate::storage::log_rows::LogRows;
 use crate::window::When;
 
 /// Waits of a host's threads.
@@ -32,7 +32,7 @@ impl Spans for SchedLog {
 }
 
 impl Analysis for SchedLog {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations];
     const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 
     fn new(options: &Options, _: When) -> Self {
@@ -43,7 +43,7 @@ impl Analysis for SchedLog {
         let mut table = LatencyRow::table("log", "Scheduling log");
         table = table.kept_in(&options.scratch).by_time("wakeup_ns");
         for result in hosts {
-            table.rows.extend(result.of.waits.sorted().filter_map(|wait| wait.row(result, options)));
+            table.extend(result.of.waits.sorted().filter_map(|wait| wait.row(result, options)));
         }
         vec![table]
     }

@@ -1,4 +1,5 @@
-//! `schedstats`: how long threads waited for a CPU after they had been woken: of a host, by thread, by priority.
+//! `schedstats`: how long threads waited for a CPU after they had been woken: of a host, by thread, by
+//! priority.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +7,10 @@ use isochrone_kernel::{CanonicalMap, SchedLatency, Spans, ThreadAliases, ThreadI
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
+use crate::figures::stats::{Stats, duration};
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::stats::{Stats, duration};
-use crate::table::{Cell, Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
 use crate::window::When;
 
 /// Waits of a host's threads, by the priority that each had when it was switched to.
@@ -32,19 +33,8 @@ impl Spans for SchedStats {
     }
 }
 
-/// A table of waits: columns that say what a row is about, its figures, and more.
-fn table(
-    name: &'static str,
-    title: &'static str,
-    key: &[&'static str],
-    more: &[(&'static str, Unit)],
-) -> Table {
-    let key: Vec<_> = key.iter().map(|&column| (column, Unit::None)).collect();
-    Table::new(name, title, &[&key, &Stats::COLUMNS[..], more].concat())
-}
-
 impl Analysis for SchedStats {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations];
     const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 
     fn new(_: &Options, _: When) -> Self {
@@ -52,15 +42,15 @@ impl Analysis for SchedStats {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut total = table("total", "Scheduling latency stats (total)", &["host"], &[]);
-        let mut threads = table(
-            "threads",
-            "Scheduling latency stats (per-TID)",
-            &["host", "pid", "tid", "comm"],
-            &[("priorities", Unit::None)],
-        );
+        let table = |name, title, key: &[&'static str]| {
+            Stats::columns(Table::new(name, title, &[]).with_columns(Unit::None, key))
+        };
+        let mut total = table("total", "Scheduling latency stats (total)", &["host"]);
+        let mut threads =
+            table("threads", "Scheduling latency stats (per-TID)", &["host", "pid", "tid", "comm"])
+                .with_columns(Unit::None, &["priorities"]);
         let mut priorities =
-            table("priorities", "Scheduling latency stats (per-prio)", &["host", "priority"], &[]);
+            table("priorities", "Scheduling latency stats (per-prio)", &["host", "priority"]);
         for result in hosts {
             let mut by_priority: BTreeMap<i32, Stats> = BTreeMap::new();
             for of_thread in result.of.waits.sorted().chunk_by(|a, b| a.0.0 == b.0.0) {
@@ -72,17 +62,15 @@ impl Analysis for SchedStats {
                     by_priority.entry(*priority).or_default().absorb(**stats);
                     names.push(priority.to_string());
                 }
-                let mut cells = vec![result.name()];
-                cells.extend(who.cells().into_iter().chain(all.cells()));
-                cells.push(Cell::text(&names.join(" ")));
-                threads.row(cells);
+                let row = result.row().cells(who.cells()).cells(all.cells());
+                threads.add(row.cell(Cell::text(&names.join(" "))));
             }
             let mut all = Stats::default();
             for (&priority, stats) in &by_priority {
                 all.absorb(*stats);
-                priorities.row([result.name(), priority.into()].into_iter().chain(stats.cells()).collect());
+                priorities.add(result.row().cell(priority).cells(stats.cells()));
             }
-            total.row([result.name()].into_iter().chain(all.cells()).collect());
+            total.add(result.row().cells(all.cells()));
         }
         vec![total, threads, priorities]
     }

@@ -1,31 +1,26 @@
 //! `schedtop`: the longest waits of threads for a CPU.
 
-use std::cmp::Reverse;
-
 use isochrone_kernel::{SchedLatency, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, HostResult};
+use crate::analysis::{Analysis, HostResult, kept_rows, top_table};
 use crate::latency_row::LatencyRow;
-use crate::log_rows::LogRow;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::sorted_rows::{SortKey, TopRows};
-use crate::table::Table;
+use crate::options::{OptionKind, Options};
+use crate::output::table::Table;
+use crate::storage::log_rows::LogRow;
+use crate::storage::sorted_rows::TopRows;
 use crate::window::When;
 
 /// The longest waits of a host's threads.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SchedTop {
     waits: TopRows<LatencyRow>,
-    /// How many there were, kept or not.
-    count: u64,
 }
 
 impl Spans for SchedTop {
     fn sched_latency(&mut self, latency: &SchedLatency) {
         self.waits.push(latency.into());
-        self.count += 1;
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
@@ -34,41 +29,21 @@ impl Spans for SchedTop {
 
     fn absorb(&mut self, right: Self) {
         self.waits.absorb(right.waits);
-        self.count += right.count;
     }
 }
 
 impl Analysis for SchedTop {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations];
     const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 
     fn new(options: &Options, _: When) -> Self {
-        // Which threads are asked for is looked at in the end: until then none of their waits may be thrown away for
-        // another's.
-        Self { waits: TopRows::new(Self::kept(options)), count: 0 }
+        Self { waits: TopRows::new(kept_rows(options)) }
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = LatencyRow::table("top", "Scheduling top");
-        let mut waits: Vec<_> = hosts
-            .iter()
-            .flat_map(|result| result.of.waits.sorted().into_iter().map(move |wait| (result, wait)))
-            .collect();
-        // Stable: those that are as long stay in the order of hosts and times.
-        waits.sort_by_key(|(_, wait)| Reverse(wait.sort_key()));
-        table.rows.extend(waits.into_iter().filter_map(|(result, wait)| wait.row(result, options)));
-        let mut table = table.draw("latency_ns", 0).top();
-        if Self::kept(options).is_some() {
-            table.of = Some(hosts.iter().map(|result| result.of.count).sum());
-        }
-        vec![table]
-    }
-}
-
-impl SchedTop {
-    /// How many of the longest are kept while reading.
-    fn kept(options: &Options) -> Option<usize> {
-        options.rows_of_top().filter(|_| !options.filter.has_threads())
+        let table = LatencyRow::table("top", "Scheduling top");
+        let row = |host: usize, wait: &LatencyRow| wait.row(&hosts[host], options);
+        vec![top_table(table, "latency_ns", hosts, options, |of| Some(&of.waits), row)]
     }
 }
 

@@ -1,20 +1,19 @@
-//! `syscallstats`: system calls by name and by thread or process: how many, how long, what came of them, and those of which one end
-//! is missing. The most time comes first.
+//! `syscallstats`: system calls by name and by thread or process: number, duration, results, and those whose
+//! entry or exit is missing. The most time comes first.
 
 use std::collections::BTreeMap;
 
 use isochrone_kernel::{CanonicalMap, Half, HalfSyscall, Name, Spans, Syscall, ThreadAliases, ThreadId};
+use isochrone_strace::{errno_name, error_in};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::errno::{errno_name, error_in};
-use crate::histogram::Histogram;
-use crate::host::ThreadIdentity;
+use crate::figures::histogram::Histogram;
+use crate::figures::stats::{Stats, duration};
 use crate::host_totals::host_totals;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::stats::{Stats, duration};
-use crate::table::{Cell, Table, Unit};
+use crate::options::{OptionKind, Options};
+use crate::output::table::{Cell, Table, Unit};
 use crate::window::When;
 
 /// Calls of a host's threads.
@@ -30,30 +29,25 @@ pub struct SyscallStats {
 struct Calls {
     stats: Stats,
     durations: Histogram,
-    /// How many returned each of the errors.
+    /// Number of calls that returned each of the errors.
     errors: BTreeMap<u16, u64>,
 }
 
-/// Calls of one name of which one end is missing.
+/// Calls of one name whose entry or exit is missing.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Halves {
     entries: u64,
     exits: u64,
 }
 
-/// The figures of calls.
-const FIGURES: [(&str, Unit); 10] = [
-    ("count", Unit::Count),
-    ("total_ns", Unit::Ns),
-    ("min_ns", Unit::Ns),
-    ("max_ns", Unit::Ns),
-    ("errors", Unit::Count),
-    ("avg_ns", Unit::Ns),
-    ("stdev_ns", Unit::Ns),
-    ("p50_ns", Unit::Ns),
-    ("p95_ns", Unit::Ns),
-    ("p99_ns", Unit::Ns),
-];
+/// The table with the columns of [`Calls::cells`].
+fn call_columns(table: Table) -> Table {
+    table
+        .with_columns(Unit::Count, &["count"])
+        .with_columns(Unit::Ns, &["total_ns", "min_ns", "max_ns"])
+        .with_columns(Unit::Count, &["errors"])
+        .with_columns(Unit::Ns, &["avg_ns", "stdev_ns", "p50_ns", "p95_ns", "p99_ns"])
+}
 
 impl Calls {
     fn absorb(&mut self, other: Self) {
@@ -68,7 +62,7 @@ impl Calls {
         self.errors.values().sum()
     }
 
-    /// The cells of [`FIGURES`].
+    /// The cells of [`call_columns`].
     fn cells(&self) -> [Cell; 10] {
         let [count, min, avg, max, stdev, total] = self.stats.cells();
         let at = |part| Cell::from(self.durations.quantile(part, 100).map(|(_, most)| most));
@@ -114,7 +108,13 @@ impl Spans for SyscallStats {
 }
 
 impl Analysis for SyscallStats {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Calls, Asks::Processes];
+    const ACCEPTS: &'static [OptionKind] = &[
+        OptionKind::Threads,
+        OptionKind::Cpus,
+        OptionKind::Durations,
+        OptionKind::Calls,
+        OptionKind::Processes,
+    ];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls];
 
     fn new(_: &Options, _: When) -> Self {
@@ -123,87 +123,70 @@ impl Analysis for SyscallStats {
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
         let title = |by_process, by_thread| if options.by_process { by_process } else { by_thread };
-        let table = |name, title, key: &[_], figures: &[_]| {
-            let key: Vec<_> = key.iter().map(|&column| (column, Unit::None)).collect();
-            Table::new(name, title, &[&key, figures].concat()).top()
+        let table = |name, title, key: &[&'static str]| {
+            Table::new(name, title, &[]).with_columns(Unit::None, key).top()
         };
-        let mut names = table("names", "System calls by name", &["host", "syscall"], &FIGURES);
-        let mut syscalls = table(
-            "syscalls",
-            title("System calls by process and name", "System calls by thread and name"),
-            &["host", "pid", "tid", "comm", "syscall"],
-            &FIGURES,
-        );
-        let mut returns = table(
-            "returns",
-            "Results of system calls",
-            &["host", "pid", "tid", "comm", "syscall", "result"],
-            &[("count", Unit::Count)],
-        );
-        let mut totals = table(
-            "totals",
-            title("System calls by process", "System calls by thread"),
-            &["host", "pid", "tid", "comm"],
-            &[("count", Unit::Count), ("total_ns", Unit::Ns), ("errors", Unit::Count)],
-        );
-        let mut unfinished = table(
-            "unfinished",
-            "System calls of which one end is missing",
-            &["host", "pid", "tid", "comm", "syscall"],
-            &[("entries", Unit::Count), ("exits", Unit::Count)],
-        );
+        let mut names = call_columns(table("names", "System calls by name", &["host", "syscall"]));
+        let by_name = title("System calls by process and name", "System calls by thread and name");
+        let mut syscalls =
+            call_columns(table("syscalls", by_name, &["host", "pid", "tid", "comm", "syscall"]));
+        let key = ["host", "pid", "tid", "comm", "syscall", "result"];
+        let mut returns =
+            table("returns", "Results of system calls", &key).with_columns(Unit::Count, &["count"]);
+        let by_thread = title("System calls by process", "System calls by thread");
+        let mut totals = table("totals", by_thread, &key[..4])
+            .with_columns(Unit::Count, &["count"])
+            .with_columns(Unit::Ns, &["total_ns"])
+            .with_columns(Unit::Count, &["errors"]);
+        let mut unfinished = table("unfinished", "System calls of which one end is missing", &key[..5])
+            .with_columns(Unit::Count, &["entries", "exits"]);
         for result in hosts {
-            let group = |thread: ThreadId| {
-                let who = result.who(thread, options)?;
-                Some(if options.by_process { who.process(thread) } else { thread })
-            };
-            let key = |thread: ThreadId| {
-                let who = ThreadIdentity::of(result.host, thread);
-                let cells = if options.by_process { who.process_cells() } else { who.cells() };
-                std::iter::once(result.name()).chain(cells).collect::<Vec<Cell>>()
-            };
             let mut by_name: BTreeMap<&Name, Calls> = BTreeMap::new();
             let mut by_group: BTreeMap<ThreadId, BTreeMap<&Name, Calls>> = BTreeMap::new();
             for ((thread, name), calls) in result.of.calls.sorted() {
-                let Some(group) = group(*thread).filter(|_| is_asked(Some(name), options)) else { continue };
+                let Some(group) =
+                    result.group(*thread, options).filter(|_| is_requested(Some(name), options))
+                else {
+                    continue;
+                };
                 by_name.entry(name).or_default().absorb(calls.clone());
                 by_group.entry(group).or_default().entry(name).or_default().absorb(calls.clone());
             }
             for (name, calls) in &by_name {
-                names.row([&[result.name(), (*name).into()], &calls.cells()[..]].concat());
+                names.add(result.row().cell(*name).cells(calls.cells()));
             }
             for (group, by_name) in &by_group {
-                let key = key(*group);
+                let key = || result.group_row(*group, options);
                 let (mut all, mut failed) = (Stats::default(), 0);
                 for (name, calls) in by_name {
-                    let name = Cell::from(*name);
-                    syscalls.row([&key, std::slice::from_ref(&name), &calls.cells()[..]].concat());
+                    syscalls.add(key().cell(*name).cells(calls.cells()));
                     let errors = calls.failed();
                     let succeeded = calls.stats.count().saturating_sub(errors);
-                    let result = |result: &str, count: u64| {
-                        [&key[..], &[name.clone(), Cell::text(result), count.into()]].concat()
-                    };
+                    let result =
+                        |result: &str, count: u64| key().cell(*name).cell(Cell::text(result)).cell(count);
                     if succeeded > 0 {
-                        returns.row(result("success", succeeded));
+                        returns.add(result("success", succeeded));
                     }
                     for (&error, &count) in &calls.errors {
-                        returns.row(result(&errno_name(error), count));
+                        returns.add(result(&errno_name(error), count));
                     }
                     all.absorb(calls.stats);
                     failed += errors;
                 }
-                totals.row([&key, &[all.count().into(), all.total().into(), failed.into()][..]].concat());
+                totals.add(key().cell(all.count()).cell(all.total()).cell(failed));
             }
             let mut halves: BTreeMap<(ThreadId, Option<&Name>), Halves> = BTreeMap::new();
             for ((thread, name), half) in result.of.halves.sorted() {
-                let Some(group) = group(*thread).filter(|_| is_asked(name.as_ref(), options)) else {
+                let Some(group) =
+                    result.group(*thread, options).filter(|_| is_requested(name.as_ref(), options))
+                else {
                     continue;
                 };
                 halves.entry((group, name.as_ref())).or_default().absorb(*half);
             }
             for ((group, name), halves) in halves {
-                let rest = [name.into(), halves.entries.into(), halves.exits.into()];
-                unfinished.row([key(group), rest.to_vec()].concat());
+                let row = result.group_row(group, options).cell(name);
+                unfinished.add(row.cells([halves.entries, halves.exits]));
             }
         }
         // Stable: what is as large stays in the order of hosts, threads and names.
@@ -213,10 +196,10 @@ impl Analysis for SyscallStats {
         returns.sort("count");
         unfinished.sort("entries");
         let mut tables = vec![names, syscalls, returns, totals, unfinished];
-        tables.extend(host_totals(hosts, &FIGURES, |result| {
+        tables.extend(host_totals(hosts, call_columns, |result| {
             let mut all = Calls::default();
             for ((thread, name), calls) in result.of.calls.unordered() {
-                if is_asked(Some(name), options) && result.who(*thread, options).is_some() {
+                if is_requested(Some(name), options) && result.who(*thread, options).is_some() {
                     all.absorb(calls.clone());
                 }
             }
@@ -226,8 +209,8 @@ impl Analysis for SyscallStats {
     }
 }
 
-/// Whether calls of a name are asked for.
-fn is_asked(name: Option<&Name>, options: &Options) -> bool {
+/// Whether calls of a name are requested.
+fn is_requested(name: Option<&Name>, options: &Options) -> bool {
     let asked = &options.calls.names;
     asked.is_empty() || name.is_some_and(|name| asked.iter().any(|asked| asked.matches(name)))
 }

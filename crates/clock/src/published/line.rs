@@ -1,16 +1,15 @@
 //! Lines with exact rational coefficients, and their decimals.
 //!
-//! A published method ends in two numbers, slope and offset. They are kept as fractions of whole numbers of any size, so that they can be
-//! written with as many digits as somebody asks for. Used by the methods beside this file, by [`super::reduction`], which chains
-//! lines, and by [`mod@super::placed`], which turns them into corrections.
+//! A published method ends in two numbers, slope and offset. They are kept as fractions of whole numbers of
+//! any size, so that they can be written with any number of digits. Used by the methods, by
+//! [`super::reduction`], which chains lines, and by [`mod@super::placed`], which turns them into corrections.
 
 use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_rational::BigRational;
 use num_traits::{One as _, Signed as _, ToPrimitive as _, Zero as _};
 
-use crate::point::Point;
-use crate::slope::Slope;
+use crate::geometry::{Point, Slope};
 
 /// An affine relation between two clocks, y = slope · x + offset, in ns of both.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +77,8 @@ impl Line {
         Self { slope: &next.slope * &self.slope, offset: &next.slope * &self.offset + &next.offset }
     }
 
-    /// The same relation when `x_offset` is added to all x and `y_offset` to all y: that of Unix times from that of raw times.
+    /// The same relation when `x_offset` is added to all x and `y_offset` to all y: that of Unix times from
+    /// that of raw times.
     #[must_use]
     pub fn with_offsets(&self, x_offset: i64, y_offset: i64) -> Self {
         let offset = &self.offset + integer(y_offset) - &self.slope * integer(x_offset);
@@ -92,7 +92,7 @@ impl Line {
         Self { slope: (&self.slope + &other.slope) / &two, offset: (&self.offset + &other.offset) / &two }
     }
 
-    /// With coefficients of at most so many decimal places: chains of lines stay of bounded size.
+    /// With coefficients of at most `places` decimal places: chains of lines stay of bounded size.
     #[must_use]
     pub(crate) fn rounded(&self, places: u32) -> Self {
         let scale = BigInt::from(10).pow(places);
@@ -112,7 +112,8 @@ pub(crate) fn ratio(numerator: i64, denominator: i64) -> BigRational {
     BigRational::new(numerator.into(), denominator.into())
 }
 
-/// A number as a decimal with so many significant digits, rounded half to even; zeros at the end of a fraction are left out.
+/// A number as a decimal with `digits` significant digits, rounded half to even; zeros at the end of a
+/// fraction are left out.
 ///
 /// ```
 /// use isochrone_clock::published::decimal;
@@ -128,7 +129,7 @@ pub fn decimal(value: &BigRational, digits: usize) -> String {
     let digits = digits.max(1) as i64;
     let size = value.abs();
     let length = |number: &BigInt| number.magnitude().to_string().len() as i64;
-    // The place of the first digit, 1 for units; or one more.
+    // The decimal position of the first digit, 1 for units; or one more.
     let first = length(size.numer()) - length(size.denom()) + 1;
     let reaches = !truncated(&size, 1 - first).is_zero();
     let mut places = digits - if reaches { first } else { first - 1 };

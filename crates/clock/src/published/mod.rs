@@ -1,41 +1,38 @@
 //! Estimates as others have published them, over the messages that the corridors hold: to compare with.
 //!
-//! [`solve`] takes the half hulls of all pairs and gives, by a [`Method`], a line for each pair and, chained along a tree, one for each
-//! clock, in exact arithmetic. [`placed()`] puts these lines in the place of the estimates of a [`Solution`](crate::Solution); its bounds stay
-//! as they are, because no method here has any for more than one pair, and the guarantee never sees an estimate.
+//! [`solve`] takes the half hulls of all pairs and gives, by a [`Method`], a line for each pair and, chained
+//! along a tree, one for each clock, in exact arithmetic. [`with_lines`] puts these lines in the place of the
+//! estimates of a [`Solution`](crate::Solution); its bounds stay as they are, because no method here has any
+//! for more than one pair, and the guarantee never sees an estimate.
 //!
 //! | module | concept |
 //! |---|---|
 //! | `line` | a line with exact coefficients, and its decimals |
-//! | `extremes` | the flattest and the steepest line that no message contradicts |
-//! | `margin`, `hull`, `tracecompass`, `regression` | the methods: from a pair's messages to its line |
+//! | `methods`, `regression` | from a pair's messages to its line |
 //! | `reduction` | from the lines of pairs to one for each clock |
 //! | `placed` | from there to corrections |
 //!
-//! What the originals get wrong is named in [`Method::left_out`] and not done again.
+//! Errors of the originals that are not reproduced are named in [`Method::left_out`].
 
-mod extremes;
-mod hull;
 mod line;
-mod margin;
+mod methods;
 mod placed;
 mod reduction;
 mod regression;
 #[cfg(test)]
 mod tests;
-mod tracecompass;
 
-use crate::hull::HalfHull;
+use crate::geometry::HalfHull;
 
 pub use line::{Line, decimal};
-pub use placed::{Unplaced, placed};
-pub use reduction::Reduced;
+pub use placed::{RejectedLine, with_lines};
+pub use reduction::ClockLine;
 pub use regression::Exchanges;
 
-/// Digits that a formula may be asked to have, most.
+/// Maximal number of digits of a formula.
 pub const MAX_DIGITS: u32 = 1000;
 
-/// How a line is chosen.
+/// Method that chooses a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// The line of greatest margin.
@@ -49,7 +46,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// What it is, for people.
+    /// Short description for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Margin => "the line of greatest margin of each pair, chained along the narrowest pairs",
@@ -61,7 +58,7 @@ impl Method {
         }
     }
 
-    /// What the original does that is not done here, one sentence each.
+    /// Behaviour of the original that is not reproduced, one sentence each.
     pub fn left_out(self) -> &'static [&'static str] {
         match self {
             Self::Margin => &[],
@@ -87,7 +84,7 @@ impl Method {
     }
 }
 
-/// What a method says of a pair, in the words of its authors.
+/// Verdict of a method on a pair, in the words of its authors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Outcome {
     /// Both extreme lines are there.
@@ -103,22 +100,23 @@ pub enum Outcome {
     Absent,
 }
 
-/// What a method found for a pair: lines of y by x.
+/// Result of a method for a pair: lines of y by x.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Found {
-    /// What it says of the pair.
+pub struct PairFit {
+    /// Verdict on the pair.
     pub outcome: Outcome,
-    /// The line that it chose.
+    /// Line chosen.
     pub line: Option<Line>,
-    /// The line of least slope that no message contradicts.
+    /// Line of least slope that no message contradicts.
     pub min: Option<Line>,
     /// The line of greatest slope that no message contradicts.
     pub max: Option<Line>,
-    /// What it compares pairs by, less is better; units differ between outcomes, as they do in the original.
+    /// Figure of merit by which pairs are compared, less is better; units differ between outcomes, as in the
+    /// original.
     pub accuracy: Option<f64>,
 }
 
-/// What is known of a pair of clocks `a < b`.
+/// Messages between two clocks, `a < b`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     /// The clock whose time is x.
@@ -133,65 +131,66 @@ pub struct Pair {
     pub exchanges: [Exchanges; 2],
 }
 
-/// What a method says of a pair.
+/// Result of a method for a pair, with its clocks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct PairResult {
     /// The clock whose time is x.
     pub x: usize,
     /// The clock whose time is y.
     pub y: usize,
     /// The lines.
-    pub found: Found,
+    pub found: PairFit,
     /// Vertices of the half hulls: of messages from x to y, and from y to x.
     pub vertices: (usize, usize),
     /// Exchanges that x began, and those that y began.
     pub exchanges: (u64, u64),
 }
 
-/// What a method says of all clocks.
+/// Result of a method for all clocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
     /// Every pair, in the order given.
-    pub pairs: Vec<Judged>,
+    pub pairs: Vec<PairResult>,
     /// Every clock, by number.
-    pub clocks: Vec<Reduced>,
+    pub clocks: Vec<ClockLine>,
 }
 
-/// What the method is asked.
+/// How to apply a method.
 #[derive(Debug, Clone)]
-pub struct Question<'q> {
-    /// The method.
+pub struct Request<'q> {
+    /// Method to apply.
     pub method: Method,
-    /// Digits that will be shown.
+    /// Number of digits that will be shown.
     pub digits: u32,
-    /// The clocks in the order that breaks ties: Trace Compass takes the first of a pair for x, and the first of all for the
-    /// reference.
+    /// The clocks in the order that breaks ties: Trace Compass takes the first of a pair for x, and the first
+    /// of all for the reference.
     pub order: &'q [usize],
     /// The reference of its island, instead of what the method chooses.
     pub reference: Option<usize>,
 }
 
-/// Applies a method to all pairs, and reduces what comes of it to one line for each clock. Beside the lines of pairs `O(clocks³)`.
-pub fn solve(question: &Question<'_>, pairs: &[Pair]) -> Published {
-    let mut rank = vec![0; question.order.len()];
-    question.order.iter().enumerate().for_each(|(place, &clock)| rank[clock] = place);
-    let pairs: Vec<Judged> = pairs.iter().map(|pair| judged(question, &rank, pair)).collect();
-    let clocks = reduction::reduced(question, &pairs);
+/// Applies a method to all pairs, and reduces the lines of pairs to one line for each clock. Besides the
+/// lines of pairs `O(clocks³)`.
+pub fn solve(request: &Request<'_>, pairs: &[Pair]) -> Published {
+    let mut rank = vec![0; request.order.len()];
+    request.order.iter().enumerate().for_each(|(index, &clock)| rank[clock] = index);
+    let pairs: Vec<PairResult> = pairs.iter().map(|pair| result(request, &rank, pair)).collect();
+    let clocks = reduction::reduced(request, &pairs);
     Published { pairs, clocks }
 }
 
-fn judged(question: &Question<'_>, rank: &[usize], pair: &Pair) -> Judged {
-    let turned = question.method == Method::TraceCompass && rank[pair.b] < rank[pair.a];
+fn result(request: &Request<'_>, rank: &[usize], pair: &Pair) -> PairResult {
+    let turned = request.method == Method::TraceCompass && rank[pair.b] < rank[pair.a];
     let pair = if turned { &pair.turned() } else { pair };
     let Pair { a, b, upper, lower, exchanges } = pair;
-    let found = match question.method {
-        Method::Margin => margin::line(upper, lower),
-        Method::Hull => hull::line(upper, lower, question.digits),
-        Method::TraceCompass => tracecompass::line(upper, lower),
+    let found = match request.method {
+        Method::Margin => methods::margin(upper, lower),
+        Method::Hull => methods::hull(upper, lower, request.digits),
+        Method::TraceCompass => methods::tracecompass(upper, lower),
         Method::Linreg => regression::line(exchanges),
     };
     let [by_a, by_b] = exchanges;
-    Judged {
+    PairResult {
         x: *a,
         y: *b,
         found,
@@ -203,19 +202,12 @@ fn judged(question: &Question<'_>, rank: &[usize], pair: &Pair) -> Judged {
 impl Pair {
     /// The same with the clocks in the other order.
     fn turned(&self) -> Self {
-        let turned = |hull: &HalfHull| {
-            let mut other = HalfHull::new(hull.side().other());
-            hull.vertices().iter().for_each(|vertex| {
-                other.insert(vertex.swapped());
-            });
-            other
-        };
         let [by_a, by_b] = self.exchanges.clone();
         Self {
             a: self.b,
             b: self.a,
-            upper: turned(&self.lower),
-            lower: turned(&self.upper),
+            upper: self.lower.mirrored(),
+            lower: self.upper.mirrored(),
             exchanges: [by_b, by_a],
         }
     }

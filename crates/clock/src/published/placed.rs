@@ -1,46 +1,48 @@
 //! Puts the lines of a published method in the place of the estimates of a solution.
 //!
-//! The bounds stay those of the corridors. A line that was chosen without them may leave them: then its error has the same
-//! bounds as ever, and they say that it is wrong. The likely error is that of the estimate that was there, and how far the line is from
-//! it, since what is likely is known of nothing else.
+//! The bounds stay those of the corridors. A line that was chosen without them may leave them: then its error
+//! has the same bounds as ever, and they say that it is wrong. The likely error is that of the estimate that
+//! was there, and how far the line is from it, since what is likely is known of nothing else.
 
 use num_bigint::BigInt;
 use num_traits::{Signed as _, ToPrimitive as _};
 
+use super::{Line, Published};
 use crate::MAX_ABS_NS;
 use crate::correction::Correction;
 use crate::error::ClockError;
-use crate::hull::Side;
+use crate::geometry::Side;
 use crate::interval::{Interval, IntervalRow, MAX_BOUND_NS};
-use crate::joint::{Island, Solution};
-use crate::network::{Network, solve};
+use crate::network::{Island, Network, Solution, solve};
 use crate::rate::Rate;
 use crate::span::Span;
 
-use super::{Line, Published};
-
 /// A clock whose line cannot be applied; it keeps its own time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unplaced {
+pub struct RejectedLine {
     /// The clock.
     pub clock: usize,
     /// Whether the line runs backwards; else its times are out of range.
     pub backwards: bool,
 }
 
-/// The solution of a network with the lines of a method for estimates, its islands and its references; and the clocks whose lines cannot be
-/// applied, each an island by itself. The network is solved once for each reference, because the bounds of all clocks are about it.
+/// The solution of a network with the lines of a method for estimates, its islands and its references; and
+/// the clocks whose lines cannot be applied, each an island by itself. The network is solved once for each
+/// reference, because the bounds of all clocks are about it.
 ///
 /// # Errors
 /// As [`solve`].
-pub fn placed(network: &Network, published: &Published) -> Result<(Solution, Vec<Unplaced>), ClockError> {
+pub fn with_lines(
+    network: &Network,
+    published: &Published,
+) -> Result<(Solution, Vec<RejectedLine>), ClockError> {
     let clocks = &published.clocks;
     let mut corrections: Vec<Option<Correction>> = Vec::with_capacity(clocks.len());
     let mut unplaced = Vec::new();
     for (clock, reduced) in clocks.iter().enumerate() {
         let correction = correction(&reduced.line, network.clocks[clock]);
         if correction.is_none() {
-            unplaced.push(Unplaced { clock, backwards: !reduced.line.slope().is_positive() });
+            unplaced.push(RejectedLine { clock, backwards: !reduced.line.slope().is_positive() });
         }
         corrections.push(correction);
     }
@@ -50,10 +52,10 @@ pub fn placed(network: &Network, published: &Published) -> Result<(Solution, Vec
     let mut solution = solved(network, first)?;
     let mut intervals: Vec<Option<Interval>> = vec![None; clocks.len()];
     if let Some(island) = first {
-        bound(island, &solution, (&corrections, &network.clocks), &mut intervals)?;
+        bound(island, &solution, &corrections, &network.clocks, &mut intervals)?;
     }
     for island in tied {
-        bound(island, &solved(network, Some(island))?, (&corrections, &network.clocks), &mut intervals)?;
+        bound(island, &solved(network, Some(island))?, &corrections, &network.clocks, &mut intervals)?;
     }
     for (clock, correction) in corrections.into_iter().enumerate() {
         let Span { begin, end } = network.clocks[clock];
@@ -90,7 +92,8 @@ pub fn placed(network: &Network, published: &Published) -> Result<(Solution, Vec
 fn bound(
     island: &Island,
     found: &Solution,
-    (corrections, spans): (&[Option<Correction>], &[Span]),
+    corrections: &[Option<Correction>],
+    spans: &[Span],
     intervals: &mut [Option<Interval>],
 ) -> Result<(), ClockError> {
     let proven = found.islands.iter().find(|proven| proven.clocks.contains(&island.reference));

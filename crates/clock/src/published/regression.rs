@@ -1,18 +1,20 @@
-//! LTTV's analysis `linreg` (Poirier, 2009): least squares over exchanges, each of which says how the clocks stood in its middle if both of its
-//! messages took equally long. Used by [`super::solve`]; [`Exchanges`] are what the caller finds.
+//! LTTV's analysis `linreg` (Poirier, 2009): least squares over exchanges, each of which says how the clocks
+//! stood in its middle if both of its messages took equally long. Used by [`super::solve`]; [`Exchanges`] are
+//! what the caller finds.
 //!
-//! What is not kept: sums in floating point of times as they are, which lose all digits where times are Unix times; and a result
-//! for pairs without exchanges, which is no number. LTTV fits either direction of a pair and prints both; of the two the one
-//! that its points are nearer to is used.
+//! What is not kept: sums in floating point of times as they are, which lose all digits where times are Unix
+//! times; and a result for pairs without exchanges, which is no number. LTTV fits either direction of a pair
+//! and prints both; of the two the one that its points are nearer to is used.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Signed as _, ToPrimitive as _, Zero as _};
 
 use super::line::Line;
-use super::{Found, Outcome};
+use super::{Outcome, PairFit};
 
-/// Sums over the exchanges that one clock began with another, exactly: a message there and, after it has arrived, one back.
+/// Sums over the exchanges that one clock began with another, exactly: a message there and, after it has
+/// arrived, one back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exchanges {
     count: u64,
@@ -25,8 +27,8 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
-    /// Adds a message sent at `sent` and received at `received`, answered by one sent at `answered` and received at `returned`: the first and
-    /// the last of these on the clock that began, ns. `O(1)`.
+    /// Adds a message sent at `sent` and received at `received`, answered by one sent at `answered` and
+    /// received at `returned`: the first and the last of these on the clock that began, ns. `O(1)`.
     pub fn add(&mut self, sent: i64, received: i64, answered: i64, returned: i64) {
         let t = i128::from(sent) + i128::from(returned);
         let d = i128::from(received) + i128::from(answered) - t;
@@ -38,13 +40,13 @@ impl Exchanges {
         self.td += BigInt::from(t) * d;
     }
 
-    /// How many.
+    /// Number of exchanges.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The line of least squares, and the standard deviation of the points about it, ns; `None` with less than three exchanges, or all at
-    /// one instant.
+    /// The line of least squares, and the standard deviation of the points about it, ns; `None` with less
+    /// than three exchanges, or all at one instant.
     fn fitted(&self) -> Option<(Line, f64)> {
         if self.count < 3 {
             return None;
@@ -67,16 +69,16 @@ impl Exchanges {
 }
 
 /// The line of b by a from the exchanges that a and those that b began.
-pub(crate) fn line([by_a, by_b]: &[Exchanges; 2]) -> Found {
+pub(crate) fn line([by_a, by_b]: &[Exchanges; 2]) -> PairFit {
     let forth = by_a.fitted();
     let back = by_b.fitted().and_then(|(line, deviation)| Some((line.inverse()?, deviation)));
     let fitted = [forth, back].into_iter().flatten().reduce(|a, b| if b.1 < a.1 { b } else { a });
     match fitted {
         Some((line, deviation)) => {
             let (line, accuracy) = (Some(line), Some(deviation));
-            Found { outcome: Outcome::Approximate, line, accuracy, ..Found::default() }
+            PairFit { outcome: Outcome::Approximate, line, accuracy, ..PairFit::default() }
         }
-        None => Found::default(),
+        None => PairFit::default(),
     }
 }
 
@@ -104,7 +106,7 @@ mod tests {
     #[test]
     fn nothing_comes_of_few_exchanges() {
         let mut exchanges = Exchanges::default();
-        assert_eq!(line(&[exchanges.clone(), Exchanges::default()]), Found::default());
+        assert_eq!(line(&[exchanges.clone(), Exchanges::default()]), PairFit::default());
         for _ in 0..9 {
             exchanges.add(5, 6, 7, 8);
         }

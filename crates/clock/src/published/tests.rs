@@ -3,8 +3,7 @@
 use num_traits::ToPrimitive as _;
 
 use super::*;
-use crate::hull::Side;
-use crate::point::Point;
+use crate::geometry::{Point, Side};
 
 fn pair((a, b): (usize, usize), forth: &[(i64, i64)], back: &[(i64, i64)]) -> Pair {
     let hull = |side, points: &[(i64, i64)]| {
@@ -20,7 +19,7 @@ fn pair((a, b): (usize, usize), forth: &[(i64, i64)], back: &[(i64, i64)]) -> Pa
 
 fn solved(method: Method, clocks: usize, pairs: &[Pair]) -> Published {
     let order: Vec<usize> = (0..clocks).collect();
-    solve(&Question { method, digits: 30, order: &order, reference: None }, pairs)
+    solve(&Request { method, digits: 30, order: &order, reference: None }, pairs)
 }
 
 /// Messages between clocks of which b shows `rate` · a + `offset`, each `delay` on its way.
@@ -66,8 +65,8 @@ fn lines_are_chained_along_the_way() {
         // 0 – 1 – 2 – 3, each twice as fast as the one before, and ahead.
         let chain = [regular((0, 1), 2, 70, 0), regular((1, 2), 2, 900, 0), regular((2, 3), 2, -40, 0)];
         let order = [0, 1, 2, 3];
-        let question = Question { method, digits: 30, order: &order, reference: Some(0) };
-        let solution = solve(&question, &chain);
+        let request = Request { method, digits: 30, order: &order, reference: Some(0) };
+        let solution = solve(&request, &chain);
         let times = [5, 5 * 2 + 70, (5 * 2 + 70) * 2 + 900, ((5 * 2 + 70) * 2 + 900) * 2 - 40];
         for (clock, time) in times.into_iter().enumerate() {
             assert_eq!(solution.clocks[clock].line.at(time), Some(5), "{method:?} {clock}");
@@ -82,8 +81,8 @@ fn the_reference_is_near_to_all_or_the_first_by_name() {
     assert_eq!(solved(Method::Hull, 3, &chain).clocks.map_references(), [1, 1, 1]);
     assert_eq!(solved(Method::TraceCompass, 3, &chain).clocks.map_references(), [0, 0, 0]);
     let order = [2, 0, 1];
-    let question = Question { method: Method::TraceCompass, digits: 30, order: &order, reference: None };
-    let solution = solve(&question, &chain);
+    let request = Request { method: Method::TraceCompass, digits: 30, order: &order, reference: None };
+    let solution = solve(&request, &chain);
     assert_eq!(solution.clocks.map_references(), [2, 2, 2]);
     // The first of each pair in that order is x.
     assert_eq!((solution.pairs[1].x, solution.pairs[1].y), (2, 1));
@@ -94,7 +93,7 @@ trait References {
     fn map_references(&self) -> Vec<usize>;
 }
 
-impl References for Vec<Reduced> {
+impl References for Vec<ClockLine> {
     fn map_references(&self) -> Vec<usize> {
         self.iter().map(|clock| clock.reference).collect()
     }

@@ -1,5 +1,5 @@
-//! Where in a JSON text a value begins. The parser keeps no places, so they are looked for when one is needed: for the one
-//! complaint that ends the reading.
+//! Where in a JSON text a value begins. The parser keeps no places, so they are looked for when one is
+//! needed: for the one complaint that ends the reading.
 
 /// A step from a value to one inside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,8 +10,8 @@ pub(super) enum Inside<'s> {
     Element(usize),
 }
 
-/// Byte where the value at the end of a way begins, in a text that is JSON; where the way ends early, the last value on
-/// it. Linear in the text for each step.
+/// Byte where the value at the end of a way begins, in a text that is JSON; where the way ends early, the
+/// last value on it. Linear in the text for each step.
 pub(super) fn offset(text: &str, way: &[Inside<'_>]) -> usize {
     let mut at = after_space(text, 0);
     for step in way {

@@ -1,20 +1,19 @@
 //! From the text to JSON values: a sequence of texts as RFC 7464 has it, each after a record separator.
 //!
-//! A fragment knows where it begins, for the errors of those who read it ([`super::place`]).
+//! A fragment knows where it begins, for the errors of callers that read it ([`super::json_ref`]).
 
 use serde_json::Value;
 
-use crate::lower::Complaint;
-use crate::lower::notes::Notes;
+use crate::text_error::{Notes, Result, TextError};
 
 /// What stands before each fragment.
 pub(crate) const SEPARATOR: char = '\u{1e}';
 
-/// JSON values in the metadata, those inside others included. Values take more memory than their text: this many take some hundred
-/// megabytes. Those of kernels with all their system calls have some hundred thousand.
+/// JSON values in the metadata, those inside others included. Values take more memory than their text: this
+/// many take some hundred megabytes. Those of kernels with all their system calls have some hundred thousand.
 const MAX_VALUES: usize = 1 << 24;
 
-/// An object with properties takes as much memory as so many numbers, however few it has.
+/// An object with properties takes as much memory as this many numbers, however few it has.
 const VALUES_PER_OBJECT: usize = 16;
 
 /// One JSON value of the metadata.
@@ -30,7 +29,7 @@ pub(super) struct Fragment<'t> {
 }
 
 /// Splits a text into its fragments. Linear.
-pub(super) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Result<Vec<Fragment<'t>>, Complaint> {
+pub(super) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Result<Vec<Fragment<'t>>> {
     limit_values(text)?;
     let mut fragments = Vec::new();
     let mut begin = 0;
@@ -43,7 +42,7 @@ pub(super) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Result<Vec<Fragment
             let at = values.byte_offset();
             let offset = begin + at + space(at);
             let Some(value) = values.next() else { break };
-            let value = value.map_err(|error| complaint(piece, begin, &error))?;
+            let value = value.map_err(|error| json_error(piece, begin, &error))?;
             if index > 0 || !separated {
                 notes.add(offset, "a fragment without a record separator before it; read all the same");
             }
@@ -56,7 +55,7 @@ pub(super) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Result<Vec<Fragment
 }
 
 /// Counts values before any is made: by what stands between them.
-fn limit_values(text: &str) -> Result<(), Complaint> {
+fn limit_values(text: &str) -> Result<()> {
     let mut values = 0;
     let (mut in_string, mut is_escaped) = (false, false);
     for (offset, byte) in text.bytes().enumerate() {
@@ -75,7 +74,7 @@ fn limit_values(text: &str) -> Result<(), Complaint> {
             _ => 0,
         };
         if values > MAX_VALUES {
-            return Err(Complaint::new(
+            return Err(TextError::new(
                 offset,
                 format!("the metadata have more than {MAX_VALUES} JSON values"),
             ));
@@ -84,15 +83,15 @@ fn limit_values(text: &str) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// A complaint of the JSON parser at its place in the whole text.
-fn complaint(piece: &str, begin: usize, error: &serde_json::Error) -> Complaint {
+/// A complaint of the JSON parser at its node in the whole text.
+fn json_error(piece: &str, begin: usize, error: &serde_json::Error) -> TextError {
     let lines_before = error.line().saturating_sub(1);
     let line: usize = piece.split_inclusive('\n').take(lines_before).map(str::len).sum();
     let offset = (begin + line + error.column().saturating_sub(1)).min(begin + piece.len());
     let message = error.to_string();
-    // The parser counts lines from the begin of the fragment.
+    // The parser counts lines from the start of the fragment.
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-    Complaint::new(offset, format!("this is not JSON: {message}"))
+    TextError::new(offset, format!("this is not JSON: {message}"))
 }
 
 #[cfg(test)]

@@ -2,12 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::place::Place;
-use crate::lower::Complaint;
-use crate::lower::notes::Notes;
+use super::json_ref::JsonRef;
 use crate::schema::{Location, Owner, Scope};
-
-type Result<T> = std::result::Result<T, Complaint>;
+use crate::text_error::{Notes, Result};
 
 /// Names of the scopes in locations.
 const ORIGINS: [(&str, Scope); 6] = [
@@ -151,41 +148,41 @@ impl<'k> Here<'k> {
     }
 
     /// The field that a location means; see [`Self::add_key`] for what can be meant.
-    pub(super) fn resolve(&self, place: &Place<'_, '_>, notes: &mut Notes) -> Result<(Location, KeyKind)> {
-        let location = self.location(place, notes)?;
+    pub(super) fn resolve(&self, node: &JsonRef<'_, '_>, notes: &mut Notes) -> Result<(Location, KeyKind)> {
+        let location = self.location(node, notes)?;
         let shown = || location.path.join(".");
         let mut keys = std::iter::once(&self.keys).chain(self.before.iter().copied());
         let Some(keys) = keys.find_map(|keys| keys.0.get(&location)) else {
             let message = format!("no integer decoded before this field is called `{}`", shown());
-            return Err(place.complaint(message));
+            return Err(node.error(message));
         };
         let mut reachable = keys.iter().filter(|key| {
             key.arrays.is_empty() || (location.scope == self.scope && self.arrays.starts_with(&key.arrays))
         });
         let Some(Key { kind, .. }) = reachable.next() else {
             let message = format!("`{}` is inside an array that this field is not in", shown());
-            return Err(place.complaint(message));
+            return Err(node.error(message));
         };
         if reachable.any(|other| other.kind != *kind) {
-            return Err(place.complaint(format!("`{}` means fields of several kinds", shown())));
+            return Err(node.error(format!("`{}` means fields of several kinds", shown())));
         }
         Ok((location, *kind))
     }
 
-    fn location(&self, place: &Place<'_, '_>, notes: &mut Notes) -> Result<Location> {
-        let (origin, path) = if place.value.is_array() {
-            super::release_candidate(notes, place.offset, "a field location that is an array");
-            (place.elements()?.next(), None)
+    fn location(&self, node: &JsonRef<'_, '_>, notes: &mut Notes) -> Result<Location> {
+        let (origin, path) = if node.value.is_array() {
+            super::release_candidate(notes, node.offset, "a field location that is an array");
+            (node.elements()?.next(), None)
         } else {
-            place.only(&["origin", "path"], notes)?;
-            (place.get("origin"), Some(place.need("path")?))
+            node.only(&["origin", "path"], notes)?;
+            (node.get("origin"), Some(node.need("path")?))
         };
         let mut structures = Vec::new();
         let (scope, mut names) = match &origin {
             Some(origin) => {
                 let name = origin.text()?;
                 let scope = ORIGINS.iter().find(|(origin, _)| *origin == name);
-                let unknown = || origin.complaint(format!("`{name}` is not an origin of a location"));
+                let unknown = || origin.error(format!("`{name}` is not an origin of a location"));
                 (scope.ok_or_else(unknown)?.1, Vec::new())
             }
             None => {
@@ -195,14 +192,14 @@ impl<'k> Here<'k> {
             }
         };
         let mut base = names.len();
-        let (steps, skip) = path.as_ref().map_or((place, 1), |path| (path, 0));
+        let (steps, skip) = path.as_ref().map_or((node, 1), |path| (path, 0));
         for step in steps.elements()?.skip(skip) {
             if !step.value.is_null() {
                 names.push(step.text()?.to_owned());
             } else if names.len() > base {
                 names.pop();
             } else {
-                base = structures.pop().ok_or_else(|| step.complaint("the root has no parent structure"))?;
+                base = structures.pop().ok_or_else(|| step.error("the root has no parent structure"))?;
                 names.truncate(base);
             }
         }

@@ -1,10 +1,9 @@
 //! Roles: what the reader itself needs a field for. They count in the scope they belong to only.
 
+use super::json_ref::JsonRef;
 use super::locations::Here;
-use super::place::Place;
-use crate::lower::Complaint;
-use crate::lower::notes::Notes;
 use crate::schema::{Role, Scope};
+use crate::text_error::{Notes, Result};
 
 /// Names of the roles, and where they count.
 const ROLES: [(&str, Scope, Role); 12] = [
@@ -28,29 +27,25 @@ pub(crate) fn role_name(role: Role) -> &'static str {
 }
 
 /// The role of a field class, if it has one that counts here.
-pub(super) fn of(
-    class: &Place<'_, '_>,
-    here: &Here<'_>,
-    notes: &mut Notes,
-) -> Result<Option<Role>, Complaint> {
+pub(super) fn of(class: &JsonRef<'_, '_>, here: &Here<'_>, notes: &mut Notes) -> Result<Option<Role>> {
     let Some(names) = class.get("roles") else { return Ok(None) };
     let mut found: Option<Role> = None;
-    for place in names.elements()? {
-        let name = place.text()?;
+    for node in names.elements()? {
+        let name = node.text()?;
         let Some((_, _, role)) = ROLES.iter().find(|(role, scope, _)| *role == name && *scope == here.scope)
         else {
-            notes.add(place.offset, format!("the role `{name}` means nothing where it is; ignored"));
+            notes.add(node.offset, format!("the role `{name}` means nothing where it is; ignored"));
             continue;
         };
         if here.in_array() {
-            return Err(place.complaint(format!("no field inside an array can have the role `{name}`")));
+            return Err(node.error(format!("no field inside an array can have the role `{name}`")));
         }
         found = Some(match (found, *role) {
             // Of a packet without padding; the reader takes one for the other.
             (Some(Role::PacketTotalLength), Role::PacketContentLength)
             | (Some(Role::PacketContentLength), Role::PacketTotalLength) => Role::PacketTotalLength,
             (Some(first), second) if first != second => {
-                return Err(place.complaint("a field with two such roles is not supported"));
+                return Err(node.error("a field with two such roles is not supported"));
             }
             (_, role) => role,
         });

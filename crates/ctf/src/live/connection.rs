@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 use super::LiveError;
 use super::wire::{
     CLIENT_COMMAND, Command, FLAG_NEW_METADATA, FLAG_NEW_STREAM, IndexEntry, Request, SEEK_BEGINNING,
-    SessionEntry, StreamEntry, VERSION, long, short,
+    Session, StreamEntry, VERSION, long, short,
 };
 use crate::metadata::MAX_METADATA;
 
 /// A relay daemon that says nothing for so long is not there any more.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is seen whether somebody has asked to end, at least.
-const NOTICE: Duration = Duration::from_millis(200);
+const READ_TIMEOUT: Duration = Duration::from_secs(20);
+/// How often it is seen whether a caller has asked to end, at least.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How long one try to connect may take: the next one follows at once.
-const CONNECTS: Duration = Duration::from_secs(2);
-/// So many bytes a packet has at most: it is in memory as a whole.
-const MOST_PACKET: u64 = 256 << 20;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// This many bytes a packet has at most: it is in memory as a whole.
+const MAX_PACKET_BYTES: u64 = 256 << 20;
 /// More sessions or streams than these are nonsense.
-pub(super) const MOST_ENTRIES: u32 = 1 << 16;
+pub(super) const MAX_ENTRIES: u32 = 1 << 16;
 
 pub(super) const TOO_MUCH_METADATA: &str = "more metadata than are read of a trace";
 
@@ -30,23 +30,23 @@ pub(super) const TOO_MUCH_METADATA: &str = "more metadata than are read of a tra
 #[derive(Debug)]
 pub struct Connection {
     address: String,
-    stream: BufReader<Patient>,
+    stream: BufReader<InterruptibleStream>,
 }
 
-/// A stream of bytes that is waited for so long, and no longer than somebody wants.
+/// A stream of bytes that is waited for so long, and no longer than a caller wants.
 #[derive(Debug)]
-struct Patient {
+struct InterruptibleStream {
     stream: TcpStream,
     is_stopped: Arc<AtomicBool>,
 }
 
-impl Read for Patient {
+impl Read for InterruptibleStream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let begin = Instant::now();
         loop {
             refuse_stopped(&self.is_stopped)?;
             match self.stream.read(into) {
-                Err(error) if is_wait(&error) && begin.elapsed() < PATIENCE => {}
+                Err(error) if is_wait(&error) && begin.elapsed() < READ_TIMEOUT => {}
                 read => return read,
             }
         }
@@ -71,27 +71,11 @@ fn connect(place: &SocketAddr, is_stopped: &AtomicBool) -> io::Result<TcpStream>
     let begin = Instant::now();
     loop {
         refuse_stopped(is_stopped)?;
-        match TcpStream::connect_timeout(place, CONNECTS) {
-            Err(error) if is_wait(&error) && begin.elapsed() < PATIENCE => {}
+        match TcpStream::connect_timeout(place, CONNECT_TIMEOUT) {
+            Err(error) if is_wait(&error) && begin.elapsed() < READ_TIMEOUT => {}
             connected => return connected,
         }
     }
-}
-
-/// A session that the relay daemon has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
-    pub(super) id: u64,
-    /// The host that is traced.
-    pub host: String,
-    /// What the session is called.
-    pub name: String,
-    /// How often what is recorded is sent, µs.
-    pub timer_us: u32,
-    /// How many viewers it has.
-    pub clients: u32,
-    /// How many streams it has.
-    pub streams: u32,
 }
 
 /// What becomes of a stream.
@@ -121,7 +105,8 @@ impl Needs {
 }
 
 impl Connection {
-    /// Connects to a relay daemon, `host:port`. Nothing is waited for any more once `is_stopped` says so: then the connection is lost.
+    /// Connects to a relay daemon, `host:port`. Nothing is waited for any more once `is_stopped` says so:
+    /// then the connection is lost.
     ///
     /// # Errors
     /// Nobody answers, or it is none that speaks version 2.
@@ -131,11 +116,11 @@ impl Connection {
         for place in address.to_socket_addrs().map_err(failed)? {
             match connect(&place, is_stopped) {
                 Ok(stream) => {
-                    stream.set_read_timeout(Some(NOTICE)).map_err(failed)?;
-                    stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
+                    stream.set_read_timeout(Some(STOP_POLL_INTERVAL)).map_err(failed)?;
+                    stream.set_write_timeout(Some(READ_TIMEOUT)).map_err(failed)?;
                     // Commands are short, and each waits for its answer.
                     stream.set_nodelay(true).map_err(failed)?;
-                    let patient = Patient { stream, is_stopped: Arc::clone(is_stopped) };
+                    let patient = InterruptibleStream { stream, is_stopped: Arc::clone(is_stopped) };
                     let mut made = Self { address: address.to_owned(), stream: BufReader::new(patient) };
                     made.greet()?;
                     return Ok(made);
@@ -177,15 +162,10 @@ impl Connection {
     pub fn sessions(&mut self) -> Result<Vec<Session>, LiveError> {
         let count = self.ask(Request::new(Command::ListSessions), short)?;
         self.limit(count)?;
-        let one = |connection: &mut Self| {
-            let entry = connection.receive(SessionEntry::read)?;
-            let SessionEntry { id, timer_us, clients, streams, host, name } = entry;
-            Ok(Session { id, host, name, timer_us, clients, streams })
-        };
-        (0..count).map(|_| one(self)).collect()
+        (0..count).map(|_| self.receive(Session::read)).collect()
     }
 
-    /// Attaches a session from its begin; gives its streams.
+    /// Attaches a session from its start; gives its streams.
     pub(super) fn attach(&mut self, session: u64) -> Result<Vec<StreamEntry>, LiveError> {
         let request = Request::new(Command::Attach).long(session).long(0).short(SEEK_BEGINNING);
         let (status, count) = self.ask(request, |from| Ok((short(from)?, short(from)?)))?;
@@ -220,7 +200,7 @@ impl Connection {
         let index = self.ask(request, IndexEntry::read)?;
         let next = match index.status {
             1 => {
-                let bytes = Some(index.packet_bits.div_ceil(8)).filter(|&bytes| bytes <= MOST_PACKET);
+                let bytes = Some(index.packet_bits.div_ceil(8)).filter(|&bytes| bytes <= MAX_PACKET_BYTES);
                 let bytes = bytes.ok_or_else(|| self.protocol("a packet of more than 256 MiB"))? as u32;
                 Next::Packet { offset: index.offset, bytes, end: index.end }
             }
@@ -277,7 +257,7 @@ impl Connection {
     fn ask<T>(
         &mut self,
         request: Request,
-        answer: impl FnOnce(&mut BufReader<Patient>) -> io::Result<T>,
+        answer: impl FnOnce(&mut BufReader<InterruptibleStream>) -> io::Result<T>,
     ) -> Result<T, LiveError> {
         let sent = self.stream.get_mut().stream.write_all(&request.bytes());
         sent.map_err(|error| self.lost(error))?;
@@ -286,13 +266,13 @@ impl Connection {
 
     fn receive<T>(
         &mut self,
-        answer: impl FnOnce(&mut BufReader<Patient>) -> io::Result<T>,
+        answer: impl FnOnce(&mut BufReader<InterruptibleStream>) -> io::Result<T>,
     ) -> Result<T, LiveError> {
         answer(&mut self.stream).map_err(|error| self.lost(error))
     }
 
     fn limit(&self, count: u32) -> Result<(), LiveError> {
-        match count <= MOST_ENTRIES {
+        match count <= MAX_ENTRIES {
             true => Ok(()),
             false => Err(self.protocol("a list of more entries than there can be")),
         }

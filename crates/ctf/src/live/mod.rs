@@ -1,9 +1,10 @@
-//! A client of LTTng's live protocol: the sessions that a relay daemon (`lttng-relayd`) receives, while they are recorded.
+//! A client of LTTng's live protocol: the sessions that a relay daemon (`lttng-relayd`) receives, while they
+//! are recorded.
 //!
-//! [`Connection`] speaks the protocol (`wire.rs` has its messages), [`LiveSession`] follows one session: packets and metadata arrive as
-//! bytes, and are appended to files as the tracer itself would write them, so that [`Trace::open`](crate::Trace::open) and
-//! [`Trace::refresh`](crate::Trace::refresh) read what is there so far. What other packets can still bring is known by
-//! [`LiveTrace::through`].
+//! [`Connection`] speaks the protocol (`wire.rs` has its messages), [`LiveSession`] follows one session:
+//! packets and metadata arrive as bytes, and are appended to files as the tracer itself would write them, so
+//! that [`Trace::open`](crate::Trace::open) and [`Trace::refresh`](crate::Trace::refresh) read what is there
+//! so far. What other packets can still bring is known by [`LiveTrace::through`].
 //!
 //! The protocol: version 2.x as of LTTng-tools 2.4 and later, by its published description and header
 //! (`doc/live-reading-protocol.txt`, `lttng-viewer-abi.h`).
@@ -15,8 +16,9 @@ mod wire;
 use std::io;
 use std::path::PathBuf;
 
-pub use connection::{Connection, Session};
+pub use connection::Connection;
 pub use session::{LiveSession, LiveTrace, Progress, Room};
+pub use wire::Session;
 
 /// The port that relay daemons serve viewers on.
 pub const PORT: u16 = 5344;

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::LiveError;
-use super::connection::{Connection, MOST_ENTRIES, Needs, Next, TOO_MUCH_METADATA};
+use super::connection::{Connection, MAX_ENTRIES, Needs, Next, TOO_MUCH_METADATA};
 use super::wire::StreamEntry;
 use crate::metadata::MAX_METADATA;
 
-/// So many packets of a stream are taken before the others have their turn.
+/// This many packets of a stream are taken before the others have their turn.
 const PACKETS_A_TURN: usize = 16;
 
 /// How much may be kept of some sessions together.
@@ -24,7 +24,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// So many bytes.
+    /// Number of bytes.
     pub fn new(most: u64) -> Self {
         Self { most, taken: AtomicU64::new(0) }
     }
@@ -49,8 +49,8 @@ pub struct LiveSession {
     /// By the relay daemon's numbers.
     traces: BTreeMap<u64, Files>,
     streams: Vec<LiveStream>,
-    /// Their places by the paths of their files.
-    places: HashMap<PathBuf, usize>,
+    /// Their `by_path` by the paths of their files.
+    by_path: HashMap<PathBuf, usize>,
     is_over: bool,
 }
 
@@ -62,7 +62,7 @@ struct Files {
     metadata: Option<u64>,
     /// Bytes of the metadata so far.
     metadata_bytes: u64,
-    /// Bytes of them that come again after a connection was made anew.
+    /// Bytes of them that come again after a connection was made again.
     again: u64,
 }
 
@@ -83,7 +83,8 @@ struct LiveStream {
 pub struct LiveTrace {
     /// Its directory.
     pub directory: PathBuf,
-    /// No event that is still to come is earlier than this, cycles of its clock; `None`: nothing is known of a stream.
+    /// No event that is still to come is earlier than this, cycles of its clock; `None`: nothing is known of
+    /// a stream.
     pub through: Option<u64>,
     /// Whether all of it is there.
     pub is_over: bool,
@@ -99,7 +100,8 @@ pub struct Progress {
 }
 
 impl LiveSession {
-    /// Attaches a session of a host, and keeps what comes in a directory, which should be empty, as far as there is room.
+    /// Attaches a session of a host, and keeps what comes in a directory, which should be empty, as far as
+    /// there is room.
     ///
     /// # Errors
     /// There is none, it is not a live one, or the connection is lost.
@@ -122,14 +124,14 @@ impl LiveSession {
             directory,
             traces: BTreeMap::new(),
             streams: Vec::new(),
-            places: HashMap::new(),
+            by_path: HashMap::new(),
             is_over: false,
         };
         session.add(streams)?;
         Ok(session)
     }
 
-    /// Goes on over another connection, after one was lost: what is there already is not asked for again.
+    /// Continues over another connection, after one was lost: what is there already is not asked for again.
     ///
     /// # Errors
     /// As [`Self::attach`]: where there is no such session any more, it has ended meanwhile.
@@ -152,7 +154,7 @@ impl LiveSession {
         self.timer_us
     }
 
-    /// No more can be had of it: what there is stands for all of it.
+    /// Marks the session as ended: what has arrived is all of it.
     pub fn give_up(&mut self) {
         self.is_over = true;
     }
@@ -169,7 +171,8 @@ impl LiveSession {
         })
     }
 
-    /// Whether streams are there of whose trace nothing can be read yet: what they hold may be earlier than all else.
+    /// Whether streams are there of whose trace nothing can be read yet: what they hold may be earlier than
+    /// all else.
     pub fn has_unread(&self) -> bool {
         let is_unread = |files: &Files| files.metadata_bytes == 0;
         !self.is_over && self.traces.values().any(is_unread)
@@ -190,18 +193,20 @@ impl LiveSession {
     /// Takes what is there of all streams, a part of it where that is much.
     ///
     /// # Errors
-    /// The connection is lost, the relay daemon refuses, or what comes cannot be kept. What came before is kept.
+    /// The connection is lost, the relay daemon refuses, or what comes cannot be kept. What came before is
+    /// kept.
     pub fn poll(&mut self) -> Result<Progress, LiveError> {
         let mut bytes = 0;
         if self.is_over {
             return Ok(Progress { bytes, is_over: true });
         }
         bytes += self.read_metadata()?;
-        // Streams that are announced meanwhile have their turn at once: what they hold may be earlier than what others do.
-        let mut place = 0;
-        while place < self.streams.len() {
-            bytes += self.read_stream(place)?;
-            place += 1;
+        // Streams that are announced meanwhile have their turn at once: what they hold may be earlier than
+        // what others do.
+        let mut index = 0;
+        while index < self.streams.len() {
+            bytes += self.read_stream(index)?;
+            index += 1;
         }
         if self.streams.iter().all(|stream| stream.is_over) {
             match self.connection.new_streams(self.id)? {
@@ -212,33 +217,33 @@ impl LiveSession {
         Ok(Progress { bytes, is_over: self.is_over })
     }
 
-    fn read_stream(&mut self, place: usize) -> Result<u64, LiveError> {
+    fn read_stream(&mut self, index: usize) -> Result<u64, LiveError> {
         let (mut taken, mut buffer) = (0, Vec::new());
-        if self.streams[place].is_over {
+        if self.streams[index].is_over {
             return Ok(0);
         }
-        let stream = self.streams[place].entry.id;
+        let stream = self.streams[index].entry.id;
         for _ in 0..PACKETS_A_TURN {
             let (next, needs) = self.connection.next(stream)?;
             taken += self.satisfy(needs)?;
             match next {
                 Next::Later => break,
                 Next::Quiet(through) => {
-                    let known = &mut self.streams[place].through;
+                    let known = &mut self.streams[index].through;
                     *known = (*known).max(Some(through));
                     break;
                 }
                 Next::Over => {
-                    self.streams[place].is_over = true;
+                    self.streams[index].is_over = true;
                     break;
                 }
                 Next::Packet { offset, bytes, end } => {
-                    // After a connection was made anew, packets are announced that are there.
-                    if offset >= self.streams[place].bytes {
+                    // After a connection was made again, packets are announced that are there.
+                    if offset >= self.streams[index].bytes {
                         self.room.take(bytes.into())?;
-                        taken += self.read_packet(place, (offset, bytes), &mut buffer)?;
+                        taken += self.read_packet(index, (offset, bytes), &mut buffer)?;
                     }
-                    let known = &mut self.streams[place].through;
+                    let known = &mut self.streams[index].through;
                     *known = (*known).max(Some(end));
                 }
             }
@@ -248,17 +253,17 @@ impl LiveSession {
 
     fn read_packet(
         &mut self,
-        place: usize,
+        index: usize,
         packet: (u64, u32),
         buffer: &mut Vec<u8>,
     ) -> Result<u64, LiveError> {
         /// A relay daemon that never gives what it has announced.
         const TRIES: usize = 100;
-        let (stream, mut taken) = (self.streams[place].entry.id, 0);
+        let (stream, mut taken) = (self.streams[index].entry.id, 0);
         for _ in 0..TRIES {
             match self.connection.packet(stream, packet, buffer)? {
                 Ok(()) => {
-                    let stream = &mut self.streams[place];
+                    let stream = &mut self.streams[index];
                     let spool = |source| LiveError::Spool { path: stream.path.clone(), source };
                     if stream.file.is_none() {
                         stream.file = Some(append(&stream.path).map_err(spool)?);
@@ -309,7 +314,7 @@ impl LiveSession {
 
     /// Adds streams, or gives those that are known their new numbers.
     fn add(&mut self, streams: Vec<StreamEntry>) -> Result<(), LiveError> {
-        if self.streams.len() + self.traces.len() + streams.len() > MOST_ENTRIES as usize {
+        if self.streams.len() + self.traces.len() + streams.len() > MAX_ENTRIES as usize {
             return Err(self.connection.protocol("more streams than there can be"));
         }
         for entry in streams {
@@ -327,7 +332,7 @@ impl LiveSession {
                 continue;
             }
             let path = directory.join(inner(&entry.file));
-            match self.places.entry(path) {
+            match self.by_path.entry(path) {
                 Entry::Occupied(known) => self.streams[*known.get()].entry = entry,
                 Entry::Vacant(new) => {
                     let path = new.key().clone();

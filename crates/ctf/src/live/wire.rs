@@ -80,7 +80,7 @@ pub(super) fn short(from: &mut impl Read) -> io::Result<u32> {
     Ok(u32::from_be_bytes(bytes))
 }
 
-/// A text in so many bytes: what is before the first zero.
+/// A text in this many bytes: what is before the first zero.
 fn text(from: &mut impl Read, size: usize) -> io::Result<String> {
     let mut bytes = vec![0; size];
     from.read_exact(&mut bytes)?;
@@ -88,18 +88,23 @@ fn text(from: &mut impl Read, size: usize) -> io::Result<String> {
     Ok(String::from_utf8_lossy(text).into_owned())
 }
 
-/// A session in a list.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct SessionEntry {
+/// A session of the relay daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
     pub(super) id: u64,
-    pub(super) timer_us: u32,
-    pub(super) clients: u32,
-    pub(super) streams: u32,
-    pub(super) host: String,
-    pub(super) name: String,
+    /// The traced host.
+    pub host: String,
+    /// Name of the session.
+    pub name: String,
+    /// Interval at which the tracer sends what it has recorded, µs.
+    pub timer_us: u32,
+    /// Number of viewers.
+    pub clients: u32,
+    /// Number of streams.
+    pub streams: u32,
 }
 
-impl SessionEntry {
+impl Session {
     pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
         let (id, timer_us, clients, streams) = (long(from)?, short(from)?, short(from)?, short(from)?);
         Ok(Self { id, timer_us, clients, streams, host: text(from, HOST_NAME)?, name: text(from, NAME)? })
@@ -176,10 +181,10 @@ mod tests {
         bytes.extend(b"live");
         bytes.resize(20 + HOST_NAME + NAME, 0);
         let mut rest = &bytes[..];
-        let entry = SessionEntry::read(&mut rest).unwrap();
+        let entry = Session::read(&mut rest).unwrap();
         assert_eq!((entry.id, entry.timer_us, entry.streams), (7, 1_000_000, 3));
         assert_eq!((entry.host.as_str(), entry.name.as_str()), ("web1", "live"));
         assert!(rest.is_empty());
-        assert!(SessionEntry::read(&mut &bytes[1..]).is_err());
+        assert!(Session::read(&mut &bytes[1..]).is_err());
     }
 }

@@ -1,12 +1,10 @@
 //! Arrays of fixed and of variable length, and the text that arrays of characters are.
 
-use super::Complaint;
 use super::fields::Fields;
 use super::types::{Lowered, Purpose, Types};
 use crate::schema::{ArrayClass, Encoding, FieldClass, Length, Location, TextClass};
+use crate::text_error::Result;
 use crate::tsdl::{ArrayLength, Path};
-
-type Result<T> = std::result::Result<T, Complaint>;
 
 impl Types<'_> {
     /// Wraps a class in arrays; the last length is the innermost. Each is a field class of its own.

@@ -2,37 +2,35 @@
 
 use uuid::Uuid;
 
-use super::Complaint;
 use crate::schema::{Base, ByteOrder};
+use crate::text_error::{Result, TextError};
 use crate::tsdl::{Value, ValueKind};
-
-type Result<T> = std::result::Result<T, Complaint>;
 
 /// The number, as wide as any.
 pub(super) fn integer(value: &Value<'_>) -> Result<i128> {
     match &value.kind {
         ValueKind::Integer(integer) => Ok(integer.as_i128()),
-        _ => Err(Complaint::new(value.offset, "a number is needed here")),
+        _ => Err(TextError::new(value.offset, "a number is needed here")),
     }
 }
 
 /// A number of 64 bits without sign.
 pub(super) fn unsigned(value: &Value<'_>) -> Result<u64> {
     u64::try_from(integer(value)?)
-        .map_err(|_| Complaint::new(value.offset, "a number of 0 or more is needed here"))
+        .map_err(|_| TextError::new(value.offset, "a number of 0 or more is needed here"))
 }
 
 /// A number of 64 bits with sign.
 pub(super) fn signed(value: &Value<'_>) -> Result<i64> {
     i64::try_from(integer(value)?)
-        .map_err(|_| Complaint::new(value.offset, "the number does not fit 64 bits"))
+        .map_err(|_| TextError::new(value.offset, "the number does not fit 64 bits"))
 }
 
 /// A power of two of at most 2³¹.
 pub(super) fn alignment(value: &Value<'_>) -> Result<u32> {
     let number = integer(value)?;
     u32::try_from(number).ok().filter(|n| n.is_power_of_two()).ok_or_else(|| {
-        Complaint::new(value.offset, format!("an alignment of {number} bits: it must be a power of two"))
+        TextError::new(value.offset, format!("an alignment of {number} bits: it must be a power of two"))
     })
 }
 
@@ -41,7 +39,7 @@ pub(super) fn text(value: &Value<'_>) -> Result<String> {
     match &value.kind {
         ValueKind::String(text) => Ok(text.clone().into_owned()),
         ValueKind::Path(path) => Ok(path.to_string()),
-        ValueKind::Integer(_) => Err(Complaint::new(value.offset, "a string is needed here")),
+        ValueKind::Integer(_) => Err(TextError::new(value.offset, "a string is needed here")),
     }
 }
 
@@ -53,7 +51,7 @@ pub(super) fn boolean(value: &Value<'_>) -> Result<bool> {
             "true" | "TRUE" => Ok(true),
             "false" | "FALSE" => Ok(false),
             other => {
-                Err(Complaint::new(value.offset, format!("`true` or `false` is needed here, not `{other}`")))
+                Err(TextError::new(value.offset, format!("`true` or `false` is needed here, not `{other}`")))
             }
         },
     }
@@ -67,7 +65,7 @@ pub(super) fn byte_order(value: &Value<'_>) -> Result<Option<ByteOrder>> {
         "native" => Ok(None),
         other => {
             let message = format!("a byte order is `le`, `be`, `network` or `native`, not `{other}`");
-            Err(Complaint::new(value.offset, message))
+            Err(TextError::new(value.offset, message))
         }
     }
 }
@@ -83,7 +81,7 @@ pub(super) fn base(value: &Value<'_>) -> Result<Base> {
         "8" | "o" | "oct" | "octal" => Ok(Base::Octal),
         "10" | "d" | "i" | "u" | "dec" | "decimal" => Ok(Base::Decimal),
         "16" | "x" | "X" | "p" | "hex" | "hexadecimal" => Ok(Base::Hexadecimal),
-        other => Err(Complaint::new(value.offset, format!("`{other}` is not a base: 2, 8, 10 and 16 are"))),
+        other => Err(TextError::new(value.offset, format!("`{other}` is not a base: 2, 8, 10 and 16 are"))),
     }
 }
 
@@ -92,14 +90,14 @@ pub(super) fn is_character(value: &Value<'_>) -> Result<bool> {
     match text(value)?.as_str() {
         "none" => Ok(false),
         "UTF8" | "UTF-8" | "utf8" | "ASCII" | "ascii" => Ok(true),
-        other => Err(Complaint::new(value.offset, format!("the encoding `{other}` is unknown"))),
+        other => Err(TextError::new(value.offset, format!("the encoding `{other}` is unknown"))),
     }
 }
 
 /// The uuid in a string.
 pub(super) fn uuid(value: &Value<'_>) -> Result<Uuid> {
     let text = text(value)?;
-    Uuid::try_parse(&text).map_err(|_| Complaint::new(value.offset, format!("`{text}` is not a uuid")))
+    Uuid::try_parse(&text).map_err(|_| TextError::new(value.offset, format!("`{text}` is not a uuid")))
 }
 
 /// The name in `clock.NAME.value`.

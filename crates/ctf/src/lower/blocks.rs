@@ -1,27 +1,25 @@
-//! The blocks of a metadata text: trace, environment, streams, events; [`clocks`] has the clocks.
+//! The blocks of a metadata text: trace, environment, clocks, streams, events.
 
 use std::collections::{HashMap, HashSet};
 
 use super::fields::Fields;
-use super::notes::Notes;
 use super::scope::{ScopeId, Scopes};
 use super::types::Types;
-use super::{Complaint, attributes, clocks, roles};
+use super::{attributes, roles};
 use crate::schema::{
     ByteOrder, ClockClass, EnvironmentValue, EventClass, Member, Role, Schema, Scope, StreamClass,
     StructClass, shown_name,
 };
+use crate::text_error::{Notes, Result, TextError};
 use crate::tsdl::{Assignment, Ast, Block, BlockKind, Declaration, Entry, Item, Path, Type, ValueKind};
 
-type Result<T> = std::result::Result<T, Complaint>;
-
 /// Lowers a whole text; warnings are about what was passed over.
-pub(super) fn lower(ast: &Ast<'_>) -> Result<(Schema, Vec<Complaint>)> {
+pub(super) fn lower(ast: &Ast<'_>) -> Result<(Schema, Vec<TextError>)> {
     let mut notes = Notes::default();
-    for odd in &ast.notes {
-        notes.add(odd.offset, odd.message.as_str());
+    for note in &ast.notes {
+        notes.add(note.offset, note.message.as_str());
     }
-    let clocks = clocks::read(blocks(ast, BlockKind::Clock), &mut notes)?;
+    let clocks = read_clocks(blocks(ast, BlockKind::Clock), &mut notes)?;
     let byte_order = byte_order(ast, &mut notes)?;
     let names: HashMap<_, _> = clocks.iter().map(|clock| clock.name.clone()).zip(0..).collect();
     let mut lowering = Lowering {
@@ -47,7 +45,8 @@ struct Lowering<'a> {
     declared: Vec<(ScopeId, &'a Declaration<'a>)>,
     /// Event blocks and their scopes: lowered when all streams are known (a stream block may come later).
     events: Vec<(&'a Block<'a>, ScopeId)>,
-    /// Where the streams are declared, by their ids, and whether their event headers hold the class of the event.
+    /// Where the streams are declared, by their ids, and whether their event headers hold the class of the
+    /// event.
     streams: HashMap<u64, (usize, bool)>,
 }
 
@@ -56,7 +55,7 @@ fn byte_order(ast: &Ast<'_>, notes: &mut Notes) -> Result<ByteOrder> {
     let mut found = None;
     for Assignment { path, value } in blocks(ast, BlockKind::Trace).flat_map(assignments) {
         if path.is("byte_order") {
-            let missing = || Complaint::new(value.offset, "the trace itself must say what `native` is");
+            let missing = || TextError::new(value.offset, "the trace itself must say what `native` is");
             found = Some(attributes::byte_order(value)?.ok_or_else(missing)?);
         }
     }
@@ -74,7 +73,7 @@ fn blocks<'a>(ast: &'a Ast<'a>, kind: BlockKind<'a>) -> impl Iterator<Item = &'a
     })
 }
 
-pub(super) fn assignments<'a>(block: &'a Block<'a>) -> impl Iterator<Item = &'a Assignment<'a>> {
+fn assignments<'a>(block: &'a Block<'a>) -> impl Iterator<Item = &'a Assignment<'a>> {
     block.entries.iter().filter_map(|entry| match entry {
         Entry::Value(assignment) => Some(assignment),
         _ => None,
@@ -218,14 +217,14 @@ impl<'a> Lowering<'a> {
             lower_root(&mut self.types, scope, Scope::CommonContext, &before, common_context)?;
         let told = event_header.as_ref().is_some_and(|class| roles::has(class, Role::EventClassId));
         if self.streams.insert(id, (block.offset, told)).is_some() {
-            return Err(Complaint::new(block.offset, format!("two streams have the id {id}")));
+            return Err(TextError::new(block.offset, format!("two streams have the id {id}")));
         }
         let classes = StreamClass { id, clock, packet_context, event_header, ..StreamClass::default() };
         self.schema.streams.push(StreamClass { common_context, ..classes });
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(Schema, Vec<Complaint>)> {
+    fn finish(mut self) -> Result<(Schema, Vec<TextError>)> {
         if self.schema.streams.is_empty() && !self.events.is_empty() {
             // A trace may leave its only stream unsaid.
             self.schema.streams.push(StreamClass::default());
@@ -291,10 +290,10 @@ impl<'a> Lowering<'a> {
         let stream_id = stream_id.or(only).unwrap_or(0);
         let index = streams
             .binary_search_by_key(&stream_id, |s| s.id)
-            .map_err(|_| Complaint::new(block.offset, format!("no stream has the id {stream_id}")))?;
+            .map_err(|_| TextError::new(block.offset, format!("no stream has the id {stream_id}")))?;
         let stream = &streams[index];
         if !ids.insert((index, id)) {
-            return Err(Complaint::new(block.offset, format!("two events of the stream have the id {id}")));
+            return Err(TextError::new(block.offset, format!("two events of the stream have the id {id}")));
         }
         let told = self.streams.get(&stream_id).is_some_and(|&(_, told)| told);
         if !told && !stream.events.is_empty() {
@@ -327,4 +326,43 @@ fn lower_root<'a>(
 ) -> Result<Option<StructClass>> {
     let Some(written) = written else { return Ok(None) };
     types.root(scope, &mut Fields::new(root, before), written).map(Some)
+}
+
+/// Reads the clock blocks of a text. Streams refer to them, so that they are read before all else.
+fn read_clocks<'a>(
+    blocks: impl Iterator<Item = &'a Block<'a>>,
+    notes: &mut Notes,
+) -> Result<Vec<ClockClass>> {
+    let mut clocks: Vec<ClockClass> = Vec::new();
+    let mut names = HashSet::new();
+    for block in blocks {
+        let mut clock = ClockClass::monotonic("");
+        for Assignment { path, value } in assignments(block) {
+            match path.parts.as_slice() {
+                ["name"] => clock.name = attributes::text(value)?,
+                ["uuid"] => clock.uuid = Some(attributes::uuid(value)?),
+                ["description"] => clock.description = Some(attributes::text(value)?),
+                ["freq"] => clock.frequency = attributes::unsigned(value)?,
+                ["precision"] => clock.precision = attributes::unsigned(value)?,
+                ["offset_s"] => clock.offset_s = attributes::signed(value)?,
+                ["offset"] => clock.offset_cycles = attributes::signed(value)?,
+                ["absolute"] => clock.absolute = attributes::boolean(value)?,
+                _ => notes.add(path.offset, format!("the attribute `{path}` of a clock is unknown; ignored")),
+            }
+        }
+        if clock.name.is_empty() {
+            return Err(TextError::new(block.offset, "a clock needs a name"));
+        }
+        if clock.frequency == 0 {
+            return Err(TextError::new(
+                block.offset,
+                format!("the clock `{}` has a frequency of 0", clock.name),
+            ));
+        }
+        if !names.insert(clock.name.clone()) {
+            return Err(TextError::new(block.offset, format!("two clocks are called `{}`", clock.name)));
+        }
+        clocks.push(clock);
+    }
+    Ok(clocks)
 }

@@ -1,20 +1,18 @@
-//! Enumerations: integers with names for ranges of their values. A definition is lowered once and shared by all fields
-//! that use it, because named types can stand for many fields.
+//! Enumerations: integers with names for ranges of their values. A definition is lowered once and shared by
+//! all fields that use it, because named types can stand for many fields.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::Complaint;
 use super::fields::Fields;
 use super::scope::{Definition, Namespace, ScopeId};
 use super::types::{Lowered, Types};
 use crate::schema::{FieldClass, IntegerClass, Mapping, Mappings, shown_name};
+use crate::text_error::{Result, TextError};
 use crate::tsdl::{Enum, Enumerator};
 
-type Result<T> = std::result::Result<T, Complaint>;
-
-/// The definitions lowered so far. Keys are addresses: of definitions in the syntax tree, which outlives the lowering,
-/// and of mappings that are kept here.
+/// The definitions lowered so far. Keys are addresses: of definitions in the syntax tree, which outlives the
+/// lowering, and of mappings that are kept here.
 #[derive(Debug, Default)]
 pub(super) struct Enums<'a> {
     mappings: HashMap<*const Enum<'a>, Mappings>,
@@ -42,8 +40,8 @@ impl Labels {
         labels
     }
 
-    /// The values whose label names an option. Writers keep labels and options clear of reserved words in different
-    /// ways, so that a leading underscore may stand on one side only.
+    /// The values whose label names an option. Writers keep labels and options clear of reserved words in
+    /// different ways, so that a leading underscore may stand on one side only.
     pub(super) fn ranges(&self, option: &str) -> &[Range] {
         let found = self.exact.get(option).or_else(|| self.shown.get(shown_name(option)));
         found.map_or(&[], Vec::as_slice)
@@ -61,7 +59,7 @@ impl<'a> Types<'a> {
         let Some(enumerators) = &class.enumerators else {
             let (name, named) = self.tagged(scope, Namespace::Enum, class.name, offset)?;
             let Definition::Enum(definition) = named.definition else {
-                return Err(Complaint::new(offset, format!("no enum is called `{name}`")));
+                return Err(TextError::new(offset, format!("no enum is called `{name}`")));
             };
             return self.using(fields, named, (name, offset), |types, fields| {
                 types.enumeration(named.scope, fields, offset, definition)
@@ -72,7 +70,7 @@ impl<'a> Types<'a> {
             None => self.named_int(scope, fields, offset)?,
         };
         let (FieldClass::Integer(integer) | FieldClass::WideInteger(integer)) = &mut lowered.class else {
-            return Err(Complaint::new(offset, "the values of an enum are integers"));
+            return Err(TextError::new(offset, "the values of an enum are integers"));
         };
         let known = self.enums.mappings.get(&std::ptr::from_ref(class));
         integer.mappings = Some(match known {
@@ -97,22 +95,22 @@ impl<'a> Types<'a> {
 
     /// `int`, the container of an enum that names none.
     fn named_int(&mut self, scope: ScopeId, fields: &mut Fields<'_>, offset: usize) -> Result<Lowered> {
-        let missing = || Complaint::new(offset, "an enum without a container needs a type called `int`");
+        let missing = || TextError::new(offset, "an enum without a container needs a type called `int`");
         let named = self.scopes.find(scope, Namespace::Alias, "int").ok_or_else(missing)?;
         let Definition::Alias(target, _) = named.definition else { return Err(missing()) };
         self.lower(named.scope, fields, target)
     }
 }
 
-/// What is not as it should be in an enum that can be read all the same.
+/// What is not as it should be in an enum that can be read anyway.
 fn oddity(
     offset: usize,
     enumerators: &[Enumerator<'_>],
     mappings: &[Mapping],
     integer: &IntegerClass,
-) -> Option<Complaint> {
+) -> Option<TextError> {
     if mappings.is_empty() {
-        return Some(Complaint::new(offset, "an enum needs one label at least"));
+        return Some(TextError::new(offset, "an enum needs one label at least"));
     }
     let values = integer.size.min(i128::BITS - 2);
     let (smallest, largest) = match integer.signed {
@@ -125,7 +123,7 @@ fn oddity(
         "the label `{}` is for values that its integer never has: that holds {smallest} to {largest}",
         mappings[number].label
     );
-    Some(Complaint::new(enumerators[number].offset, message))
+    Some(TextError::new(enumerators[number].offset, message))
 }
 
 /// The mappings of an enum; a label without a value is one more than the value before it.
@@ -136,7 +134,7 @@ fn mappings(enumerators: &[Enumerator<'_>]) -> Result<Mappings> {
         let (first, last) = range.map_or((next, next), |(first, last)| (first.as_i128(), last.as_i128()));
         if first > last {
             let message = format!("the range of `{label}` begins after its end");
-            return Err(Complaint::new(*offset, message));
+            return Err(TextError::new(*offset, message));
         }
         next = last + 1;
         mappings.push(Mapping { label: label.clone().into_owned(), first, last });

@@ -35,7 +35,8 @@ pub(super) struct Fields<'s> {
     definitions: Vec<Used>,
 }
 
-/// Where in a structure a type was given its name: the fields before that are what its lengths and tags mean first.
+/// Where in a structure a type was given its name: the fields before that are what its lengths and tags mean
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Site {
     /// Structures around it.
@@ -119,9 +120,9 @@ impl<'s> Fields<'s> {
         true
     }
 
-    /// Finds the field a path means (CTF 1.8 sections 4.2.2 and 7.3.2): in a type with a name first among the fields before
-    /// its definition; then in the innermost structure, in those around it, and in the scopes decoded before, the nearest
-    /// first. Also returns how many names were compared.
+    /// Finds the field a path means (CTF 1.8 sections 4.2.2 and 7.3.2): in a type with a name first among the
+    /// fields before its definition; then in the innermost structure, in those around it, and in the scopes
+    /// decoded before, the nearest first. Also returns how many names were compared.
     pub(super) fn find(&self, path: &Path<'_>) -> (Option<(Location, &FieldClass)>, usize) {
         let search = Search::default();
         let found = self.absolute(path, &search).or_else(|| self.relative(path, &search));
@@ -172,7 +173,8 @@ impl<'s> Fields<'s> {
         self.in_structures(0..end, limit, names, search)
     }
 
-    /// What names mean in some of the open structures, the innermost first; of that one only so many members count.
+    /// What names mean in some of the open structures, the innermost first; of that one only this many
+    /// members count.
     fn in_structures(
         &self,
         open: Range<usize>,

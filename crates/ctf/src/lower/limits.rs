@@ -1,19 +1,17 @@
-//! Limits on what metadata may stand for. Named types multiply: a text of some hundred bytes can mean more fields than
-//! any machine has memory for.
+//! Limits on what metadata may stand for. Named types multiply: a text of some hundred bytes can mean more
+//! fields than any machine has memory for.
 
-use super::Complaint;
 use crate::bits;
 use crate::schema::FieldClass;
+use crate::text_error::{Result, TextError};
 pub(crate) use crate::tsdl::MAX_NESTING;
 
-type Result<T> = std::result::Result<T, Complaint>;
-
-/// Named types can stand for exponentially many fields. Real traces have some ten thousand; this many take some
-/// hundred megabytes.
+/// Named types can stand for exponentially many fields. Real traces have some ten thousand; this many take
+/// some hundred megabytes.
 const MAX_FIELD_CLASSES: usize = 1 << 20;
 
-/// Names up to this many bytes come with the field class they belong to; longer ones cost as more classes, because
-/// each use of a named type has its own copies.
+/// Names up to this many bytes come with the field class they belong to; longer ones cost as more classes,
+/// because each use of a named type has its own copies.
 const NAME_BYTES_PER_CLASS: usize = 64;
 
 /// Names on the way to a length or a selector: paths of real traces have three at most.
@@ -25,8 +23,8 @@ const COMPARISONS_PER_CLASS: usize = 256;
 /// Attributes that come with a type; no type has more than ten that mean something.
 const ATTRIBUTES_PER_CLASS: usize = 16;
 
-/// No field can be larger than this many bits (128 PiB): no packet holds it, and sums of a few such sizes still fit
-/// 64 bits.
+/// No field can be larger than this many bits (128 PiB): no packet holds it, and sums of a few such sizes
+/// still fit 64 bits.
 pub(crate) const MAX_CLASS_BITS: u64 = 1 << 60;
 
 /// How much has been made of the metadata so far, in field classes.
@@ -43,7 +41,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// For so many field classes.
+    /// For this many field classes.
     pub(crate) fn of(most: usize) -> Self {
         Self { spent: 0, most }
     }
@@ -53,12 +51,12 @@ impl Budget {
         self.spent > self.most
     }
 
-    /// Makes so many field classes, or what takes as much memory or time.
+    /// Makes this many field classes, or what takes as much memory or time.
     pub(crate) fn charge(&mut self, classes: usize, offset: usize) -> Result<()> {
         self.spent = self.spent.saturating_add(classes);
         if self.is_exceeded() {
             let message = format!("the metadata stand for more than {} field classes", self.most);
-            return Err(Complaint::new(offset, message));
+            return Err(TextError::new(offset, message));
         }
         Ok(())
     }
@@ -67,7 +65,7 @@ impl Budget {
         self.charge(name.len() / NAME_BYTES_PER_CLASS, offset)
     }
 
-    /// A location that was found by comparing so many names.
+    /// A location that was found by comparing this many names.
     pub(crate) fn charge_location(&mut self, path: &[String], compared: usize, offset: usize) -> Result<()> {
         let bytes: usize = path.iter().map(String::len).sum();
         let names = path.len() / PATH_NAMES_PER_CLASS + bytes / (NAME_BYTES_PER_CLASS * PATH_NAMES_PER_CLASS);
@@ -124,7 +122,7 @@ impl Measure {
         Ok(Self { levels, align: self.align.max(member.align), bits, whole_bytes })
     }
 
-    /// With another option beside those so far; options align themselves.
+    /// With another option besides those so far; options align themselves.
     pub(crate) fn or(self, option: Self, offset: usize) -> Result<Self> {
         let levels = above(option, offset)?.max(self.levels);
         let bits = self.bits.max(checked_bits(0, option, offset)?);
@@ -158,7 +156,7 @@ impl Measure {
 /// Levels of a class that holds this one.
 fn above(inner: Measure, offset: usize) -> Result<usize> {
     if inner.levels >= MAX_NESTING {
-        return Err(Complaint::new(offset, format!("types nested deeper than {MAX_NESTING}")));
+        return Err(TextError::new(offset, format!("types nested deeper than {MAX_NESTING}")));
     }
     Ok(inner.levels + 1)
 }
@@ -171,6 +169,6 @@ fn checked_bits(at: u64, field: Measure, offset: usize) -> Result<u64> {
         .ok_or_else(|| too_large(offset))
 }
 
-fn too_large(offset: usize) -> Complaint {
-    Complaint::new(offset, format!("a field of more than {MAX_CLASS_BITS} bits fits no packet"))
+fn too_large(offset: usize) -> TextError {
+    TextError::new(offset, format!("a field of more than {MAX_CLASS_BITS} bits fits no packet"))
 }

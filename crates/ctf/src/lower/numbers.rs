@@ -1,18 +1,17 @@
 //! Integers and floating point numbers.
 
+use super::attributes;
 use super::placing::Placing;
 use super::types::{Lowered, Types};
-use super::{Complaint, attributes};
 use crate::schema::{FieldClass, FloatClass, IntegerClass, MAX_INTEGER_BITS};
+use crate::text_error::{Result, TextError};
 use crate::tsdl::{Assignment, Declarator, Path, ValueKind};
-
-type Result<T> = std::result::Result<T, Complaint>;
 
 /// A number of bits that an integer can have, of TSDL and of JSON.
 pub(crate) fn integer_size(bits: impl TryInto<u32> + std::fmt::Display + Copy, offset: usize) -> Result<u32> {
     let size = bits.try_into().ok().filter(|size| (1..=MAX_INTEGER_BITS).contains(size));
     size.ok_or_else(|| {
-        Complaint::new(offset, format!("an integer of {bits} bits: 1 to {MAX_INTEGER_BITS} are possible"))
+        TextError::new(offset, format!("an integer of {bits} bits: 1 to {MAX_INTEGER_BITS} are possible"))
     })
 }
 
@@ -40,7 +39,7 @@ impl Types<'_> {
                 _ => self.unknown_attribute(path, "an integer"),
             }
         }
-        let (at, size) = size.ok_or_else(|| Complaint::new(offset, "an integer needs a size"))?;
+        let (at, size) = size.ok_or_else(|| TextError::new(offset, "an integer needs a size"))?;
         class.size = integer_size(size, at)?;
         class.align = align.unwrap_or(if class.size.is_multiple_of(8) { 8 } else { 1 });
         // Only then do the characters follow each other without gaps.
@@ -50,11 +49,11 @@ impl Types<'_> {
 
     fn clock(&self, value: &crate::tsdl::Value<'_>) -> Result<usize> {
         let name = attributes::clock_name(value)
-            .ok_or_else(|| Complaint::new(value.offset, "an integer is mapped to `clock.NAME.value`"))?;
+            .ok_or_else(|| TextError::new(value.offset, "an integer is mapped to `clock.NAME.value`"))?;
         self.clocks
             .get(name)
             .copied()
-            .ok_or_else(|| Complaint::new(value.offset, format!("no clock is called `{name}`")))
+            .ok_or_else(|| TextError::new(value.offset, format!("no clock is called `{name}`")))
     }
 
     /// An attribute of a writer's own: it does not change the layout.
@@ -72,12 +71,12 @@ impl Types<'_> {
     ) -> Result<Lowered> {
         let name = declarator.name;
         let (FieldClass::Integer(mut class) | FieldClass::WideInteger(mut class)) = unit.class else {
-            return Err(Complaint::new(name.offset, "only an integer can be a bit field"));
+            return Err(TextError::new(name.offset, "only an integer can be a bit field"));
         };
         let size = integer_size(bits, name.offset)?;
         if size > class.size {
             let message = format!("a bit field of {bits} bits does not fit its type of {}", class.size);
-            return Err(Complaint::new(name.offset, message));
+            return Err(TextError::new(name.offset, message));
         }
         let align = placing.bit_field(size, &class).unwrap_or_else(|| {
             let message =
@@ -112,7 +111,7 @@ impl Types<'_> {
                     "a floating point number with {exponent} exponent and {mantissa} mantissa digits: \
                      5 and 11, 8 and 24, 11 and 53 or 15 and 113 are possible"
                 );
-                return Err(Complaint::new(offset, message));
+                return Err(TextError::new(offset, message));
             }
         };
         Ok(Lowered::leaf(FieldClass::Float(class)))

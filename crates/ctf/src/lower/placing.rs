@@ -1,5 +1,5 @@
-//! Where the members of a structure come to lie, as far as constant sizes show: whether neighbours that share a byte have
-//! one byte order, and where the units of bit fields end. For TSDL and JSON alike.
+//! Where the members of a structure come to lie, as far as constant sizes show: whether neighbours that share
+//! a byte have one byte order, and where the units of bit fields end. For TSDL and JSON alike.
 
 use super::limits::Measure;
 use crate::bits;
@@ -11,7 +11,8 @@ const ANY_ALIGNMENT: u64 = 1 << 32;
 /// Where the next member may begin.
 #[derive(Debug)]
 pub(crate) struct Placing {
-    /// Bits from the begin of the structure, which is taken as aligned to all that is in it, modulo `modulus`.
+    /// Bits from the start of the structure, which is taken as aligned to all that is in it, modulo
+    /// `modulus`.
     at: u64,
     /// A power of two; 1 where nothing is known.
     modulus: u64,
@@ -22,7 +23,7 @@ pub(crate) struct Placing {
 }
 
 impl Placing {
-    /// The begin of a structure.
+    /// The start of a structure.
     pub(crate) fn begin() -> Self {
         Self { at: 0, modulus: ANY_ALIGNMENT, order: None, units: 1 }
     }
@@ -37,8 +38,8 @@ impl Placing {
         self.units
     }
 
-    /// Goes on after a field; `false` if it shares a byte with the one before it and has another byte order: then their
-    /// bits overlap.
+    /// Continues after a field; `false` if it shares a byte with the one before it and has another byte
+    /// order: then their bits overlap.
     pub(crate) fn pass(&mut self, class: &FieldClass, measure: Measure) -> bool {
         let (size, align, order) = match class {
             FieldClass::Integer(class) | FieldClass::WideInteger(class) => {
@@ -61,9 +62,9 @@ impl Placing {
         fits
     }
 
-    /// Alignment of a bit field of so many bits that begins here (CTF 1.8 section 4.1.6): where it does not fit the rest of
-    /// its unit, it begins the next one. A unit that is not aligned to its own size has no borders to respect. `None`:
-    /// it is undefined where the unit ends.
+    /// Alignment of a bit field of this many bits that begins here (CTF 1.8 section 4.1.6): where it does not
+    /// fit the rest of its unit, it begins the next one. A unit that is not aligned to its own size has no
+    /// borders to respect. `None`: it is undefined where the unit ends.
     pub(crate) fn bit_field(&mut self, size: u32, unit: &IntegerClass) -> Option<u32> {
         if unit.align < unit.size || !unit.size.is_power_of_two() {
             return Some(1);

@@ -19,8 +19,8 @@ pub(super) fn mark_packet_header(class: &mut StructClass) {
     }
 }
 
-/// Marks the fields of a packet context. Times are on the clock of the stream; what another clock says is a field like
-/// any other.
+/// Marks the fields of a packet context. Times are on the clock of the stream; what another clock says is a
+/// field like any other.
 pub(super) fn mark_packet_context(class: &mut StructClass, clock: Option<usize>) {
     for member in &mut class.members {
         let FieldClass::Integer(class) = &mut member.class else { continue };
@@ -40,8 +40,8 @@ pub(super) fn mark_packet_context(class: &mut StructClass, clock: Option<usize>)
     }
 }
 
-/// Whatever is mapped to the clock and has such a name is the packet's begin or end (CTF 1.8 section 8), unless the
-/// usual field is there.
+/// Whatever is mapped to the clock and has such a name is the packet's start or end (CTF 1.8 section 8),
+/// unless the usual field is there.
 fn mark_by_ending(class: &mut StructClass, role: Role, ending: &str, clock: Option<usize>) {
     if class.members.iter().any(|member| member.class.role() == Some(role)) {
         return;
@@ -57,7 +57,8 @@ fn mark_by_ending(class: &mut StructClass, role: Role, ending: &str, clock: Opti
     }
 }
 
-/// Marks the fields of an event header: whatever is called `id`, and all that is mapped to the stream's clock.
+/// Marks the fields of an event header: whatever is called `id`, and all that is mapped to the stream's
+/// clock.
 pub(super) fn mark_event_header(class: &mut StructClass, clock: Option<usize>) {
     for member in &mut class.members {
         mark_in_header(&member.name, &mut member.class, clock);
@@ -93,8 +94,9 @@ fn has_role(class: &FieldClass, role: Role) -> bool {
     }
 }
 
-/// Maps times to the only clock where nothing is mapped to any, as the first tracers wrote it: in an event header what is
-/// called `timestamp`, in a packet context `timestamp_begin` and `timestamp_end`. Whether there was any.
+/// Maps times to the only clock where nothing is mapped to any, as the first tracers wrote it: in an event
+/// header what is called `timestamp`, in a packet context `timestamp_begin` and `timestamp_end`. Whether
+/// there was any.
 pub(super) fn map_times(
     packet_context: Option<&mut StructClass>,
     event_header: Option<&mut StructClass>,

@@ -77,7 +77,7 @@ impl<'a> Scopes<'a> {
         ScopeId(self.scopes.len() - 1)
     }
 
-    /// Makes a name known. One that the scope already has is defined anew; then the answer is `false`.
+    /// Makes a name known. One that the scope already has is defined again; then the answer is `false`.
     pub(super) fn define(&mut self, namespace: Namespace, name: &'a str, named: Named<'a>) -> bool {
         let before = self.scopes[named.scope.0].names.insert((namespace, name), named);
         before.is_none_or(|before| before.definition.address() == named.definition.address())

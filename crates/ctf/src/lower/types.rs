@@ -1,21 +1,20 @@
-//! Types as written become field classes. Named types are lowered where they are used, because the lengths and tags
-//! inside refer to fields of that place. Here: names and structures; the other kinds have files of their own.
+//! Types as written become field classes. Named types are lowered where they are used, because the lengths
+//! and tags inside refer to fields of that place. Here: names and structures; the other kinds have files of
+//! their own.
 
 use std::collections::{HashMap, HashSet};
 
+use super::attributes;
 use super::enums::Enums;
 use super::fields::{Fields, Site};
 use super::limits::{Budget, Measure};
-use super::notes::Notes;
 use super::placing::Placing;
 use super::scope::{Definition, Named, Namespace, ScopeId, Scopes};
-use super::{Complaint, attributes};
 use crate::schema::{ByteOrder, Encoding, FieldClass, IntegerClass, Location, StringClass, StructClass};
+use crate::text_error::{Notes, Result, TextError};
 use crate::tsdl::{
     Assignment, Declaration, Declarator, MAX_NESTING, Member, Path, Struct, Type, TypeKind, is_reserved,
 };
-
-type Result<T> = std::result::Result<T, Complaint>;
 
 /// What types need to know of the trace.
 pub(super) struct Types<'a> {
@@ -31,7 +30,8 @@ pub(super) struct Types<'a> {
     pub(super) used: HashSet<*const ()>,
     /// Addresses of the definitions being lowered, outermost first.
     open: Vec<*const ()>,
-    /// Whether a length or a tag was looked for and not found: a type that is used elsewhere may find it there.
+    /// Whether a length or a tag was looked for and not found: a type that is used elsewhere may find it
+    /// there.
     pub(super) missed: bool,
     depth: usize,
 }
@@ -101,7 +101,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// A declaration in the body of a type, which is declared anew with each use of that type.
+    /// A declaration in the body of a type, which is declared again with each use of that type.
     pub(super) fn declare_inside(
         &mut self,
         scope: ScopeId,
@@ -143,7 +143,7 @@ impl<'a> Types<'a> {
         self.declare_tags(scope, None, written);
         match self.lower(scope, fields, written)?.class {
             FieldClass::Struct(class) => Ok(class),
-            _ => Err(Complaint::new(written.offset, "a structure is needed here")),
+            _ => Err(TextError::new(written.offset, "a structure is needed here")),
         }
     }
 
@@ -155,7 +155,7 @@ impl<'a> Types<'a> {
     ) -> Result<Lowered> {
         self.budget.charge(1, written.offset)?;
         if self.depth >= MAX_NESTING {
-            return Err(Complaint::new(written.offset, format!("types nested deeper than {MAX_NESTING}")));
+            return Err(TextError::new(written.offset, format!("types nested deeper than {MAX_NESTING}")));
         }
         self.depth += 1;
         let lowered = self.lower_kind(scope, fields, written);
@@ -172,7 +172,7 @@ impl<'a> Types<'a> {
         let offset = written.offset;
         match &written.kind {
             TypeKind::Named(name) => {
-                let unknown = || Complaint::new(offset, format!("no type is called `{name}`"));
+                let unknown = || TextError::new(offset, format!("no type is called `{name}`"));
                 let named = self.scopes.find(scope, Namespace::Alias, name).ok_or_else(unknown)?;
                 let Definition::Alias(target, lengths) = named.definition else { return Err(unknown()) };
                 self.using(fields, named, (name, offset), |types, fields| {
@@ -188,7 +188,7 @@ impl<'a> Types<'a> {
                     if !path.is("encoding") {
                         self.unknown_attribute(path, "a string");
                     } else if !attributes::is_character(value)? {
-                        return Err(Complaint::new(path.offset, "a string needs a character encoding"));
+                        return Err(TextError::new(path.offset, "a string needs a character encoding"));
                     }
                 }
                 Ok(Lowered::leaf(FieldClass::String(StringClass { encoding: Encoding::Utf8 })))
@@ -207,14 +207,14 @@ impl<'a> Types<'a> {
         name: Option<crate::tsdl::Name<'a>>,
         offset: usize,
     ) -> Result<(&'a str, Named<'a>)> {
-        let name = name.ok_or_else(|| Complaint::new(offset, "a type needs a name or a body"))?.text;
+        let name = name.ok_or_else(|| TextError::new(offset, "a type needs a name or a body"))?.text;
         let what = match namespace {
             Namespace::Struct => "struct",
             Namespace::Variant => "variant",
             Namespace::Enum => "enum",
             Namespace::Alias => "type",
         };
-        let unknown = || Complaint::new(offset, format!("no {what} is called `{name}`"));
+        let unknown = || TextError::new(offset, format!("no {what} is called `{name}`"));
         Ok((name, self.scopes.find(scope, namespace, name).ok_or_else(unknown)?))
     }
 
@@ -228,7 +228,7 @@ impl<'a> Types<'a> {
     ) -> Result<Lowered> {
         let address = named.definition.address();
         if self.open.contains(&address) {
-            return Err(Complaint::new(offset, format!("the type `{name}` contains itself")));
+            return Err(TextError::new(offset, format!("the type `{name}` contains itself")));
         }
         self.used.insert(address);
         self.open.push(address);
@@ -250,7 +250,7 @@ impl<'a> Types<'a> {
         let Some(members) = &class.members else {
             let (name, named) = self.tagged(scope, Namespace::Struct, class.name, offset)?;
             let Definition::Struct(definition) = named.definition else {
-                return Err(Complaint::new(offset, format!("no struct is called `{name}`")));
+                return Err(TextError::new(offset, format!("no struct is called `{name}`")));
             };
             let mut lowered = self.using(fields, named, (name, offset), |types, fields| {
                 types.structure(named.scope, fields, offset, definition)
@@ -284,7 +284,7 @@ impl<'a> Types<'a> {
                 }
                 if !fields.add(name.text, lowered.class) {
                     let message = format!("two members of the structure are called `{}`", name.text);
-                    return Err(Complaint::new(name.offset, message));
+                    return Err(TextError::new(name.offset, message));
                 }
             }
         }
@@ -300,7 +300,8 @@ impl<'a> Types<'a> {
         Ok(Lowered { class, character: false, measure: measure.aligned(min_align) })
     }
 
-    /// The class of a field that begins there: its type with the bits and the array lengths of its declarator.
+    /// The class of a field that begins there: its type with the bits and the array lengths of its
+    /// declarator.
     pub(super) fn declared(
         &mut self,
         scope: ScopeId,
@@ -334,13 +335,13 @@ impl<'a> Types<'a> {
         let (found, compared) = fields.find(path);
         let Some((location, class)) = found else {
             self.missed = true;
-            return Err(Complaint::new(path.offset, format!("no field before this one is called `{path}`")));
+            return Err(TextError::new(path.offset, format!("no field before this one is called `{path}`")));
         };
         let class = match class {
             FieldClass::Integer(class) => Some(class),
             FieldClass::WideInteger(_) => {
                 let message = format!("`{path}` has more than 64 bits: it can be neither a length nor a tag");
-                return Err(Complaint::new(path.offset, message));
+                return Err(TextError::new(path.offset, message));
             }
             _ => None,
         };
@@ -353,7 +354,7 @@ impl<'a> Types<'a> {
                 Purpose::Length => "not an unsigned integer: it cannot be a length",
                 Purpose::Tag => "not an enum: it cannot be a tag",
             };
-            Complaint::new(path.offset, format!("`{path}` is {what}"))
+            TextError::new(path.offset, format!("`{path}` is {what}"))
         })?;
         self.budget.charge_location(&location.path, compared, path.offset)?;
         Ok((location, class))

@@ -1,19 +1,21 @@
-//! Types that are declared and used by nothing: no event depends on them, but what is wrong with them is said.
+//! Types that are declared and used by nothing: no event depends on them, but what is wrong with them is
+//! said.
 
-use super::Complaint;
 use super::fields::Fields;
 use super::limits::Budget;
 use super::scope::ScopeId;
 use super::types::Types;
 use crate::schema::Scope;
+use crate::text_error::Result;
 use crate::tsdl::{Declaration, Declarator, TypeKind};
 
-/// Field classes made only to see whether they can be. Named types multiply, and time must not be spent on those that nothing
-/// uses; real metadata have some dozen.
+/// Field classes made only to see whether they can be. Named types multiply, and time must not be spent on
+/// those that nothing uses; real metadata have some dozen.
 const MAX_TRIED_CLASSES: usize = 1 << 16;
 
 impl<'a> Types<'a> {
-    /// Tries all of these declarations that nothing has used, as far as the limit allows, and notes what is wrong.
+    /// Tries all of these declarations that nothing has used, as far as the limit allows, and notes what is
+    /// wrong.
     pub(super) fn try_unused(&mut self, declared: &[(ScopeId, &'a Declaration<'a>)]) {
         self.budget = Budget::of(MAX_TRIED_CLASSES);
         for (scope, declaration) in declared {
@@ -48,7 +50,7 @@ impl<'a> Types<'a> {
         self.used.contains(&address)
     }
 
-    fn try_declaration(&mut self, scope: ScopeId, declaration: &'a Declaration<'a>) -> Result<(), Complaint> {
+    fn try_declaration(&mut self, scope: ScopeId, declaration: &'a Declaration<'a>) -> Result<()> {
         let fields = &mut Fields::new(Scope::Payload, &[]);
         match declaration {
             Declaration::Typedef(typedef) => {

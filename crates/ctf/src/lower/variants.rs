@@ -2,16 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::Complaint;
 use super::fields::Fields;
 use super::limits::Measure;
 use super::placing::Placing;
 use super::scope::{Definition, Namespace, ScopeId};
 use super::types::{Lowered, Purpose, Types};
 use crate::schema::{FieldClass, Location, Mappings, VariantClass, VariantOption};
+use crate::text_error::{Result, TextError};
 use crate::tsdl::{Member, Path, Variant};
-
-type Result<T> = std::result::Result<T, Complaint>;
 
 /// A tag: where it is, whether it is signed, and the labels of its values.
 type Tag = (Location, bool, Mappings);
@@ -29,7 +27,7 @@ impl<'a> Types<'a> {
         }
         let (name, named) = self.tagged(scope, Namespace::Variant, class.name, offset)?;
         let Definition::Variant(definition) = named.definition else {
-            return Err(Complaint::new(offset, format!("no variant is called `{name}`")));
+            return Err(TextError::new(offset, format!("no variant is called `{name}`")));
         };
         // A tag that is given here is a field of this place, one of the definition a field of that place.
         let tag = class.tag.as_ref().map(|tag| self.tag(fields, tag)).transpose()?;
@@ -40,7 +38,7 @@ impl<'a> Types<'a> {
 
     fn tag(&mut self, fields: &Fields<'_>, path: &Path<'_>) -> Result<Tag> {
         let (location, class) = self.find_field(fields, path, Purpose::Tag)?;
-        let none = || Complaint::new(path.offset, format!("`{path}` is not an enum: it cannot be a tag"));
+        let none = || TextError::new(path.offset, format!("`{path}` is not an enum: it cannot be a tag"));
         Ok((location, class.signed, class.mappings.clone().ok_or_else(none)?))
     }
 
@@ -55,9 +53,9 @@ impl<'a> Types<'a> {
     ) -> Result<Lowered> {
         let own = class.tag.as_ref().filter(|_| tag.is_none());
         let Some(tag) = own.map(|tag| self.tag(fields, tag)).transpose()?.or(tag) else {
-            // Those who use the variant may give it.
+            // Callers that use the variant may give it.
             self.missed = true;
-            return Err(Complaint::new(offset, "a variant needs a tag: `variant <field>`"));
+            return Err(TextError::new(offset, "a variant needs a tag: `variant <field>`"));
         };
         let (selector, selector_signed, mappings) = tag;
         let labels = self.labels(&mappings);
@@ -78,7 +76,7 @@ impl<'a> Types<'a> {
                 let name = declarator.name;
                 if !names.insert(name.text) {
                     let message = format!("two options of the variant are called `{}`", name.text);
-                    return Err(Complaint::new(name.offset, message));
+                    return Err(TextError::new(name.offset, message));
                 }
                 let lowered =
                     self.declared(scope, fields, &field.target, declarator, &mut Placing::unknown())?;

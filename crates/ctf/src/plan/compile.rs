@@ -20,8 +20,8 @@ pub struct Plan {
     pub streams: Vec<StreamPlan>,
     /// Slots that decoding any event of the trace needs.
     pub(crate) slot_count: usize,
-    /// Members at the begin of every packet context that are the same in all stream classes and hold the size of the
-    /// packet; 0: there are none. With them a packet of an unknown class costs only itself.
+    /// Members at the start of every packet context that are the same in all stream classes and hold the size
+    /// of the packet; 0: there are none. With them a packet of an unknown class costs only itself.
     pub(crate) size_members: usize,
     by_id: ClassIndex,
 }
@@ -60,7 +60,8 @@ pub struct StreamPlan {
     pub common_context: Option<Node>,
     /// Event classes in the order of [`StreamClass::events`].
     pub events: Vec<EventPlan>,
-    /// Moves over the common context, where its size is not constant; a constant size is part of the events' programs.
+    /// Moves over the common context, where its size is not constant; a constant size is part of the events'
+    /// programs.
     pub(crate) context_skip: Option<Program>,
     /// Whether some field of an event depends on the packet's head or the event's header.
     pub(crate) needs_headers: bool,
@@ -86,7 +87,7 @@ pub struct EventPlan {
     pub(crate) body_align: u32,
     /// Strictest alignment of any field in the body.
     pub(crate) max_align: u32,
-    /// Power of two that the begin of the body is known to be a multiple of.
+    /// Power of two that the start of the body is known to be a multiple of.
     pub(super) body_modulus: u32,
     /// Moves over the contexts and the payload; see [`StreamPlan::context_skip`].
     pub(crate) skip: Program,
@@ -169,7 +170,7 @@ fn outer_structs(stream: &StreamClass) -> impl Iterator<Item = &StructClass> {
     stream.packet_context.iter().chain(&stream.event_header).chain(&stream.common_context)
 }
 
-/// Members at the begin of every packet context up to the last size, if they are the same everywhere.
+/// Members at the start of every packet context up to the last size, if they are the same everywhere.
 fn size_members(schema: &Schema) -> usize {
     let contexts: Option<Vec<_>> = schema.streams.iter().map(|s| s.packet_context.as_ref()).collect();
     let Some((first, others)) = contexts.as_deref().and_then(<[_]>::split_first) else { return 0 };
@@ -259,7 +260,7 @@ impl Context {
         context
     }
 
-    /// Power of two that the begin of a body with this alignment is known to be a multiple of.
+    /// Power of two that the start of a body with this alignment is known to be a multiple of.
     fn body_modulus(&self, body_align: u32) -> u32 {
         let Known { modulus, remainder } = self.after_header;
         body_align.max(if remainder == 0 { modulus } else { 1 })

@@ -7,8 +7,8 @@ use super::program::{Builder, Known, Program};
 use crate::bits::checked_align_up;
 use crate::schema::{Encoding, Scope};
 
-/// A field of an event class, found once by name and then read from any event of the class. Events of another class do
-/// not have it: reading it from one gives `None`.
+/// A field of an event class, found once by name and then read from any event of the class. Events of another
+/// class do not have it: reading it from one gives `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldRef {
     /// [`EventPlan::identity`] of the class.
@@ -16,11 +16,11 @@ pub struct FieldRef {
     pub(crate) scope: Scope,
     /// Index of the member or option to take at each level.
     pub(crate) steps: Vec<usize>,
-    /// Where an integer lies after the begin of the body, if that never changes.
+    /// Where an integer lies after the start of the body, if that never changes.
     pub(crate) fixed: Option<Word>,
     /// Where a text begins, if that never changes.
     pub(crate) text: Option<FixedText>,
-    /// From the begin of the body to any other field that every event of the class has.
+    /// From the start of the body to any other field that every event of the class has.
     pub(crate) way: Option<Program>,
 }
 
@@ -33,8 +33,8 @@ impl FieldRef {
 }
 
 impl EventPlan {
-    /// Finds a field of the payload by the names on the way to it (shown or declared; options of variants count as a
-    /// level). `None` if the class has no such field.
+    /// Finds a field of the payload by the names on the way to it (shown or declared; options of variants
+    /// count as a level). `None` if the class has no such field.
     pub fn payload_field(&self, stream: &StreamPlan, path: &[&str]) -> Option<FieldRef> {
         self.field(stream, Scope::Payload, path)
     }
@@ -81,7 +81,8 @@ impl EventPlan {
         Some(FieldRef { class: self.identity, scope, steps, fixed, text, way })
     }
 
-    /// The program that leads from the begin of the body to a field; `None` where a choice is on the way into it.
+    /// The program that leads from the start of the body to a field; `None` where a choice is on the way into
+    /// it.
     fn way(&self, stream: &StreamPlan, scope: Scope, steps: &[usize]) -> Option<Program> {
         let mut builder = Builder::new(Known::aligned(self.body_modulus));
         for before in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
@@ -101,8 +102,8 @@ impl EventPlan {
         Some(builder.finish().0)
     }
 
-    /// The constant place of a field after the begin of the body, if all before it has a constant size and alignments are
-    /// known.
+    /// The constant offset of a field after the start of the body, if all before it has a constant size and
+    /// alignments are known.
     fn fixed_offset(&self, stream: &StreamPlan, scope: Scope, steps: &[usize]) -> Option<u64> {
         let mut at: u64 = 0;
         let align = |at: u64, align: u32| {

@@ -1,14 +1,15 @@
-//! Fields at constant places after the begin of a body, or of a section of one: read without walking what is before them.
+//! Fields at constant offsets after the start of a body, or of a section of one: read without walking what is
+//! before them.
 
 use super::program::Known;
 use super::walk::Text;
 use crate::bits;
 use crate::schema::{ByteOrder, IntegerClass};
 
-/// An integer at a constant place.
+/// An integer at a constant offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FixedInteger {
-    /// Bits after the begin.
+    /// Bits after the start.
     offset: u64,
     size: u32,
     order: ByteOrder,
@@ -30,7 +31,7 @@ impl FixedInteger {
 /// An integer within eight bytes from a byte border on: these are loaded at once and shifted up and down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// Bytes after the begin.
+    /// Bytes after the start.
     byte: u32,
     up: u8,
     down: u8,
@@ -77,10 +78,10 @@ impl Word {
     }
 }
 
-/// Text that begins at a constant place.
+/// Text that begins at a constant offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FixedText {
-    /// Bits after the begin.
+    /// Bits after the start.
     pub(crate) offset: u64,
     /// Bytes that it has; `None`: it ends with a NUL.
     pub(crate) length: Option<u64>,
@@ -98,7 +99,8 @@ impl FixedText {
         Text { field }.shown()
     }
 
-    /// Its first `N` bytes whatever they are, in a body as for [`Self::read`]; `None` where it may be shorter.
+    /// Its first `N` bytes whatever they are, in a body as for [`Self::read`]; `None` where it may be
+    /// shorter.
     #[inline]
     pub(crate) fn head<const N: usize>(self, bytes: &[u8], body: u64) -> Option<&[u8; N]> {
         if self.length? < N as u64 {

@@ -1,8 +1,9 @@
 //! Where the wanted integers lie in an event class, so that one pass over an event reads them all.
 //!
-//! A class is cut into *sections*. Within a section all sizes are constant, so that an integer lies at a constant place
-//! after the section's begin; a skip program leads from one section to the next. The first one begins with the body.
-//! Most classes have one section, those with a string among their fields two. [`Columns`](crate::Columns) are filled so.
+//! A class is cut into *sections*. Within a section all sizes are constant, so that an integer lies at a
+//! constant offset after the section's begin; a skip program leads from one section to the next. The first
+//! one begins with the body. Most classes have one section, those with a string among their fields two.
+//! [`Columns`](crate::Columns) are filled so.
 
 use super::compile::{EventPlan, StreamPlan};
 use super::field_ref::FieldRef;
@@ -16,20 +17,21 @@ use crate::schema::{IntegerClass, Scope};
 pub(crate) struct Gather {
     /// [`EventPlan::identity`] of the class.
     class: u64,
-    /// The integers at constant places after the begin of the body.
+    /// The integers at constant offsets after the start of the body.
     pub(crate) first: Section,
     /// The others, in the order of decoding.
     pub(crate) more: Vec<(Program, Section)>,
-    /// Numbers of variable length and of reversed bits, with their places in the list of fields: read one by one.
+    /// Numbers of variable length and of reversed bits, with their positions in the list of fields: read one
+    /// by one.
     pub(crate) rare: Vec<(usize, FieldRef)>,
     /// By field: whether it is signed.
     pub(crate) signed: Vec<bool>,
 }
 
-/// Integers at constant places.
+/// Integers at constant offsets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Section {
-    /// Each with its place in the list of fields.
+    /// Each with its position in the list of fields.
     words: Vec<(usize, Word)>,
     /// Those over nine bytes, or after something that ends within a byte.
     others: Vec<(usize, FixedInteger)>,
@@ -42,14 +44,14 @@ impl Gather {
         self.class == class.identity
     }
 
-    /// Whether all integers lie at constant places after the begin of the body.
+    /// Whether all integers lie at constant offsets after the start of the body.
     #[inline]
     pub(crate) fn is_one_section(&self) -> bool {
         self.more.is_empty() && self.rare.is_empty()
     }
 
-    /// Finds fields of a class; linear in the class, and in the fields for each of its members. `None` if one of them is
-    /// no integer, or not one that every event of the class has.
+    /// Finds fields of a class; linear in the class, and in the fields for each of its members. `None` if one
+    /// of them is no integer, or not one that every event of the class has.
     pub(crate) fn new(stream: &StreamPlan, class: &EventPlan, fields: &[FieldRef]) -> Option<Self> {
         if !fields.iter().all(|field| field.is_of(class)) {
             return None;
@@ -80,7 +82,7 @@ impl Gather {
 }
 
 impl Section {
-    /// Hands each integer to `put`, with its place in the list of fields.
+    /// Hands each integer to `put`, with its position in the list of fields.
     #[inline]
     pub(crate) fn read(&self, bytes: &[u8], begin: u64, mut put: impl FnMut(usize, u64)) {
         for (field, word) in &self.words {
@@ -95,7 +97,7 @@ impl Section {
 /// Walks a class once.
 struct Compiler<'f> {
     fields: &'f [FieldRef],
-    /// What is known of the begin of the section.
+    /// What is known of the start of the section.
     begin: Known,
     /// What lies between that and here.
     builder: Builder,

@@ -11,10 +11,11 @@ use crate::schema::{ByteOrder, IntegerClass, Role};
 /// How the events of a stream class begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderForm {
-    /// LTTng's compact header: 5 bits of id and 27 bits of time in one word; id 31 announces a 32-bit id and a
-    /// 64-bit time.
+    /// LTTng's compact header: 5 bits of id and 27 bits of time in one word; id 31 announces a 32-bit id and
+    /// a 64-bit time.
     Compact(ByteOrder),
-    /// LTTng's large header: 16 bits of id and 32 bits of time; id 65535 announces a 32-bit id and a 64-bit time.
+    /// LTTng's large header: 16 bits of id and 32 bits of time; id 65535 announces a 32-bit id and a 64-bit
+    /// time.
     Large(ByteOrder),
     /// Any other structure: its fields are walked.
     Generic,
@@ -23,8 +24,8 @@ pub enum HeaderForm {
 }
 
 impl HeaderForm {
-    /// The form of a header that has LTTng's shape or not. Where a length or a selector outside refers into the header,
-    /// its fields have to be walked whatever its form.
+    /// The form of a header that has LTTng's shape or not. Where a length or a selector outside refers into
+    /// the header, its fields have to be walked whatever its form.
     pub(super) fn of(header: Option<&Node>, lttng: Option<&LttngHeader>, referred_to: bool) -> Self {
         match header {
             None => Self::Absent,
@@ -63,7 +64,8 @@ impl EventTime {
     }
 }
 
-/// Decodes a header: the cursor ends after it. Gives the class id (if the header has one) and moves the time on.
+/// Decodes a header: the cursor ends after it. Gives the class id (if the header has one) and moves the time
+/// on.
 #[inline]
 pub(crate) fn decode(
     form: HeaderForm,
@@ -83,9 +85,9 @@ pub(crate) fn decode(
     }
 }
 
-/// What nearly all headers are: an id and the low bits of the time in one little-endian word that can be loaded at
-/// once. `None`, and nothing has changed, where it is another or has a time that it cannot have. That it is not too
-/// early need not be seen: low bits only move the time on.
+/// What nearly all headers are: an id and the low bits of the time in one little-endian word that can be
+/// loaded at once. `None`, and nothing has changed, where it is another or has a time that it cannot have.
+/// That it is not too early need not be seen: low bits only move the time on.
 #[inline]
 fn short<const ID: u32, const TIME: u32>(cursor: &mut Cursor<'_>, time: &mut EventTime) -> Option<u64> {
     let at = bits::align_up(cursor.at, 8);
@@ -103,7 +105,8 @@ fn short<const ID: u32, const TIME: u32>(cursor: &mut Cursor<'_>, time: &mut Eve
     Some(id)
 }
 
-/// The long form of the same, after the id that stands for it: what most headers are of traces with many classes.
+/// The long form of the same, after the id that stands for it: what most headers are of traces with many
+/// classes.
 #[inline]
 fn long<const ID: u32>(cursor: &mut Cursor<'_>, now: &mut u64) -> Option<u64> {
     let at = bits::align_up(cursor.at, 8);
@@ -197,8 +200,8 @@ fn full(cursor: &mut Cursor<'_>, order: ByteOrder, now: &mut u64) -> Result<u64,
     Ok(bits::read(cursor.bytes, at, 32, order))
 }
 
-/// Picks the id and the time out of any header. Of several ids the last one counts: the full id stands after the
-/// escape value.
+/// Picks the id and the time out of any header. Of several ids the last one counts: the full id stands after
+/// the escape value.
 struct HeaderRoles {
     id: Option<u64>,
     now: u64,
@@ -218,7 +221,8 @@ impl Visitor for HeaderRoles {
     }
 
     fn signed(&mut self, class: &IntegerClass, value: i64) {
-        // The low bits of the time or of an id are the bits of the field, whatever sign they are declared with.
+        // The low bits of the time or of an id are the bits of the field, whatever sign they are declared
+        // with.
         self.unsigned(class, bits::low_bits(value as u64, class.size));
     }
 }

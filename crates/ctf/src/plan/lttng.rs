@@ -1,10 +1,12 @@
-//! The shape of LTTng's event headers: an id in few bits whose values choose between a short form (low bits of the time)
-//! and a full one (an id and a time of their own). Recognised here once, for decoding and for writing.
+//! The shape of LTTng's event headers: an id in few bits whose values choose between a short form (low bits
+//! of the time) and a full one (an id and a time of their own). Recognised here once, for decoding and for
+//! writing.
 
 use super::header::HeaderForm;
 use crate::schema::{ByteOrder, FieldClass, IntegerClass, Location, Role, Scope, StructClass, VariantOption};
 
-/// An event header `{ id; variant <id> { short: { time }; full: { id; time } } v; }` of any sizes and alignments.
+/// An event header `{ id; variant <id> { short: { time }; full: { id; time } } v; }` of any sizes and
+/// alignments.
 #[derive(Debug)]
 pub(crate) struct LttngHeader {
     /// Alignment of the whole.

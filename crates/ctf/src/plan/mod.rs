@@ -1,11 +1,12 @@
 //! The decode plan: a [`Schema`](crate::schema::Schema) compiled for reading.
 //!
-//! Two views of every event class are kept. The *skip program* (`program`) is a flat list of steps that finds the end
-//! of an event: all that has a constant size is folded into one step. The *nodes* (`node`) hold the fields as a tree
-//! and are walked when values are asked for. Lengths and selectors live in numbered slots, so that no name is looked
-//! up while decoding; `slots` gives the numbers. `lttng` recognises LTTng's event headers, `header` decodes them without
-//! either. `variable` reads numbers of variable length, `encodings` text that is not UTF-8, `fixed` what lies at a constant place.
-//! `field_ref` finds fields by name, `gather` many integers at once, `ids` classes by id.
+//! Two views of every event class are kept. The *skip program* (`program`) is a flat list of steps that finds
+//! the end of an event: all that has a constant size is folded into one step. The *nodes* (`node`) hold the
+//! fields as a tree and are walked when values are asked for. Lengths and selectors live in numbered slots,
+//! so that no name is looked up while decoding; `slots` gives the numbers. `lttng` recognises LTTng's event
+//! headers, `header` decodes them without either. `variable` reads numbers of variable length, `encodings`
+//! text that is not UTF-8, `fixed` what lies at a constant offset. `field_ref` finds fields by name, `gather`
+//! many integers at once, `ids` classes by id.
 //!
 //! `crate::trace` finds packets and applies the plan to them.
 
@@ -35,7 +36,7 @@ pub(crate) use program::run;
 pub(crate) use walk::{EmptyElements, Ignore};
 pub use walk::{Text, Visitor, walk};
 
-/// A place in a packet: all positions in bits from the packet's begin.
+/// A place in a packet: all positions in bits from the packet's start.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'a> {
     /// The packet's bytes, at least up to `limit`.
@@ -47,7 +48,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the begin of `bytes` with all of them as content.
+    /// A cursor at the start of `bytes` with all of them as content.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, limit: bytes.len() as u64 * 8 }
     }
@@ -71,7 +72,7 @@ impl<'a> Cursor<'a> {
         self.at = crate::bits::align_up(self.at, align);
     }
 
-    /// Moves over so many bytes at a byte border; gives them.
+    /// Moves over this many bytes at a byte border; gives them.
     #[inline]
     pub(crate) fn take_bytes(&mut self, count: u64) -> Result<&'a [u8], crate::DecodeError> {
         let total = count.checked_mul(8).ok_or(crate::DecodeError::TooManyElements(count))?;

@@ -70,8 +70,8 @@ pub struct Selector {
     pub signed: bool,
     /// `(first, last, index of the option)`; the first range that holds the value wins.
     pub ranges: Vec<(i128, i128, usize)>,
-    /// Slots of integers inside the options: emptied with each choice, so that an option that was not chosen leaves no
-    /// value after from where it was.
+    /// Slots of integers inside the options: emptied with each choice, so that an option that was not chosen
+    /// leaves no value after from where it was.
     pub inside: Vec<u32>,
 }
 
@@ -218,17 +218,9 @@ impl Node {
 
     /// Whether some integer inside is needed later: then the field cannot be skipped in one go.
     pub(crate) fn keeps_slots(&self) -> bool {
-        match &self.kind {
-            NodeKind::Integer { slot, .. } | NodeKind::VarInteger { slot, .. } => slot.is_some(),
-            NodeKind::Struct(members) => members.iter().any(|(_, member)| member.keeps_slots()),
-            NodeKind::Array(_, element) => element.keeps_slots(),
-            NodeKind::Variant(selector, _) | NodeKind::Optional(selector, _) => !selector.inside.is_empty(),
-            NodeKind::WideInteger(_)
-            | NodeKind::Float(_)
-            | NodeKind::String(_)
-            | NodeKind::Text(..)
-            | NodeKind::Blob(..) => false,
-        }
+        let mut slots = Vec::new();
+        self.add_slots(&mut slots);
+        !slots.is_empty()
     }
 
     /// Array elements inside that take no space, in a field of constant size.
@@ -245,7 +237,8 @@ impl Node {
         }
     }
 
-    /// Bits of the integer that has this role: this one, or one in a structure. Of a variable length the most it can have.
+    /// Bits of the integer that has this role: this one, or one in a structure. Of a variable length the most
+    /// it can have.
     pub(crate) fn role_bits(&self, role: Role) -> Option<u32> {
         match &self.kind {
             NodeKind::Integer { class, .. } | NodeKind::VarInteger { class, .. } => {

@@ -32,8 +32,8 @@ enum Step {
     WideString(Encoding),
     /// A field that may be missing.
     Maybe { selector: Selector, body: Program },
-    /// Elements of constant size: `stride` bits from one to the next, the last one `size` bits; each counts as so many
-    /// empty ones.
+    /// Elements of constant size: `stride` bits from one to the next, the last one `size` bits; each counts
+    /// as this many empty ones.
     Elements { count: Count, stride: u64, size: u64, empty: u64 },
     /// So many elements that take no space.
     Empty(u64),
@@ -54,11 +54,11 @@ impl Program {
     }
 }
 
-/// Runs a program: moves the cursor after the fields and fills slots. `empty` is how many array elements without size
-/// may still come.
+/// Runs a program: moves the cursor after the fields and fills slots. `empty` is how many array elements
+/// without size may still come.
 ///
-/// Time is bounded by the bits of the packet: loops over elements that take no space end at once, because neither the
-/// position nor the slots change from one such element to the next.
+/// Time is bounded by the bits of the packet: loops over elements that take no space end at once, because
+/// neither the position nor the slots change from one such element to the next.
 pub(crate) fn run(
     program: &Program,
     cursor: &mut Cursor<'_>,
@@ -181,7 +181,7 @@ impl Builder {
         (self.program, self.known)
     }
 
-    /// Bits from the begin to here, if that is always the same.
+    /// Bits from the start to here, if that is always the same.
     pub(crate) fn constant(&self) -> Option<u64> {
         self.program.constant()
     }

@@ -6,8 +6,8 @@ use super::node::{Count, Name, Node, NodeKind, OptionNode, Selector};
 use crate::bits::checked_align_up;
 use crate::schema::{FieldClass, Length, Location, OptionalClass, Scope, StructClass, VariantClass};
 
-/// The numbered places of the integers that lengths and selectors need: those of the contexts and headers that all
-/// events share (`outer`), then those of one event class.
+/// The numbered places of the integers that lengths and selectors need: those of the contexts and headers
+/// that all events share (`outer`), then those of one event class.
 #[derive(Debug, Default)]
 pub(super) struct Slots<'o> {
     outer: Option<&'o Slots<'o>>,
@@ -38,7 +38,7 @@ impl<'o> Slots<'o> {
         }
     }
 
-    /// How many slots a walk needs.
+    /// Number of slots a walk needs.
     pub(super) fn count(&self) -> usize {
         self.first as usize + self.numbers.len()
     }
@@ -59,7 +59,7 @@ impl<'o> Slots<'o> {
         here.or_else(|| self.outer.and_then(|outer| outer.number(location)))
     }
 
-    /// Drops locations and numbers the rest anew.
+    /// Drops locations and numbers the rest again.
     pub(super) fn keep_only(&mut self, keep: impl Fn(&Location) -> bool) {
         self.numbers.retain(|location, _| keep(location));
         for (number, slot) in (self.first..).zip(self.numbers.values_mut()) {

@@ -1,5 +1,5 @@
-//! Integers of variable length (LEB128): seven bits a byte, the lowest first; the highest bit of a byte says whether
-//! another one follows. Called by `walk` and `program`, and by the encoder.
+//! Integers of variable length (LEB128): seven bits a byte, the lowest first; the highest bit of a byte says
+//! whether another one follows. Called by `walk` and `program`, and by the encoder.
 
 use super::Cursor;
 use crate::DecodeError;
@@ -9,8 +9,8 @@ use crate::schema::MAX_INTEGER_BITS;
 /// Bytes that 64 bits can take.
 pub(crate) const MAX_BYTES: u32 = 10;
 
-/// Reads a number at a byte border; the cursor ends after it. Gives its 64 bits, sign-extended if it is signed, and how
-/// many bits it was written with: 7 for each byte.
+/// Reads a number at a byte border; the cursor ends after it. Gives its 64 bits, sign-extended if it is
+/// signed, and how many bits it was written with: 7 for each byte.
 pub(crate) fn read(cursor: &mut Cursor<'_>, signed: bool) -> Result<(u64, u32), DecodeError> {
     cursor.align(8);
     let mut value: u64 = 0;
@@ -63,8 +63,8 @@ pub(crate) fn skip<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], DecodeError>
     Ok(&content[..=last])
 }
 
-/// Reads a number of any size as bytes, the most significant one first, filled up with its sign: as many as it was written
-/// with.
+/// Reads a number of any size as bytes, the most significant one first, filled up with its sign: as many as
+/// it was written with.
 pub(crate) fn read_wide(cursor: &mut Cursor<'_>, signed: bool) -> Result<Vec<u8>, DecodeError> {
     let groups = skip(cursor)?;
     let negative = signed && groups.last().is_some_and(|last| last & 0x40 != 0);

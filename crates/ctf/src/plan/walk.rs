@@ -7,11 +7,11 @@ use crate::bits;
 use crate::floats;
 use crate::schema::{Encoding, FloatClass, IntegerClass, Role};
 
-/// Array elements that take no space, in one event or one structure of a packet's head: more would cost time without
-/// costing input.
+/// Array elements that take no space, in one event or one structure of a packet's head: more would cost time
+/// without costing input.
 const MAX_EMPTY_ELEMENTS: u64 = 65_536;
 
-/// How many array elements that take no space may still come.
+/// Number of array elements that take no space may still come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EmptyElements(u64);
 
@@ -29,7 +29,7 @@ impl EmptyElements {
         Ok(())
     }
 
-    /// How many were taken since there were `before` left.
+    /// Number of were taken since there were `before` left.
     pub(crate) fn since(self, before: Self) -> u64 {
         before.0 - self.0
     }
@@ -37,76 +37,54 @@ impl EmptyElements {
 
 /// Receives the values of fields in decoding order. Every method does nothing unless overridden.
 ///
-/// A structure is `begin_struct`, then `member` before each member's value, then `end_struct`; arrays and variants
-/// likewise.
+/// A structure is `begin_struct`, then `member` before each member's value, then `end_struct`; arrays and
+/// variants likewise.
 pub trait Visitor {
     /// An unsigned integer.
-    fn unsigned(&mut self, class: &IntegerClass, value: u64) {
-        let _ = (class, value);
-    }
+    fn unsigned(&mut self, _class: &IntegerClass, _value: u64) {}
     /// A signed integer.
-    fn signed(&mut self, class: &IntegerClass, value: i64) {
-        let _ = (class, value);
-    }
-    /// An unsigned integer of variable length that took so many bits.
+    fn signed(&mut self, _class: &IntegerClass, _value: i64) {}
+    /// An unsigned integer of variable length that took this many bits.
     fn variable_unsigned(&mut self, class: &IntegerClass, value: u64, bits: u32) {
         let _ = bits;
         self.unsigned(class, value);
     }
-    /// A signed integer of variable length that took so many bits.
+    /// A signed integer of variable length that took this many bits.
     fn variable_signed(&mut self, class: &IntegerClass, value: i64, bits: u32) {
         let _ = bits;
         self.signed(class, value);
     }
-    /// An integer of more than 64 bits: its bytes, the most significant one first, filled up with its sign. One of variable
-    /// length comes here where it is written with more than 64 bits, as many bytes as it takes; `class.size` is then 64.
-    fn wide(&mut self, class: &IntegerClass, bytes: &[u8]) {
-        let _ = (class, bytes);
-    }
+    /// An integer of more than 64 bits: its bytes, the most significant one first, filled up with its sign.
+    /// One of variable length comes here where it is written with more than 64 bits, as many bytes as it
+    /// takes; `class.size` is then 64.
+    fn wide(&mut self, _class: &IntegerClass, _bytes: &[u8]) {}
     /// A floating point number that binary64 cannot hold: its bytes, the one with the sign first.
-    fn wide_float(&mut self, class: &FloatClass, bytes: &[u8]) {
-        let _ = (class, bytes);
-    }
-    /// A floating point number; binary16 and binary32 are widened, which is exact. NaNs keep their sign and payload.
-    fn float(&mut self, class: &FloatClass, value: f64) {
-        let _ = (class, value);
-    }
+    fn wide_float(&mut self, _class: &FloatClass, _bytes: &[u8]) {}
+    /// A floating point number; binary16 and binary32 are widened, which is exact. NaNs keep their sign and
+    /// payload.
+    fn float(&mut self, _class: &FloatClass, _value: f64) {}
     /// Text.
-    fn text(&mut self, text: Text<'_>) {
-        let _ = text;
-    }
+    fn text(&mut self, _text: Text<'_>) {}
     /// Bytes, and what the reader itself needs them for.
-    fn blob(&mut self, role: Option<Role>, bytes: &[u8]) {
-        let _ = (role, bytes);
-    }
+    fn blob(&mut self, _role: Option<Role>, _bytes: &[u8]) {}
     /// A structure begins.
     fn begin_struct(&mut self) {}
     /// The next value is this member.
-    fn member(&mut self, index: usize, name: &Name) {
-        let _ = (index, name);
-    }
+    fn member(&mut self, _index: usize, _name: &Name) {}
     /// The structure has ended.
     fn end_struct(&mut self) {}
     /// An array of `count` elements begins.
-    fn begin_array(&mut self, count: u64) {
-        let _ = count;
-    }
+    fn begin_array(&mut self, _count: u64) {}
     /// The next value is this element.
-    fn element(&mut self, index: u64) {
-        let _ = index;
-    }
+    fn element(&mut self, _index: u64) {}
     /// The array has ended.
     fn end_array(&mut self) {}
     /// The next value is the chosen option of a variant.
-    fn begin_variant(&mut self, index: usize, name: &Name) {
-        let _ = (index, name);
-    }
+    fn begin_variant(&mut self, _index: usize, _name: &Name) {}
     /// The variant has ended.
     fn end_variant(&mut self) {}
     /// An optional field: the next value is the field itself if it is there.
-    fn begin_optional(&mut self, present: bool) {
-        let _ = present;
-    }
+    fn begin_optional(&mut self, _present: bool) {}
     /// The optional field has ended, whether it was there or not.
     fn end_optional(&mut self) {}
 }
@@ -119,7 +97,8 @@ impl Visitor for Ignore {}
 /// The bytes of a text field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text<'a> {
-    /// All bytes of the field: of a string, without its NUL. Text that is written in UTF-16 or UTF-32 comes as UTF-8.
+    /// All bytes of the field: of a string, without its NUL. Text that is written in UTF-16 or UTF-32 comes
+    /// as UTF-8.
     pub field: &'a [u8],
 }
 
@@ -131,8 +110,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Where the first NUL is. Most texts are names of at most 15 bytes (`TASK_COMM_LEN`): these are worth some instructions without a
-/// call.
+/// Where the first NUL is. Most texts are names of at most 15 bytes (`TASK_COMM_LEN`): these are worth some
+/// instructions without a call.
 #[inline]
 pub(crate) fn find_nul(bytes: &[u8]) -> Option<usize> {
     const ONES: u128 = u128::MAX / 0xff;
@@ -149,8 +128,8 @@ pub(crate) fn find_nul(bytes: &[u8]) -> Option<usize> {
 /// Decodes one field, filling slots on the way; the cursor ends after it. Linear in the bits of the field.
 ///
 /// # Errors
-/// The field does not fit the packet's content, a selector chooses nothing, or too many elements of arrays take no
-/// space. The visitor has then seen what came before.
+/// The field does not fit the packet's content, a selector chooses nothing, or too many elements of arrays
+/// take no space. The visitor has then seen what came before.
 pub fn walk<V: Visitor>(
     node: &Node,
     cursor: &mut Cursor<'_>,

@@ -1,5 +1,5 @@
-//! User attributes of CTF 2: what a writer says of parts of the metadata, each under the name of its own space. They mean
-//! nothing to this crate, are kept as they are and written again.
+//! User attributes of CTF 2: what a writer says of parts of the metadata, each under the name of its own
+//! space. They mean nothing to this crate, are kept as they are and written again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use super::field::Scope;
 
 /// The attributes of one part of the metadata: a JSON object, whose keys are namespaces.
 ///
-/// Integers of 64 bits and doubles keep their value. Numbers beyond lose digits when they are read, and one that no double
-/// can hold (`1e400`) makes the metadata unreadable, as any text that is no JSON does.
+/// Integers of 64 bits and doubles keep their value. Numbers beyond lose digits when they are read, and one
+/// that no double can hold (`1e400`) makes the metadata unreadable, as any text that is no JSON does.
 pub type UserAttributes = serde_json::Map<String, serde_json::Value>;
 
 /// A part of the metadata that can have attributes.
@@ -38,15 +38,17 @@ pub enum Owner {
         event: Option<u64>,
         /// The structure it is in.
         scope: Scope,
-        /// The way from there: indices of members and options; 0 for the element of an array and for what is optional.
+        /// The way from there: indices of members and options; 0 for the element of an array and for what is
+        /// optional.
         steps: Vec<usize>,
         /// The member of a structure or the option of a variant itself, rather than the class of its field.
         holder: bool,
     },
 }
 
-/// All attributes of a schema by what they belong to. Those of a field class that has an alias belong to each of its uses;
-/// those of the alias itself (of the fragment, not of the class in it) belong to nothing in a schema and are not kept.
+/// All attributes of a schema by what they belong to. Those of a field class that has an alias belong to each
+/// of its uses; those of the alias itself (of the fragment, not of the class in it) belong to nothing in a
+/// schema and are not kept.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Attributes(BTreeMap<Owner, Arc<UserAttributes>>);
 

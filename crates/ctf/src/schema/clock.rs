@@ -46,8 +46,8 @@ pub struct ClockOrigin {
 }
 
 impl ClockClass {
-    /// What distinguishes the clock from all others: its uuid, else its uid and the names that belong to it (CTF 2). Clocks of
-    /// the same identity share one time line, also in different traces.
+    /// What distinguishes the clock from all others: its uuid, else its uid and the names that belong to it
+    /// (CTF 2). Clocks of the same identity share one time line, also in different traces.
     pub fn identity(&self) -> Option<String> {
         let full = |uid: &String| match &self.namespace {
             Some(namespace) => format!("{namespace}/{}/{uid}", self.name),
@@ -70,8 +70,8 @@ impl ClockClass {
         i128::from(cycles) * NS_PER_S / i128::from(self.frequency)
     }
 
-    /// The latest time that a stamp can mean, in raw ns: for clocks of a nanosecond or finer the stamp itself, for
-    /// coarser ones the next tick, rounded up.
+    /// The latest time that a stamp can mean, in raw ns: for clocks of a nanosecond or finer the stamp
+    /// itself, for coarser ones the next tick, rounded up.
     pub fn latest_raw_ns(&self, cycles: u64) -> i128 {
         if self.frequency >= 1_000_000_000 {
             return self.raw_ns(cycles);
@@ -93,8 +93,8 @@ impl ClockClass {
             + (i128::from(self.offset_cycles) * NS_PER_S).div_euclid(i128::from(self.frequency))
     }
 
-    /// Time since the origin in ns: exact, rounded down, of any size (real metadata holds offsets that do not fit
-    /// 64-bit nanoseconds).
+    /// Time since the origin in ns: exact, rounded down, of any size (real metadata holds offsets that do not
+    /// fit 64-bit nanoseconds).
     pub fn ns_from_origin(&self, cycles: u64) -> i128 {
         let cycles = i128::from(self.offset_cycles) + i128::from(cycles);
         // The usual frequency needs no division, which is slow in 128 bits.

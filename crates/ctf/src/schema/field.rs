@@ -26,7 +26,7 @@ pub enum Role {
     PacketTotalLength,
     /// Size of the packet in bits up to the end of its last event.
     PacketContentLength,
-    /// Time at the packet's begin.
+    /// Time at the packet's start.
     PacketBegin,
     /// Time at the packet's end.
     PacketEnd,
@@ -59,8 +59,8 @@ pub enum Scope {
 
 /// Where a length or a selector is found: an already decoded integer.
 ///
-/// The path holds names of structure members and, in CTF 1.8, of variant options, as the metadata spells them. Arrays
-/// add nothing to a path: inside an element it names the field of that element.
+/// The path holds names of structure members and, in CTF 1.8, of variant options, as the metadata spells
+/// them. Arrays add nothing to a path: inside an element it names the field of that element.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
     /// The structure to start from.
@@ -72,11 +72,13 @@ pub struct Location {
 /// The shape of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldClass {
-    /// A number of 1 to 64 bits; also bits with names and truth values (see [`IntegerForm`](super::IntegerForm)).
+    /// A number of 1 to 64 bits; also bits with names and truth values (see
+    /// [`IntegerForm`](super::IntegerForm)).
     Integer(IntegerClass),
     /// A number of as many bytes as it needs (LEB128); aligned to bytes.
     VarInteger(IntegerClass),
-    /// A number (or bits, or a truth value) of more than 64 bits. It is given as bytes, and nothing refers to it.
+    /// A number (or bits, or a truth value) of more than 64 bits. It is given as bytes, and nothing refers to
+    /// it.
     WideInteger(IntegerClass),
     /// A binary floating point number.
     Float(FloatClass),
@@ -207,8 +209,8 @@ pub struct VariantClass {
     pub selector_signed: bool,
     /// The choices.
     pub options: Vec<VariantOption>,
-    /// Whether the names of the options are left out of locations (CTF 2): then fields of several options can have the
-    /// same location, and the one that was decoded counts.
+    /// Whether the names of the options are left out of locations (CTF 2): then fields of several options can
+    /// have the same location, and the one that was decoded counts.
     pub transparent: bool,
 }
 
@@ -219,7 +221,8 @@ pub struct OptionalClass {
     pub selector: Location,
     /// Whether that integer is signed.
     pub selector_signed: bool,
-    /// Whether it is a truth value ([`IntegerForm::Boolean`](super::IntegerForm)): then the ranges are all but 0.
+    /// Whether it is a truth value ([`IntegerForm::Boolean`](super::IntegerForm)): then the ranges are all
+    /// but 0.
     pub selector_is_boolean: bool,
     /// Selector values with which the field is there, both ends included.
     pub ranges: Vec<(i128, i128)>,

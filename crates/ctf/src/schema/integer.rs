@@ -19,8 +19,8 @@ pub enum Base {
     Hexadecimal,
 }
 
-/// The most bits of a field of fixed length: what is longer is no number. Readers get more than 64 bits as bytes, which are
-/// made anew for each field.
+/// The most bits of a field of fixed length: what is longer is no number. Readers get more than 64 bits as
+/// bytes, which are made again for each field.
 pub(crate) const MAX_INTEGER_BITS: u32 = 1 << 16;
 
 /// An integer. Of one of variable length `size` is 64 (what needs more is given as bytes) and `align` is 8.
@@ -28,7 +28,7 @@ pub(crate) const MAX_INTEGER_BITS: u32 = 1 << 16;
 pub struct IntegerClass {
     /// Bits: 1 to 64, of a [wide one](super::FieldClass::WideInteger) 65 to 65,536.
     pub size: u32,
-    /// Alignment in bits from the packet's begin, a power of two.
+    /// Alignment in bits from the packet's start, a power of two.
     pub align: u32,
     /// Two's complement or unsigned.
     pub signed: bool,
@@ -44,8 +44,8 @@ pub struct IntegerClass {
     pub clock: Option<usize>,
     /// What its bits stand for.
     pub form: IntegerForm,
-    /// Whether its bits come in the order that is unusual for its byte order: the number read is mirrored, so that its
-    /// lowest bit becomes the highest.
+    /// Whether its bits come in the order that is unusual for its byte order: the number read is mirrored, so
+    /// that its lowest bit becomes the highest.
     pub reversed: bool,
 }
 
@@ -61,7 +61,7 @@ pub enum IntegerForm {
 }
 
 impl IntegerClass {
-    /// A plain number without sign, of so many bits at multiples of `align` bits.
+    /// A plain number without sign, of this many bits at multiples of `align` bits.
     pub fn unsigned(size: u32, align: u32, byte_order: ByteOrder) -> Self {
         Self {
             size,
@@ -93,7 +93,8 @@ impl IntegerClass {
         })
     }
 
-    /// The names of a value of any size, given as the visitor gets it: its bytes, the most significant one first.
+    /// The names of a value of any size, given as the visitor gets it: its bytes, the most significant one
+    /// first.
     pub fn wide_labels(&self, bytes: &[u8]) -> impl Iterator<Item = &str> {
         let bits = self.form == IntegerForm::Bits;
         let value = if self.signed { signed_value(bytes) } else { unsigned_value(bytes) };
@@ -147,7 +148,8 @@ impl Mapping {
     }
 }
 
-/// The mappings of an enumeration. All fields of one enumeration share them: named types can stand for many fields.
+/// The mappings of an enumeration. All fields of one enumeration share them: named types can stand for many
+/// fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mappings(Arc<[Mapping]>);
 

@@ -1,8 +1,8 @@
 //! The schema of a trace: what its metadata says, whatever language said it.
 //!
-//! TSDL (CTF 1.8) is lowered to this model by `crate::lower`, JSON (CTF 2) by `crate::json_metadata`: it is the model of
-//! CTF 2 (field classes, roles, locations, mappings), which can say all that TSDL can. [`crate::plan`] compiles it for decoding.
-//! Nothing here knows bytes of a stream.
+//! TSDL (CTF 1.8) is lowered to this model by `crate::lower`, JSON (CTF 2) by `crate::json_metadata`: it is
+//! the model of CTF 2 (field classes, roles, locations, mappings), which can say all that TSDL can.
+//! [`crate::plan`] compiles it for decoding. Nothing here knows bytes of a stream.
 
 mod attributes;
 mod clock;

@@ -1,5 +1,5 @@
-//! What the metadata of a trace say, read again when their file has changed: tracers append event classes and stream
-//! classes while they trace.
+//! What the metadata of a trace say, read again when their file has changed: tracers append event classes and
+//! stream classes while they trace.
 
 use std::fs;
 use std::ops::Deref;
@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use isochrone_diagnostic::Diagnostic;
+
 use super::scan;
 use super::schemas::{ParsedMetadata, Schemas};
-use crate::error::{Diagnostic, Error, Reason, Severity};
+use crate::error::{Error, Reason};
 use crate::metadata;
 use crate::schema::{Schema, StreamClass};
 
@@ -38,7 +40,7 @@ pub(super) fn file_in(directory: &Path) -> Result<PathBuf, Error> {
     let path = directory.join("metadata");
     if !path.is_file() {
         // A directory that does not exist or may not be read says so itself.
-        fs::read_dir(directory).map_err(|source| Error::read(directory, source))?;
+        fs::read_dir(directory).map_err(|source| Error::new(directory, source))?;
         return Err(Error::new(directory, Reason::NotATrace));
     }
     Ok(path)
@@ -74,10 +76,10 @@ impl Description {
         self.schema.streams.binary_search_by_key(&id, |class| class.id).ok()
     }
 
-    /// Reads the file again if it has changed. New metadata take the place of the old ones if they can be understood and if
-    /// the packets of all stream classes in `used` (by their indexes) are laid out in them as before; else a diagnostic
-    /// says why not, until the file changes once more. Gives the ids of the stream classes that were known before, if
-    /// there is something new.
+    /// Reads the file again if it has changed. New metadata take the index of the old ones if they can be
+    /// understood and if the packets of all stream classes in `used` (by their indexes) are laid out in them
+    /// as before; else a diagnostic says why not, until the file changes once more. Gives the ids of the
+    /// stream classes that were known before, if there is something new.
     pub(super) fn refresh(&mut self, used: impl IntoIterator<Item = usize>) -> Option<Vec<u64>> {
         let stamp = stamp(&self.path);
         if stamp == self.stamp {
@@ -120,9 +122,7 @@ impl Description {
     fn complain(&mut self, why: &str) {
         let message =
             format!("the metadata have changed and are not used: {why}; what they said before still holds");
-        let path = self.path.clone();
-        let severity = Severity::Note;
-        self.complaint = Some(Diagnostic { severity, path, packet: None, offset: None, message });
+        self.complaint = Some(Diagnostic::note(&self.path, message));
     }
 }
 
@@ -131,7 +131,8 @@ fn stamp(path: &Path) -> Option<Stamp> {
     Some((metadata.len(), metadata.modified().ok()))
 }
 
-/// Whether a schema lays the packets of a class out as the old one does. Events are decoded anew by each reader.
+/// Whether a schema lays the packets of a class out as the old one does. Events are decoded again by each
+/// reader.
 fn describes(new: &Schema, old: &Schema, class: &StreamClass) -> bool {
     let same_context = |new: &StreamClass| new.packet_context == class.packet_context;
     new.packet_header == old.packet_header && new.stream(class.id).is_some_and(same_context)

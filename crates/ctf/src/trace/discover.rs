@@ -17,9 +17,9 @@ pub struct Found {
     pub unreadable: Vec<Error>,
 }
 
-/// All trace directories at or below `path`: rotation archives, the kernel and user-space halves of a session, the hosts
-/// of a relay. Hidden directories are left out, and so is what lies below a trace; a directory that links lead to twice
-/// is searched once.
+/// All trace directories at or below `path`: rotation archives, the kernel and user-space halves of a
+/// session, the hosts of a relay. Hidden directories are left out, and so is what lies below a trace; a
+/// directory that links lead to twice is searched once.
 ///
 /// # Errors
 /// `path` itself cannot be listed.
@@ -45,7 +45,7 @@ impl Search {
         if !self.seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.to_owned())) {
             return Ok(());
         }
-        let read = |cause| Error::read(directory, cause);
+        let read = |cause| Error::new(directory, cause);
         let mut inner = Vec::new();
         for entry in std::fs::read_dir(directory).map_err(read)? {
             let entry = entry.map_err(read)?;

@@ -1,5 +1,5 @@
-//! An event as a view: where it lies in its packet, of which class it is, when it happened. Fields are decoded when
-//! they are asked for.
+//! An event as a view: where it lies in its packet, of which class it is, when it happened. Fields are
+//! decoded when they are asked for.
 
 use super::{Packet, Trace};
 use crate::bits;
@@ -17,7 +17,7 @@ pub struct Event<'t> {
     pub(super) trace: &'t Trace,
     pub(super) packet: &'t Packet,
     pub(super) bytes: &'t [u8],
-    /// Where it begins, in bits from the packet's begin; its header follows at the next border.
+    /// Where it begins, in bits from the packet's start; its header follows at the next border.
     pub(crate) header: u64,
     /// Where what follows the header begins.
     pub(super) body: u64,
@@ -107,8 +107,8 @@ impl<'t> Event<'t> {
     /// Decodes all fields of a scope. Only the scopes after the header can be asked for.
     ///
     /// # Errors
-    /// None in practice: sizes and selectors have been checked when the event was found, and so has the number of array
-    /// elements that take no space ([`DecodeError::TooManyElements`]).
+    /// None in practice: sizes and selectors have been checked when the event was found, and so has the
+    /// number of array elements that take no space ([`DecodeError::TooManyElements`]).
     pub fn visit<V: Visitor>(&self, scope: Scope, visitor: &mut V) -> Result<(), DecodeError> {
         let mut slots = Slots::new(self.class.slot_count());
         let Some((node, mut cursor)) = self.seek(scope, slots.get())? else { return Ok(()) };
@@ -147,8 +147,9 @@ impl<'t> Event<'t> {
         }
     }
 
-    /// The first `N` bytes of a text of constant size at a constant place, NULs and what is after them included: some
-    /// instructions, for those who compare names in every event. `None` for any other field; [`Self::text`] reads those.
+    /// The first `N` bytes of a text of constant size at a constant offset, NULs and what is after them
+    /// included: some instructions, for callers that compare names in every event. `None` for any other
+    /// field; [`Self::text`] reads those.
     #[inline]
     pub fn text_head<const N: usize>(&self, field: &FieldRef) -> Option<&'t [u8; N]> {
         if !field.is_of(self.class) {
@@ -192,7 +193,8 @@ impl<'t> Event<'t> {
         self.integer_after_variable_fields(field)
     }
 
-    /// An integer whose place depends on the fields before it. Apart, so that the usual case is small enough to inline.
+    /// An integer whose place depends on the fields before it. Apart, so that the usual case is small enough
+    /// to inline.
     #[inline(never)]
     fn integer_after_variable_fields(&self, field: &FieldRef) -> Option<(u64, bool)> {
         let mut slots = Slots::new(self.class.slot_count());
@@ -211,8 +213,8 @@ impl<'t> Event<'t> {
         Some((bits::extend(raw, class.size, class.signed), class.signed))
     }
 
-    /// Hands the integers of a plan to `put`, each with its place in the list that the plan was made from: their bits,
-    /// sign-extended. `false` where the plan is for another class.
+    /// Hands the integers of a plan to `put`, each with its position in the list that the plan was made from:
+    /// their bits, sign-extended. `false` where the plan is for another class.
     #[inline]
     pub(crate) fn gather(&self, plan: &Gather, mut put: impl FnMut(usize, u64)) -> bool {
         if !plan.is_of(self.class) {
@@ -246,7 +248,7 @@ impl<'t> Event<'t> {
         head.into_iter().try_for_each(|node| walk(node, cursor, slots, &mut Ignore))
     }
 
-    /// The cursor at the begin of the body, slots filled from all before it.
+    /// The cursor at the start of the body, slots filled from all before it.
     #[inline]
     fn after_header(&self, slots: &mut [u64]) -> Result<Cursor<'t>, DecodeError> {
         let mut cursor = Cursor { bytes: self.bytes, at: 0, limit: self.end };
@@ -261,7 +263,7 @@ impl<'t> Event<'t> {
         Ok(cursor)
     }
 
-    /// The cursor at the begin of a scope, slots filled from all before it.
+    /// The cursor at the start of a scope, slots filled from all before it.
     #[inline]
     fn seek(&self, scope: Scope, slots: &mut [u64]) -> Result<Option<(&'t Node, Cursor<'t>)>, DecodeError> {
         let Some(node) = self.node(scope) else { return Ok(None) };
@@ -277,7 +279,8 @@ impl<'t> Event<'t> {
         Ok(Some((node, cursor)))
     }
 
-    /// The cursor at a field; `None` where a variant has chosen another option, or the event is of another class.
+    /// The cursor at a field; `None` where a variant has chosen another option, or the event is of another
+    /// class.
     fn seek_field(&self, field: &FieldRef, slots: &mut [u64]) -> Option<(&'t Node, Cursor<'t>)> {
         if !field.is_of(self.class) {
             return None;

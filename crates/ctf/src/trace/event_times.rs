@@ -1,14 +1,14 @@
-//! Between which times the events of a packet lie, as far as the packet and its neighbours show and its tracer can be
-//! believed. An event elsewhere means that the packet is damaged: a wrong time at its begin moves all its events by a wrap of
-//! their few bits, which is seconds.
+//! Between which times the events of a packet lie, as far as the packet and its neighbours show and its
+//! tracer can be believed. An event elsewhere means that the packet is damaged: a wrong time at its start
+//! moves all its events by a wrap of their few bits, which is seconds.
 
 use super::Packet;
 use crate::plan::EventTime;
 use crate::schema::{ClockClass, EnvironmentValue, Schema, StreamClass};
 
-/// Events may lie so far outside of what packets say, ns. LTTng up to 2.3 stamps the begin of a packet before it has closed the
-/// one before, which is microseconds; of the public corpus, the worst is 842 ns. What is to be noticed is far more: 27 bits of
-/// a nanosecond clock wrap after 134 ms.
+/// Events may lie so far outside of what packets say, ns. LTTng up to 2.3 stamps the start of a packet before
+/// it has closed the one before, which is microseconds; of the public corpus, the worst is 842 ns. What is to
+/// be noticed is far more: 27 bits of a nanosecond clock wrap after 134 ms.
 const SLACK_NS: i128 = 1_000_000;
 
 /// What the times of the packets of one stream class are good for.
@@ -25,7 +25,7 @@ pub(super) struct TimeRule {
 enum Ends {
     /// No event is later.
     Firm,
-    /// No event is later than it and the begin of the next packet.
+    /// No event is later than it and the start of the next packet.
     OrNext,
     /// The same, and nothing is known of the last packet.
     OnlyNext,
@@ -83,7 +83,8 @@ fn tracer(schema: &Schema) -> (bool, Ends) {
     let [Some(major), Some(minor), patch, other_patch] = version else { return (true, Ends::OrNext) };
     let version = (major, minor, patch.or(other_patch).unwrap_or(0));
     match schema.environment_text("tracer_name") {
-        // The end was taken from the event whose writer came last to its packet, which need not be the last event.
+        // The end was taken from the event whose writer came last to its packet, which need not be the last
+        // event.
         Some("lttng-modules") if version < (2, 9, 13) => (true, Ends::OnlyNext),
         Some("lttng-modules") if ((2, 10, 0)..(2, 10, 10)).contains(&version) => (true, Ends::OnlyNext),
         Some("lttng-ust") if version < (2, 11, 0) => (true, Ends::OnlyNext),

@@ -1,23 +1,25 @@
-//! The stream files of a trace: mapped, searched for packets, compared with their indexes, and looked at again as they
-//! grow. Files of another trace are refused here, and files that are not there are found by their indexes ([`missing`]).
+//! The stream files of a trace: mapped, searched for packets, compared with their indexes, and looked at
+//! again as they grow. Files of another trace are refused here, and files that are not there are found by
+//! their indexes ([`missing`]).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use isochrone_diagnostic::Diagnostic;
 use uuid::Uuid;
 
 use super::Packet;
 use super::index_check::{IndexCheck, IndexFile};
 use super::missing::{self, Orphan, Proven};
 use super::scan::{self, Origin, Scan, Scanned, Tally};
-use crate::error::{Diagnostic, Error, Reason, Severity};
+use crate::error::{Error, Reason};
 use crate::mapping::{Change, FileMap};
 
-/// All stream files, in the order they were found in. A file keeps its place, also when it is taken away.
+/// All stream files, in the order they were found in. A file keeps its position, also when it is taken away.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     list: Vec<DataFile>,
@@ -62,7 +64,8 @@ pub(super) struct Absent<'f> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileStatus {
     Followed,
-    /// It was cut to so many bytes, among known packets. What is written after them later belongs to no known packet.
+    /// It was cut to this many bytes, among known packets. What is written after them later belongs to no
+    /// known packet.
     Cut(usize),
     /// Its name is that of another file.
     Replaced,
@@ -162,8 +165,8 @@ impl Files {
         (self.orphans, self.orphan_diagnostics) = missing::orphans(directory, description.plan, is_there);
     }
 
-    /// Refuses files whose packets all carry the uuid of another trace. Where those of all files do, the metadata have been exchanged
-    /// the metadata: then the uuid that most files carry counts.
+    /// Refuses files whose packets all carry the uuid of another trace. Where those of all files do, the
+    /// metadata have been exchanged the metadata: then the uuid that most files carry counts.
     fn refuse_foreign(&mut self, directory: &Path, description: scan::Description<'_>) {
         let Some(own) = description.uuid else { return };
         for file in
@@ -182,7 +185,7 @@ impl Files {
                     "the file is not read: its packets are of the trace with the uuid {other}, not of {own}"
                 );
                 file.status = FileStatus::Foreign;
-                file.loss = Some(diagnostic(Severity::Loss, directory.join(&file.name), message));
+                file.loss = Some(Diagnostic::loss(directory.join(&file.name), message));
             }
         }
     }
@@ -232,7 +235,7 @@ impl DataFile {
             }
             Change::None | Change::Grown | Change::Shrunk => return Ok(change),
         };
-        self.loss = Some(diagnostic(Severity::Loss, path.to_owned(), message));
+        self.loss = Some(Diagnostic::loss(path, message));
         Ok(change)
     }
 
@@ -272,10 +275,6 @@ impl DataFile {
     }
 }
 
-fn diagnostic(severity: Severity, path: PathBuf, message: String) -> Diagnostic {
-    Diagnostic { severity, path, packet: None, offset: None, message }
-}
-
 /// The uuid that comes most often; of equals the least.
 fn most_frequent(uuids: impl Iterator<Item = Uuid>) -> Option<Uuid> {
     let mut counts: BTreeMap<Uuid, u64> = BTreeMap::new();
@@ -294,13 +293,13 @@ fn unreadable(error: &Error) -> Option<Diagnostic> {
         true if path.is_symlink() => "cannot be read: it is a link to a file that is not there".to_owned(),
         true => return None,
     };
-    Some(diagnostic(Severity::Loss, path.to_owned(), message))
+    Some(Diagnostic::loss(path, message))
 }
 
-/// Names of what should be stream files in a trace directory, in order: everything but directories (tools leave some, such as
-/// `index`), `metadata` and hidden files (CTF 1.8 section 4).
+/// Names of what should be stream files in a trace directory, in order: everything but directories (tools
+/// leave some, such as `index`), `metadata` and hidden files (CTF 1.8 section 4).
 fn stream_file_names(directory: &Path) -> Result<Vec<OsString>, Error> {
-    let io = |source| Error::read(directory, source);
+    let io = |source| Error::new(directory, source);
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(io)? {
         let entry = entry.map_err(io)?;

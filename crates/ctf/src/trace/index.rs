@@ -1,4 +1,5 @@
-//! Packet index files, `index/<stream file>.idx`: read to be compared with the packets, written beside copies.
+//! Packet index files, `index/<stream file>.idx`: read to be compared with the packets, written alongside
+//! copies.
 //!
 //! Always big endian: a 16-byte header (magic, major, minor, bytes per entry), then one entry per packet.
 

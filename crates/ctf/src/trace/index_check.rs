@@ -1,6 +1,6 @@
-//! Compares the packets of a stream file with its index, as both grow. Nothing is read by an index: what packets say of
-//! themselves counts, and an index that says something else is noted. Where all packets agree and the index goes on, the file
-//! has lost packets.
+//! Compares the packets of a stream file with its index, as both grow. Nothing is read by an index: what
+//! packets say of themselves counts, and an index that says something else is noted. Where all packets agree
+//! and the index continues, the file has lost packets.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -8,22 +8,24 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use isochrone_diagnostic::Diagnostic;
+
 use super::Packet;
 use super::index::{Entries, IndexEntry};
 use super::missing::{self, Proven};
-use crate::error::{Diagnostic, Error, Reason, Severity};
+use crate::error::{Error, Reason};
 use crate::mapping::FileMap;
 use crate::plan::Plan;
 
-/// A tracer writes the entry of a packet right after the packet. An index that lacks more entries than this is not
-/// late but wrong.
+/// A tracer writes the entry of a packet right after the packet. An index that lacks more entries than this
+/// is not late but wrong.
 const MAX_LATE: usize = 64;
 
 /// The comparison of one stream file with its index.
 #[derive(Debug, Default)]
 pub(super) struct IndexCheck {
     state: State,
-    /// How many packets agreed before the first that did not.
+    /// Number of packets agreed before the first that did not.
     agreeing: usize,
     /// Packets (with the ids of their classes) that the index has no entries for yet.
     late: VecDeque<(Packet, u64)>,
@@ -78,8 +80,7 @@ impl IndexFile {
     }
 
     pub(super) fn note(&self, message: &str) -> Diagnostic {
-        let message = format!("index not used: {message}");
-        Diagnostic { severity: Severity::Note, path: self.path.clone(), packet: None, offset: None, message }
+        Diagnostic::note(&self.path, format!("index not used: {message}"))
     }
 }
 
@@ -105,7 +106,8 @@ impl IndexCheck {
         *self = Self { state: State::Done, note, ..Self::default() };
     }
 
-    /// Goes on with the index as it is now: its new entries are compared with the packets that waited for them.
+    /// Continues with the index as it is now: its new entries are compared with the packets that waited for
+    /// them.
     pub(super) fn go_on<'c>(&'c mut self, index: Option<&'c IndexFile>) -> Comparison<'c> {
         if !self.wants_index() {
             return Comparison { check: self, index: None };
@@ -156,8 +158,8 @@ impl Comparison<'_> {
         match check.state {
             State::Compared if !packet.open_ended => {}
             State::Disagrees | State::Done => return,
-            // An index that appears after the first packets need not begin with them; and packets that say nothing of
-            // their size cannot disagree.
+            // An index that appears after the first packets need not begin with them; and packets that say
+            // nothing of their size cannot disagree.
             State::Compared | State::Unknown => {
                 (check.state, check.note) = (State::Done, None);
                 return;
@@ -174,8 +176,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Ends the look: notes what is wrong with the index as it is now, and packets that it proves. `file` is the stream file,
-    /// of which so many bytes were looked at.
+    /// Ends the look: notes what is wrong with the index as it is now, and packets that it proves. `file` is
+    /// the stream file, of which this many bytes were looked at.
     pub(super) fn finish(self, file: &Path, bytes: u64, plan: &Plan) {
         let Some((index, Some(entries))) = self.index else { return };
         let check = self.check;
@@ -185,7 +187,8 @@ impl Comparison<'_> {
             && let Some(next) = entries.get(check.agreeing)
             && let Some(proven) = missing::proven(entries, check.agreeing, check.end, plan)
         {
-            // A tracer writes the packet first: what the file has got since it was mapped is found at the next look.
+            // A tracer writes the packet first: what the file has got since it was mapped is found at the
+            // next look.
             let end = next.offset.saturating_add(next.total_bits / 8);
             let is_new = end > bytes && fs::metadata(file).is_ok_and(|now| now.len() >= end);
             check.note = (!is_new).then(|| {
@@ -193,8 +196,7 @@ impl Comparison<'_> {
                     1 => "the last packet that the index lists is lost".to_owned(),
                     count => format!("from here on, {count} packets that the index lists are lost"),
                 };
-                let (severity, path) = (Severity::Loss, file.to_owned());
-                Diagnostic { severity, path, packet: None, offset: Some(next.offset), message }
+                Diagnostic::loss(file, message).at(None, next.offset)
             });
             check.proven = if is_new { Vec::new() } else { proven };
             return;

@@ -5,13 +5,15 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::Path;
 
+use isochrone_diagnostic::Diagnostic;
+
 use super::index::{Entries, IndexEntry};
 use super::index_check::IndexFile;
-use crate::error::{Diagnostic, Error, Severity};
+use crate::error::Error;
 use crate::plan::Plan;
 
-/// A stream file that is not there, is no file or holds no packet, although its index lists packets. A file whose index
-/// lists several streams gives one for each of them.
+/// A stream file that is not there, is no file or holds no packet, although its index lists packets. A file
+/// whose index lists several streams gives one for each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingFile {
     /// Name inside the trace directory.
@@ -20,11 +22,12 @@ pub struct MissingFile {
     pub stream_class: u64,
     /// Number of the stream in its class, where the index has it (since version 1.1).
     pub stream_id: Option<u64>,
-    /// Number of the stream in [`Trace::streams`](super::Trace::streams), where other files of that stream are there.
+    /// Number of the stream in [`Trace::streams`](super::Trace::streams), where other files of that stream
+    /// are there.
     pub stream: Option<usize>,
     /// Packets it held.
     pub packets: u64,
-    /// Begin of its first packet in cycles.
+    /// Start of its first packet in cycles.
     pub begin: u64,
     /// Latest end of its packets in cycles.
     pub end: u64,
@@ -98,8 +101,9 @@ impl Proven {
     }
 }
 
-/// What the entries of an index from one on list: packets that begin at this byte, stream by stream. `None` where they cannot
-/// be entries of packets that follow each other: then they prove nothing. Linear in their number.
+/// What the entries of an index from one on list: packets that begin at this byte, stream by stream. `None`
+/// where they cannot be entries of packets that follow each other: then they prove nothing. Linear in their
+/// number.
 pub(super) fn proven(entries: Entries<'_>, first: usize, offset: u64, plan: &Plan) -> Option<Vec<Proven>> {
     let mut streams: BTreeMap<(u64, u64), Proven> = BTreeMap::new();
     let mut next = offset;
@@ -117,8 +121,8 @@ pub(super) fn proven(entries: Entries<'_>, first: usize, offset: u64, plan: &Pla
     Some(streams.into_values().collect())
 }
 
-/// The indexes without a stream file, in the order of their names, and what there is to say of them. `is_there` says of which
-/// files something can be read.
+/// The indexes without a stream file, in the order of their names, and what there is to say of them.
+/// `is_there` says of which files something can be read.
 pub(super) fn orphans(
     directory: &Path,
     plan: &Plan,
@@ -134,8 +138,7 @@ pub(super) fn orphans(
                     let packets = if count == 1 { "packet" } else { "packets" };
                     let message =
                         format!("there is no such stream file, and its index lists {count} {packets}");
-                    let (severity, path) = (Severity::Loss, directory.join(&name));
-                    diagnostics.push(Diagnostic { severity, path, packet: None, offset: None, message });
+                    diagnostics.push(Diagnostic::loss(directory.join(&name), message));
                     orphans.push(Orphan { name, proven });
                 }
                 Ok(None) => {
@@ -154,9 +157,7 @@ pub(super) fn orphans(
 
 /// An index that cannot be read. No event is in it.
 pub(super) fn unreadable(error: &Error) -> Diagnostic {
-    let (severity, path) = (Severity::Note, error.path().to_owned());
-    let message = format!("index not used: {}", error.reason());
-    Diagnostic { severity, path, packet: None, offset: None, message }
+    Diagnostic::note(error.path(), format!("index not used: {}", error.reason()))
 }
 
 /// Names of the stream files that have an index, in order. Without a directory of indexes there are none.

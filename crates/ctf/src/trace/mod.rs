@@ -1,16 +1,15 @@
 //! A trace: its schema, its streams, the packets in them.
 //!
-//! [`Trace::open`] reads the metadata ([`description`]), maps the stream files ([`files`]), finds every packet ([`scan`]) and
-//! groups packets into streams ([`streams`]). [`Trace::refresh`] does so again where the trace has grown. Events come out of
-//! [`Trace::packet`] (one packet, the unit of parallel work), [`Trace::events`] (one stream) or
-//! [`merge`](crate::merge) (many streams in time order).
+//! [`Trace::open`] reads the metadata ([`description`]), maps the stream files ([`files`]), finds every
+//! packet ([`scan`]) and groups packets into streams ([`streams`]). [`Trace::refresh`] does so again where
+//! the trace has grown. Events come out of [`Trace::packet`] (one packet, the unit of parallel work),
+//! [`Trace::events`] (one stream) or [`merge`](crate::merge) (many streams in time order).
 
 mod description;
 mod discover;
 mod event;
 mod event_times;
 mod files;
-mod growth;
 pub mod index;
 mod index_check;
 mod losses;
@@ -26,7 +25,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use crate::error::{DecodeError, Diagnostic, Error, Severity};
+use isochrone_diagnostic::Diagnostic;
+
+use crate::error::{DecodeError, Error};
 use crate::plan::{Cursor, Ignore, NodeKind, Plan, StreamPlan, Visitor, walk};
 use crate::schema::{ClockClass, Role, Schema, StreamClass};
 use description::Description;
@@ -37,13 +38,12 @@ use streams::Streams;
 
 pub use discover::{Found, find_traces};
 pub use event::Event;
-pub use growth::{Growth, Position};
-pub use losses::{Loss, Lost};
+pub use losses::{Counter, Loss, Lost, PacketCounters};
 pub use missing::MissingFile;
 pub use packet::{PacketEvents, StreamEvents};
 pub use scan::Packet;
 pub use schemas::Schemas;
-pub use streams::Stream;
+pub use streams::{Growth, Position, Stream};
 
 /// An open trace. Its files are mapped, not read: opening costs a look at each packet's header.
 #[derive(Debug)]
@@ -60,11 +60,12 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Opens the trace in a directory that holds a `metadata` file. Linear in the metadata and the number of packets.
+    /// Opens the trace in a directory that holds a `metadata` file. Linear in the metadata and the number of
+    /// packets.
     ///
     /// # Errors
-    /// The metadata cannot be read or understood, or the directory cannot be listed. Broken stream files and packets
-    /// are no errors: see [`Self::diagnostics`].
+    /// The metadata cannot be read or understood, or the directory cannot be listed. Broken stream files and
+    /// packets are no errors: see [`Self::diagnostics`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         Self::open_with(path, &Schemas::default())
     }
@@ -91,12 +92,12 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Looks at a trace again that is still being written: its metadata, its files, the files that are new. Costs a few
-    /// calls of the system for each file, and is linear in the number of new packets. Where the metadata have changed,
-    /// they are understood and compiled anew as a whole.
+    /// Looks at a trace again that is still being written: its metadata, its files, the files that are new.
+    /// Costs a few calls of the system for each file, and is linear in the number of new packets. Where the
+    /// metadata have changed, they are understood and compiled again as a whole.
     ///
-    /// What a consumer knows stays valid: streams and packets keep their numbers, new ones come after the old ones.
-    /// A packet that a file holds only in part is a diagnostic that goes when the rest is there. Only
+    /// What a consumer knows stays valid: streams and packets keep their numbers, new ones come after the old
+    /// ones. A packet that a file holds only in part is a diagnostic that goes when the rest is there. Only
     /// [`FieldRef`](crate::FieldRef)s must be found again if [`Growth::metadata`] says so, and
     /// [`Stream::class`] can have another value then.
     ///
@@ -128,13 +129,14 @@ impl Trace {
     ///
     /// Things that should not happen, and what they cost (a diagnostic says so each time):
     ///
-    /// * Metadata that cannot be understood, perhaps because they are just being written, change nothing: what they said
-    ///   before holds, and the next look tries again. Nor do metadata that lay out known packets in another way.
+    /// * Metadata that cannot be understood, perhaps because they are just being written, change nothing:
+    ///   what they said before holds, and the next look tries again. Nor do metadata that lay out known
+    ///   packets in another way.
     /// * A packet whose stream class is not described yet is skipped, and found as soon as it is.
-    /// * A file that another one has replaced (the tracer turns over a fixed number of files): what was known of it
-    ///   can still be read, which keeps its space on the disk taken; the other one is a new file.
-    /// * A file that was cut within its packets is not followed any more; packets that it held have no events.
-    ///   Reading while a file is being cut ends the process.
+    /// * A file that another one has replaced (the tracer turns over a fixed number of files): what was known
+    ///   of it can still be read, which keeps its space on the disk taken; the other one is a new file.
+    /// * A file that was cut within its packets is not followed any more; packets that it held have no
+    ///   events. Reading while a file is being cut ends the process.
     ///
     /// # Errors
     /// The directory cannot be listed. The trace is as it was.
@@ -189,7 +191,8 @@ impl Trace {
         self.missing.sort_by(|a, b| a.file.cmp(&b.file));
     }
 
-    /// The streams by the files that packets of them are in, and by ids of their classes; nothing where there are several.
+    /// The streams by the files that packets of them are in, and by ids of their classes; nothing where there
+    /// are several.
     fn streams_by_file(&self) -> HashMap<(u32, u64), Option<usize>> {
         let mut streams: HashMap<(u32, u64), Option<usize>> = HashMap::new();
         for (number, stream) in self.streams().iter().enumerate() {
@@ -227,14 +230,14 @@ impl Trace {
         self.streams.as_slice()
     }
 
-    /// Names of the stream files inside the directory. A name comes twice if one file has replaced another while the trace
-    /// was being followed.
+    /// Names of the stream files inside the directory. A name comes twice if one file has replaced another
+    /// while the trace was being followed.
     pub fn file_names(&self) -> impl Iterator<Item = &str> {
         self.files.as_slice().iter().map(|file| file.shown.as_str())
     }
 
-    /// What was wrong with the trace when it was opened or looked at last. Of many complaints about the packets of one file
-    /// one counts the rest.
+    /// What was wrong with the trace when it was opened or looked at last. Of many complaints about the
+    /// packets of one file one counts the rest.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -280,13 +283,8 @@ impl Trace {
     }
 
     fn loss(&self, packet: &Packet, at: u64, message: String) -> Diagnostic {
-        Diagnostic {
-            severity: Severity::Loss,
-            path: self.packet_path(packet),
-            packet: Some(packet.number.into()),
-            offset: Some(packet.offset + at / 8),
-            message,
-        }
+        Diagnostic::loss(self.packet_path(packet), message)
+            .at(u64::from(packet.number), packet.offset + at / 8)
     }
 
     /// The bytes of a packet, its padding included.
@@ -296,11 +294,12 @@ impl Trace {
         self.files.as_slice()[packet.file as usize].bytes().get(start..end).unwrap_or_default()
     }
 
-    /// Decodes the packet context but for the fields that the reader itself needs (times, sizes, counters): what is
-    /// left shows where the packet comes from, such as `cpu_id`. The visitor sees a structure of the remaining members.
+    /// Decodes the packet context but for the fields that the reader itself needs (times, sizes, counters):
+    /// what is left shows where the packet comes from, such as `cpu_id`. The visitor sees a structure of the
+    /// remaining members.
     ///
-    /// `None` where nothing is left, where the stream has no packet context and where it cannot be decoded; in the first
-    /// and the last case the visitor has seen a part of the structure, or an empty one.
+    /// `None` where nothing is left, where the stream has no packet context and where it cannot be decoded;
+    /// in the first and the last case the visitor has seen a part of the structure, or an empty one.
     pub fn visit_packet_context<V: Visitor>(
         &self,
         stream: usize,
@@ -331,8 +330,9 @@ impl Trace {
         (shown > 0).then_some(())
     }
 
-    /// Between which times the events of a packet lie, in cycles of the clock of its stream: as far as the packet and its neighbours
-    /// say, with what its tracer can be wrong by. An event elsewhere is not given out, its packet is refused. `O(1)`.
+    /// Between which times the events of a packet lie, in cycles of the clock of its stream: as far as the
+    /// packet and its neighbours say, with what its tracer can be wrong by. An event elsewhere is not given
+    /// out, its packet is refused. `O(1)`.
     ///
     /// ```no_run
     /// # let trace = isochrone_ctf::Trace::open("trace/kernel".as_ref())?;
@@ -351,35 +351,41 @@ impl Trace {
         PacketEvents::new(self, stream, packet, Vec::new())
     }
 
-    /// The events of a stream, packet after packet. A tracer that stamps the begin of a packet before it has closed the
-    /// one before (LTTng up to 2.3) makes packets overlap in time while their events are in order. Events of packets that really
-    /// overlap are not mixed: there the times go back.
+    /// The events of a stream, packet after packet. A tracer that stamps the start of a packet before it has
+    /// closed the one before (LTTng up to 2.3) makes packets overlap in time while their events are in order.
+    /// Events of packets that really overlap are not mixed: there the times go back.
     pub fn events(&self, stream: usize) -> StreamEvents<'_> {
         self.events_from(stream, Position::default())
     }
 
-    /// The events of a stream from a packet on, or from where [`StreamEvents::position`] says that reading has come to.
-    /// There are none where the stream has ended; more may be there after a [`Self::refresh`].
+    /// The events of a stream from a packet on, or from where [`StreamEvents::position`] says that reading
+    /// has come to. There are none where the stream has ended; more may be there after a [`Self::refresh`].
     pub fn events_from(&self, stream: usize, from: impl Into<Position>) -> StreamEvents<'_> {
         StreamEvents::new(self, stream, from.into())
     }
 
-    /// What a stream lacks: what its tracer could not write, and packets that are not there although an index lists them;
-    /// in the order of its packets. Linear in their number.
+    /// What a stream lacks: what its tracer could not write, and packets that are not there although an index
+    /// lists them; in the order of its packets. Linear in their number.
     pub fn losses(&self, stream: usize) -> Vec<Loss> {
         let absent = self.absent.get(&stream).map(Vec::as_slice).unwrap_or_default();
         losses::of(&self.streams()[stream], self.stream_plan(stream), absent)
     }
 
-    /// Whether the first packet of a stream is the first that its tracer recorded, as its number says (0): then nothing is missing before it but the
-    /// events that it says were discarded. `false` where packets are not numbered.
+    /// The counters in the head of a packet of a stream. `O(1)`.
+    pub fn packet_counters(&self, stream: usize, packet: &Packet) -> PacketCounters {
+        PacketCounters::of(packet, self.stream_plan(stream))
+    }
+
+    /// Whether the first packet of a stream is the first that its tracer recorded, as its number says (0):
+    /// then nothing is missing before it but the events that it says were discarded. `false` where packets
+    /// are not numbered.
     pub fn begins_with_first_packet(&self, stream: usize) -> bool {
         let is_numbered = self.stream_plan(stream).context_bits(Role::PacketSequenceNumber).is_some();
         is_numbered && self.streams()[stream].packets.first().is_some_and(|packet| packet.sequence == 0)
     }
 
-    /// Files of which nothing is there although their indexes list packets, by their names, as of the last look. What
-    /// streams that are there lack of them is in [`Self::losses`], too.
+    /// Files of which nothing is there although their indexes list packets, by their names, as of the last
+    /// look. What streams that are there lack of them is in [`Self::losses`], too.
     pub fn missing_files(&self) -> &[MissingFile] {
         &self.missing
     }

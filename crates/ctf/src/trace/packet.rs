@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
+use isochrone_diagnostic::{Diagnostic, DiagnosticLog, Severity};
+
 use super::event::Event;
 use super::{Packet, Position, Trace};
-use crate::complaints::Complaints;
-use crate::error::{DecodeError, Diagnostic, Severity};
+use crate::error::DecodeError;
 use crate::plan::{Cursor, EmptyElements, EventPlan, EventTime, Ignore, StreamPlan, run, walk};
 
-/// A first event that is so many cycles after its packet's begin may have been moved by a wrong begin: half of what LTTng's
-/// shortest times can express.
+/// A first event that is this many cycles after its packet's start may have been moved by a wrong start: half
+/// of what LTTng's shortest times can express.
 const FAR: u64 = 1 << 26;
 
 /// The events of one packet in order. What follows an undecodable event is lost: [`Self::error`] says why.
@@ -41,8 +42,8 @@ impl<'t> PacketEvents<'t> {
         events
     }
 
-    /// Refuses the whole packet if its first event may have been moved by a wrap and a later one then has a time that it
-    /// cannot have: a packet that is longer than a wrap would give out moved events until there.
+    /// Refuses the whole packet if its first event may have been moved by a wrap and a later one then has a
+    /// time that it cannot have: a packet that is longer than a wrap would give out moved events until there.
     fn refuse_if_moved(&mut self) {
         let mut trial = Self::untried(self.trace, self.stream, self.number, Vec::new());
         let far = self.time.now.saturating_add(FAR);
@@ -64,7 +65,8 @@ impl<'t> PacketEvents<'t> {
         let mut error = None;
         if plan.needs_headers {
             for node in trace.plan().packet_header.iter().chain(&plan.packet_context) {
-                // The headers were walked when the packet was found: this fails only if the file was cut since.
+                // The headers were walked when the packet was found: this fails only if the file was cut
+                // since.
                 error =
                     error.or(walk(node, &mut cursor, &mut slots, &mut Ignore).err().map(|e| (cursor.at, e)));
             }
@@ -77,8 +79,8 @@ impl<'t> PacketEvents<'t> {
         Self { trace, packet, stream, number, plan, cursor, time, from: (0, 0), slots, error }
     }
 
-    /// Where the next event begins, and the time of the one before. After an error this decodes all again: the time
-    /// before each event is not kept for that.
+    /// Where the next event begins, and the time of the one before. After an error this decodes all again:
+    /// the time before each event is not kept for that.
     fn place(&self) -> (u64, u64) {
         let Some((bit, _)) = self.error else { return (self.cursor.at, self.time.now) };
         let again = Self::new(self.trace, self.stream, self.number, Vec::new());
@@ -87,7 +89,7 @@ impl<'t> PacketEvents<'t> {
         (bit, again.time.now)
     }
 
-    /// Goes on after an event that was read before.
+    /// Continues after an event that was read before.
     fn resume(mut self, bit: u64, now: u64) -> Self {
         if bit > self.cursor.at {
             (self.cursor.at, self.time.now, self.from) = (bit, now, (bit, now));
@@ -182,13 +184,13 @@ pub struct StreamEvents<'t> {
     packets: Range<usize>,
     current: Option<PacketEvents<'t>>,
     growing: bool,
-    complaints: Complaints,
+    complaints: DiagnosticLog,
 }
 
 impl<'t> StreamEvents<'t> {
     pub(super) fn new(trace: &'t Trace, stream: usize, from: Position) -> Self {
         let Position { packet, bit, now } = from;
-        let (complaints, growing) = (Complaints::default(), false);
+        let (complaints, growing) = (DiagnosticLog::default(), false);
         let packets = packet..trace.streams()[stream].packets.len();
         let mut events = Self { trace, stream, packets, current: None, growing, complaints };
         if bit > 0 && events.next_packet() {
@@ -197,10 +199,11 @@ impl<'t> StreamEvents<'t> {
         events
     }
 
-    /// Ends, without a complaint, where more of the trace may make the next event readable: at an event of a class that
-    /// the metadata do not describe ([`Self::awaits_class`]), and within the event that the last packet ends in if that
-    /// packet says nothing of its size. Tracers may write the metadata after the events; to read on, take
-    /// [`Self::position`] to [`Trace::events_from`] after a [`Trace::refresh`], without this call when the trace has ended.
+    /// Ends, without a complaint, where more of the trace may make the next event readable: at an event of a
+    /// class that the metadata do not describe ([`Self::awaits_class`]), and within the event that the last
+    /// packet ends in if that packet says nothing of its size. Tracers may write the metadata after the
+    /// events; to read on, take [`Self::position`] to [`Trace::events_from`] after a [`Trace::refresh`],
+    /// without this call when the trace has ended.
     #[must_use]
     pub fn while_growing(self) -> Self {
         Self { growing: true, ..self }
@@ -211,7 +214,8 @@ impl<'t> StreamEvents<'t> {
         self.stream
     }
 
-    /// The place after the last event that was given. Linear in the events of its packet where they end with an error.
+    /// The place after the last event that was given. Linear in the events of its packet where they end with
+    /// an error.
     pub fn position(&self) -> Position {
         match &self.current {
             Some(current) => {
@@ -230,8 +234,8 @@ impl<'t> StreamEvents<'t> {
         }
     }
 
-    /// Only the events of some packets, by their places in [`Stream::packets`](super::Stream::packets): several threads can
-    /// share a stream.
+    /// Only the events of some packets, by their positions in [`Stream::packets`](super::Stream::packets):
+    /// several threads can share a stream.
     ///
     /// ```no_run
     /// # let trace = isochrone_ctf::Trace::open("trace/kernel".as_ref())?;
@@ -254,7 +258,7 @@ impl<'t> StreamEvents<'t> {
         self.complaints.as_slice()
     }
 
-    /// Goes on to the next packet; `false` at the end of the stream.
+    /// Moves on to the next packet; `false` at the end of the stream.
     #[cold]
     fn next_packet(&mut self) -> bool {
         if self.growing && self.may_continue() {

@@ -1,10 +1,12 @@
-//! Packets that a stream has twice: a copy of a file beside it, a packet that was appended again. They are read once.
+//! Packets that a stream has twice: a copy of a file next to it, a packet that was appended again. They are
+//! read once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use isochrone_diagnostic::{Diagnostic, Severity};
+
 use super::Packet;
-use crate::error::{Diagnostic, Severity};
 
 /// Packets of a file that were left out, by the file they are in and by the file of those that are read.
 #[derive(Debug, Default)]
@@ -29,9 +31,9 @@ struct LeftOut {
 }
 
 impl Repeats {
-    /// Takes packets of a stream, from the place `known` on, out that have number and times of an earlier one. The stream must
-    /// number its packets, and those from `known` on must be in order. Linear, but for what is compared of packets
-    /// that are alike.
+    /// Takes packets of a stream, from the index `known` on, out that have number and times of an earlier
+    /// one. The stream must number its packets, and those from `known` on must be in order. Linear, but for
+    /// what is compared of packets that are alike.
     pub(super) fn take_out<'b>(
         &mut self,
         packets: &mut Vec<Packet>,
@@ -40,7 +42,7 @@ impl Repeats {
     ) {
         let (old, new) = packets.split_at(known);
         let mut repeated: Vec<usize> = Vec::new();
-        let mut place = known;
+        let mut index = known;
         for group in new.chunk_by(|a, b| a.begin() == b.begin()) {
             let begin = group[0].begin();
             // Known packets can be out of order where some came late. Then one may be read twice.
@@ -55,26 +57,26 @@ impl Repeats {
                     let Some(first) = first_like(&mut kept, packet) else { continue };
                     let same = content(first) == content(packet);
                     self.add(packet, first, if same { Repeat::All } else { Repeat::Head });
-                    repeated.push(place + number);
+                    repeated.push(index + number);
                 }
             }
-            place += group.len();
+            index += group.len();
         }
-        let (mut place, mut repeated) = (0, repeated.into_iter().peekable());
+        let (mut index, mut repeated) = (0, repeated.into_iter().peekable());
         if repeated.peek().is_some() {
             packets.retain(|_| {
-                place += 1;
-                repeated.next_if_eq(&(place - 1)).is_none()
+                index += 1;
+                repeated.next_if_eq(&(index - 1)).is_none()
             });
         }
     }
 
     fn add(&mut self, packet: &Packet, first: &Packet, repeat: Repeat) {
-        let place = (packet.number, packet.offset);
+        let index = (packet.number, packet.offset);
         let left_out = self.left_out.entry((packet.file, first.file, repeat));
-        let left_out = left_out.or_insert(LeftOut { count: 0, first: place });
+        let left_out = left_out.or_insert(LeftOut { count: 0, first: index });
         left_out.count += 1;
-        left_out.first = left_out.first.min(place);
+        left_out.first = left_out.first.min(index);
     }
 
     /// What was left out, file by file.
@@ -84,30 +86,29 @@ impl Repeats {
         file_name: impl Fn(u32) -> &'n Path,
     ) -> impl Iterator<Item = Diagnostic> {
         self.left_out.iter().map(move |(&(file, of, repeat), left_out)| {
-            let place = if file == of { "this file".into() } else { file_name(of).to_string_lossy() };
+            let index = if file == of { "this file".into() } else { file_name(of).to_string_lossy() };
             let (one, count) = (left_out.count == 1, left_out.count);
             let (severity, message) = match repeat {
-                Repeat::All if one => (Severity::Note, format!("the packet is in {place} already; it is read once")),
+                Repeat::All if one => (Severity::Note, format!("the packet is in {index} already; it is read once")),
                 Repeat::All => {
-                    let message = format!("from here on, {count} packets are in {place} already; they are read once");
+                    let message = format!("from here on, {count} packets are in {index} already; they are read once");
                     (Severity::Note, message)
                 }
                 Repeat::Head => {
                     let which = if one { "the packet has" } else { "from here on, packets have" };
                     let message =
-                        format!("{which} number and times of another one in {place}, but not its content; {count} left out");
+                        format!("{which} number and times of another one in {index}, but not its content; {count} left out");
                     (Severity::Loss, message)
                 }
             };
             let (packet, offset) = left_out.first;
-            let path = directory.join(file_name(file));
-            Diagnostic { severity, path, packet: Some(packet.into()), offset: Some(offset), message }
+            Diagnostic::new(severity, directory.join(file_name(file)), message).at(u64::from(packet), offset)
         })
     }
 }
 
-/// The packet like this one that came first, if another one did; `kept` are packets of one begin by what else distinguishes them
-/// apart.
+/// The packet like this one that came first, if another one did; `kept` are packets of one begin by what else
+/// distinguishes them apart.
 fn first_like<'p>(kept: &mut HashMap<(u64, u64), &'p Packet>, packet: &'p Packet) -> Option<&'p Packet> {
     // What says nothing of its size is the rest of its file.
     let end = packet.end().filter(|_| !packet.open_ended)?;

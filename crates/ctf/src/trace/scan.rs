@@ -1,28 +1,29 @@
-//! Finding the packets of a stream file by hopping from header to header, as far as the file goes; it may grow.
+//! Finding the packets of a stream file by hopping from header to header, as far as the file goes; it may
+//! grow.
 
 use std::collections::HashMap;
 use std::path::Path;
 
+use isochrone_diagnostic::{Diagnostic, DiagnosticLog, Severity};
 use uuid::Uuid;
 
 use super::times::Times;
 use crate::bits;
-use crate::complaints::Complaints;
-use crate::error::{DecodeError, Diagnostic, Severity};
+use crate::error::DecodeError;
 use crate::plan::{Cursor, Node, NodeKind, Plan, Visitor, walk};
 use crate::schema::{IntegerClass, Role};
 
 /// First word of a packet that has a magic number.
 const MAGIC: u64 = 0xc1fc_1fc1;
 
-/// So many packets of a trace may be as small as they like.
+/// This many packets of a trace may be as small as they like.
 const FREE_PACKETS: u64 = 1 << 17;
 
-/// Beyond [`FREE_PACKETS`], packets have at least so many bytes on the average: each takes [`Packet`]s of memory, and no tracer writes packets
-/// that hold little more than their heads.
+/// Beyond [`FREE_PACKETS`], packets have at least this many bytes on the average: each takes [`Packet`]s of
+/// memory, and no tracer writes packets that hold little more than their heads.
 const MIN_PACKET_BYTES: u64 = 32;
 
-/// How many packets a trace has, and their bytes: of all its files.
+/// Number of packets a trace has, and their bytes: of all its files.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Tally {
     packets: u64,
@@ -52,7 +53,8 @@ impl Tally {
     }
 }
 
-/// Where a packet is and what its header says. Kept for every packet of a trace, and packets can be tiny: 72 bytes.
+/// Where a packet is and what its header says. Kept for every packet of a trace, and packets can be tiny: 72
+/// bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// Index of its file in the trace.
@@ -74,7 +76,7 @@ pub struct Packet {
     /// Where its first event may begin.
     pub(super) header_bits: u32,
     has_begin: bool,
-    end_told: EndKnown,
+    end_known: EndKnown,
     /// Whether it says nothing of its size: it takes what is left of the file, and grows with it.
     pub(super) open_ended: bool,
 }
@@ -98,12 +100,12 @@ impl Packet {
     /// Time at its end in cycles.
     #[inline]
     pub fn end(&self) -> Option<u64> {
-        (self.end_told != EndKnown::No).then_some(self.end)
+        (self.end_known != EndKnown::No).then_some(self.end)
     }
 
     /// Whether its end may be wraps of its few bits too early.
     pub(super) fn has_narrow_end(&self) -> bool {
-        self.end_told == EndKnown::LowBits
+        self.end_known == EndKnown::LowBits
     }
 }
 
@@ -176,11 +178,11 @@ impl Visitor for Roles {
     }
 }
 
-/// Why the scan of a file cannot go on, or a packet cannot be used.
+/// Why the scan of a file cannot continue, or a packet cannot be used.
 enum ScanError {
     /// Where the next packet begins is unknown.
     Tail(String),
-    /// Only this packet of so many bits is lost.
+    /// Only this packet of this many bits is lost.
     Packet { message: String, bits: u64, unknown_class: bool },
 }
 
@@ -202,7 +204,8 @@ impl Origin {
 }
 
 impl Description<'_> {
-    /// Whose packets a file holds; `None` where it has none yet. Looks no further than to the first packet of this trace.
+    /// Whose packets a file holds; `None` where it has none yet. Looks no further than to the first packet of
+    /// this trace.
     pub(super) fn origin(self, bytes: &[u8]) -> Option<Origin> {
         let (mut times, mut slots) = (HashMap::new(), self.plan.new_slots());
         let mut reader = HeaderReader { description: self, times: &mut times, slots: &mut slots };
@@ -238,9 +241,10 @@ pub(super) struct Scan {
     last_bits: Option<u64>,
     /// What was handed out.
     tally: Tally,
-    /// Times of the packet before, for streams whose begins are narrower than the clock; by the stream's class id and number.
+    /// Times of the packet before, for streams whose begins are narrower than the clock; by the stream's
+    /// class id and number.
     times: HashMap<(u64, Option<u64>), Times>,
-    complaints: Complaints,
+    complaints: DiagnosticLog,
     /// Why nothing after `offset` can be used as long as the file is as it is.
     tail: Option<Diagnostic>,
     /// Whether packets were skipped because no stream class has their id.
@@ -270,8 +274,8 @@ impl Scan {
         self.tail.is_none() && self.end == length && self.before.is_none()
     }
 
-    /// Begins again if packets were skipped because no stream class had their id: for metadata that have new classes.
-    /// `known` are the ids of the classes before. All complaints are made anew.
+    /// Begins again if packets were skipped because no stream class had their id: for metadata that have new
+    /// classes. `known` are the ids of the classes before. All complaints are made again.
     pub(super) fn find_skipped(&mut self, known: &[u64]) -> bool {
         let again = self.skipped_unknown;
         if again {
@@ -280,7 +284,8 @@ impl Scan {
         again
     }
 
-    /// Hands all further packets of a file that can be used to `found`. Linear in their number. `all` counts those of all files.
+    /// Hands all further packets of a file that can be used to `found`. Linear in their number. `all` counts
+    /// those of all files.
     pub(super) fn run(
         &mut self,
         description: Description<'_>,
@@ -293,19 +298,11 @@ impl Scan {
         let mut slots = description.plan.new_slots();
         while self.offset < bytes.len() {
             let (offset, number) = (self.offset, self.number);
-            let diagnostic = |severity, message| Diagnostic {
-                severity,
-                path: path.to_owned(),
-                packet: Some(number.into()),
-                offset: Some(offset as u64),
-                message,
-            };
-            let tail = |message| {
+            let at = |diagnostic: Diagnostic| diagnostic.at(u64::from(number), offset as u64);
+            let tail = |message: String| {
                 let left = bytes.len() - offset;
-                diagnostic(
-                    Severity::Loss,
-                    format!("the last {left} bytes of the file are skipped: {message}"),
-                )
+                let message = format!("the last {left} bytes of the file are skipped: {message}");
+                at(Diagnostic::loss(path, message))
             };
             let Some(next_number) = number.checked_add(1) else {
                 self.tail = Some(tail(format!("more than {number} packets are not counted")));
@@ -320,19 +317,17 @@ impl Scan {
                 Ok((mut scanned, notes)) => {
                     // What was noted when an open-ended packet was found first need not be said again.
                     for note in notes.into_iter().flatten().filter(|_| !self.open) {
-                        let severity = Severity::Note;
-                        self.complaints.add(severity, || diagnostic(severity, note.to_owned()));
+                        self.complaints.add(Severity::Note, || at(Diagnostic::note(path, note)));
                     }
                     if let Some(bits) = self.last_bits
                         && reader.has_swallowed(&scanned.packet, &bytes[offset..], bits)
                     {
                         let (told, size) = (scanned.packet.total_bits / 8, bits / 8);
-                        let severity = Severity::Note;
-                        self.complaints.add(severity, || {
+                        self.complaints.add(Severity::Note, || {
                             let message = format!(
                                 "another packet begins within its {told} bytes: it is taken to be {size} bytes long, as the one before"
                             );
-                            diagnostic(severity, message)
+                            at(Diagnostic::note(path, message))
                         });
                         scanned.packet.total_bits = bits;
                     }
@@ -349,9 +344,8 @@ impl Scan {
                 }
                 Err(ScanError::Packet { message, bits, unknown_class }) => {
                     self.skipped_unknown |= unknown_class;
-                    let severity = Severity::Loss;
-                    self.complaints
-                        .add(severity, || diagnostic(severity, format!("packet skipped: {message}")));
+                    let message = format!("packet skipped: {message}");
+                    self.complaints.add(Severity::Loss, || at(Diagnostic::loss(path, message)));
                     bits
                 }
                 Err(ScanError::Tail(message)) => {
@@ -390,7 +384,7 @@ struct HeaderReader<'s> {
 type Notes = [Option<&'static str>; 2];
 
 impl HeaderReader<'_> {
-    /// Reads the header of the packet at the begin of `bytes`.
+    /// Reads the header of the packet at the start of `bytes`.
     fn packet_at(&mut self, bytes: &[u8]) -> Result<(Scanned, Notes), ScanError> {
         let Description { plan, uuid } = self.description;
         let available = bytes.len() as u64 * 8;
@@ -419,8 +413,8 @@ impl HeaderReader<'_> {
         }
         // A packet that records only the size of its content has no padding.
         let content = roles.content_bits.map(|bits| bits.saturating_add(7) & !7);
-        let told_bits = roles.total_bits.or(content);
-        let total_bits = told_bits.unwrap_or(available);
+        let recorded_bits = roles.total_bits.or(content);
+        let total_bits = recorded_bits.unwrap_or(available);
         let content_bits = roles.content_bits.unwrap_or(total_bits);
         if let Some(magic) = wrong_magic {
             // A size that a packet could have is trusted to lead to the next one.
@@ -449,7 +443,7 @@ impl HeaderReader<'_> {
         };
         let carried = Uuid::from_slice(&roles.uuid).ok();
         let other_uuid = uuid.and_then(|own| carried.filter(|&carried| carried != own));
-        let open_ended = told_bits.is_none();
+        let open_ended = recorded_bits.is_none();
         let (begin, end) = self.extended((stream.id, roles.stream_id), open_ended, roles.begin, roles.end);
         let ends_early = begin.zip(end).is_some_and(|(begin, end)| end < begin);
         let notes = [
@@ -468,7 +462,7 @@ impl HeaderReader<'_> {
             end: end.unwrap_or(0),
             header_bits,
             has_begin: begin.is_some(),
-            end_told: match roles.end {
+            end_known: match roles.end {
                 None => EndKnown::No,
                 Some((_, bits)) if bits < u64::BITS => EndKnown::LowBits,
                 Some(_) => EndKnown::Whole,
@@ -478,8 +472,9 @@ impl HeaderReader<'_> {
         Ok((Scanned { packet, class, stream_id: roles.stream_id, known: false, other_uuid }, notes))
     }
 
-    /// Whether a packet has a damaged size, which reaches over the next one: that begins, with its magic number, where this one would
-    /// end if it had so many bits, and all of its content is before. Tracers give all packets of a file one size.
+    /// Whether a packet has a damaged size, which reaches over the next one: that begins, with its magic
+    /// number, where this one would end if it had this many bits, and all of its content is before. Tracers
+    /// give all packets of a file one size.
     fn has_swallowed(&mut self, packet: &Packet, bytes: &[u8], bits: u64) -> bool {
         let is_possible = bits < packet.total_bits && packet.content_bits <= bits && bits.is_multiple_of(8);
         let Some(next) =
@@ -513,7 +508,7 @@ impl HeaderReader<'_> {
         roles.total_bits.filter(|&total_bits| is_plausible(total_bits, cursor))
     }
 
-    /// Begin and end of a packet; what is narrower than the clock is extended by the packet before.
+    /// Start and end of a packet; what is narrower than the clock is extended by the packet before.
     fn extended(
         &mut self,
         stream: (u64, Option<u64>),

@@ -5,15 +5,18 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use isochrone_diagnostic::Diagnostic;
+
 use super::event_times::TimeRule;
-use crate::error::{Diagnostic, Error, Severity};
+use crate::error::Error;
 use crate::metadata::Metadata;
 use crate::metadata_text;
 use crate::plan::Plan;
 use crate::schema::Schema;
 
-/// Metadata that were understood before, for opening many traces: those whose metadata are equal as texts share schema and plan. The
-/// metadata of a kernel with all its system calls take some megabytes, and a session that is rotated has them in each chunk.
+/// Metadata that were understood before, for opening many traces: those whose metadata are equal as texts
+/// share schema and plan. The metadata of a kernel with all its system calls take some megabytes, and a
+/// session that is rotated has them in each chunk.
 ///
 /// Everything is kept as long as this is. May be used by several threads at a time.
 ///
@@ -46,7 +49,8 @@ pub(super) struct ParsedMetadata {
 }
 
 impl Schemas {
-    /// What metadata mean, and what is odd about them and about their file. Linear in the text, also where it is known.
+    /// What metadata mean, and what is odd about them and about their file. Linear in the text, also where it
+    /// is known.
     pub(super) fn understand(
         &self,
         mut metadata: Metadata,
@@ -59,13 +63,10 @@ impl Schemas {
             None => self.keep(hash, ParsedMetadata::new(std::mem::take(&mut metadata.text), path)?),
         };
         metadata.check(&understood.schema, &understood.text);
-        let note = |message| {
-            let (severity, path) = (Severity::Note, path.to_owned());
-            Diagnostic { severity, path, packet: None, offset: None, message }
-        };
         let warnings = understood.warnings.iter().cloned();
         let warnings = warnings.map(|warning| Diagnostic { path: path.to_owned(), ..warning });
-        let notes = metadata.notes.into_iter().map(note).chain(warnings).collect();
+        let notes = metadata.notes.into_iter().map(|message| Diagnostic::note(path, message));
+        let notes = notes.chain(warnings).collect();
         Ok((understood, notes))
     }
 

@@ -1,37 +1,85 @@
-//! Streams: which packets belong together, and in which order they are. New packets go after those that are known,
-//! whose numbers a consumer may hold.
+//! Streams: which packets belong together, and in which order they are. New packets go after those that are
+//! known, whose numbers a consumer may hold.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::ops::Range;
 use std::path::Path;
+
+use isochrone_diagnostic::Diagnostic;
 
 use super::Packet;
 use super::files::Files;
-use super::growth::Growth;
 use super::repeats::Repeats;
 use super::scan::Scanned;
-use crate::error::{Diagnostic, Severity};
 use crate::plan::{Plan, StreamPlan};
 use crate::schema::Role;
 
 /// A stream: the packets of one source (of one CPU, for kernel traces) in time order.
 #[derive(Debug)]
 pub struct Stream {
-    /// Index of its class in [`Schema::streams`](crate::schema::Schema::streams). Another one once the metadata have got
-    /// classes with lesser ids.
+    /// Index of its class in [`Schema::streams`](crate::schema::Schema::streams). Another one once the
+    /// metadata have got classes with lesser ids.
     pub class: usize,
     /// Number within the class, where packets carry one.
     pub id: Option<u64>,
     /// Name of its (first) file inside the trace directory.
     pub file: String,
-    /// Its packets, by the times they begin at; those that begin at the same time in the order of their files and of their
-    /// places there. Packets may overlap. What [`Trace::refresh`](super::Trace::refresh) finds comes after what was there
-    /// before, and is in order for itself.
+    /// Its packets, by the times they begin at; those that begin at the same time in the order of their files
+    /// and of their places there. Packets may overlap. What [`Trace::refresh`](super::Trace::refresh) finds
+    /// comes after what was there before, and is in order for itself.
     pub packets: Vec<Packet>,
 }
 
-/// What the packets of one stream have in common: id of the class, number in the class, and the name of the file where
-/// packets carry no number. Streams are in this order.
+/// What [`Trace::refresh`](super::Trace::refresh) has found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Growth {
+    /// Whether the metadata say something new. Then all classes have been compiled again:
+    /// [`FieldRef`](crate::FieldRef)s that were found before belong to no class any more, and
+    /// [`Stream::class`](super::Stream::class) can be another number.
+    pub metadata: bool,
+    /// For each stream the numbers of its new packets: all packets of a new stream; an empty range where
+    /// nothing is new.
+    pub packets: Vec<Range<usize>>,
+    /// Packets (stream, packet) that say nothing of their size and have grown with their file. Their events
+    /// so far are what they were.
+    pub extended: Vec<(usize, usize)>,
+}
+
+impl Growth {
+    /// Whether there is nothing new.
+    pub fn is_empty(&self) -> bool {
+        !self.metadata && self.packets.iter().all(Range::is_empty) && self.extended.is_empty()
+    }
+}
+
+/// A place in a stream where reading can continue: a packet's start (`Position::from(packet)`), or what a
+/// [`StreamEvents`](super::StreamEvents) has come to. It stays valid when the trace grows. The default is the
+/// start of the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    pub(super) packet: usize,
+    /// Bit in the packet where the next event begins; 0: the first one.
+    pub(super) bit: u64,
+    /// Time of the event before, if there is one in the packet.
+    pub(super) now: u64,
+}
+
+impl Position {
+    /// Number of the packet in [`Stream::packets`](super::Stream::packets).
+    pub fn packet(&self) -> usize {
+        self.packet
+    }
+}
+
+impl From<usize> for Position {
+    fn from(packet: usize) -> Self {
+        Self { packet, ..Self::default() }
+    }
+}
+
+/// What the packets of one stream have in common: id of the class, number in the class, and the name of the
+/// file where packets carry no number. Streams are in this order.
 type Key = (u64, Option<u64>, Option<OsString>);
 
 /// The streams of a trace.
@@ -73,12 +121,12 @@ impl Order {
 #[derive(Debug)]
 pub(super) struct Addition<'s> {
     streams: &'s mut Streams,
-    /// How many packets each stream had before.
+    /// Number of packets each stream had before.
     known: Vec<usize>,
     new: Vec<(Key, Stream)>,
     new_numbers: BTreeMap<Key, usize>,
     /// Where the last packet came from, and its stream: most often those of the next one, too.
-    last: Option<(Origin, Place)>,
+    last: Option<(Origin, StreamSlot)>,
     extended: Vec<(usize, usize)>,
 }
 
@@ -87,7 +135,7 @@ type Origin = (u64, Option<u64>, u32);
 
 /// A stream that was there before, or a new one.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum StreamSlot {
     Known(usize),
     New(usize),
 }
@@ -125,9 +173,7 @@ impl Streams {
 
     fn note(&mut self, stream: usize, order: Order, directory: &Path) {
         let path = directory.join(&self.list[stream].file);
-        let message = order.message().to_owned();
-        let note = Diagnostic { severity: Severity::Note, path, packet: None, offset: None, message };
-        self.notes.entry((stream, order)).or_insert(note);
+        self.notes.entry((stream, order)).or_insert_with(|| Diagnostic::note(path, order.message()));
     }
 }
 
@@ -142,8 +188,8 @@ impl Addition<'_> {
         self.last = Some((origin, place));
         let packet = scanned.packet;
         match place {
-            Place::New(number) => self.new[number].1.packets.push(packet),
-            Place::Known(number) => {
+            StreamSlot::New(number) => self.new[number].1.packets.push(packet),
+            StreamSlot::Known(number) => {
                 let packets = &mut self.streams.list[number].packets;
                 let same = |other: &Packet| (other.file, other.offset) == (packet.file, packet.offset);
                 // Only what is open-ended is found a second time, and of that there is one packet in a file.
@@ -160,18 +206,18 @@ impl Addition<'_> {
     }
 
     /// The stream that a packet belongs to.
-    fn place(&mut self, scanned: &Scanned, class_id: u64, file: &OsStr) -> Place {
+    fn place(&mut self, scanned: &Scanned, class_id: u64, file: &OsStr) -> StreamSlot {
         let id = scanned.stream_id;
         let key = (class_id, id, id.is_none().then(|| file.to_owned()));
         if let Some(&number) = self.streams.numbers.get(&key) {
-            return Place::Known(number);
+            return StreamSlot::Known(number);
         }
         let number = *self.new_numbers.entry(key).or_insert_with_key(|key| {
             let (class, file) = (scanned.class, file.to_string_lossy().into_owned());
             self.new.push((key.clone(), Stream { class, id, file, packets: Vec::new() }));
             self.new.len() - 1
         });
-        Place::New(number)
+        StreamSlot::New(number)
     }
 
     /// Puts what was added in order, and takes out what is there already.
@@ -205,8 +251,8 @@ impl Addition<'_> {
             if let Some(first) = stream.packets.first()
                 && first.begin().is_none()
             {
-                // Files that a tracer writes in turn: the stream is known by the one that it begins in. Where packets have
-                // times the files may be those of threads, and the first name is as good as any.
+                // Files that a tracer writes in turn: the stream is known by the one that it begins in. Where
+                // packets have times the files may be those of threads, and the first name is as good as any.
                 stream.file = files.name(first.file).to_string_lossy().into_owned();
             }
             let number = streams.list.len();
@@ -224,8 +270,8 @@ impl Addition<'_> {
     }
 }
 
-/// Puts the packets of a stream from the place `known` on in order and takes out those that it has already; says what was not
-/// in order.
+/// Puts the packets of a stream from index `known` on in order and takes out those that it has already; says
+/// what was not in order.
 fn put_in_order(
     packets: &mut Vec<Packet>,
     known: usize,
@@ -252,8 +298,8 @@ fn sort(packets: &mut [Packet]) -> Option<Order> {
     if first.file == last.file || packets.iter().any(|p| p.begin().is_some()) {
         return None;
     }
-    // Without times only the numbers of the packets show which file comes first. Within a file its own order counts:
-    // there the numbers may wrap.
+    // Without times only the numbers of the packets show which file comes first. Within a file its own order
+    // counts: there the numbers may wrap.
     let mut first_of_file = BTreeMap::new();
     for packet in &*packets {
         first_of_file.entry(packet.file).or_insert(packet.sequence);

@@ -2,7 +2,7 @@
 
 use crate::plan::extend_time;
 
-/// Begin and end of a packet, as a base for the times of the packet after it.
+/// Start and end of a packet, as a base for the times of the packet after it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
     begin: u64,
@@ -15,8 +15,8 @@ impl Times {
         Self { begin, end: end.unwrap_or(begin).max(begin) }
     }
 
-    /// The begin of a packet from its low bits. Packets follow each other by their begins (they may overlap), unless the
-    /// one before took longer than the bits can express.
+    /// The start of a packet from its low bits. Packets follow each other by their begins (they may overlap),
+    /// unless the one before took longer than the bits can express.
     pub(crate) fn begin(before: Option<&Self>, value: u64, bits: u32) -> u64 {
         let Some(before) = before else { return value };
         let wraps = bits < u64::BITS && (before.end - before.begin) >> bits > 0;

@@ -10,15 +10,15 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::error::SyntaxError;
+use crate::text_error::TextError;
 
 /// A whole metadata text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ast<'a> {
     /// What stands at the top level, in the order of the text.
     pub items: Vec<Item<'a>>,
-    /// What the grammar does not have but is understood all the same.
-    pub notes: Vec<SyntaxError>,
+    /// What the grammar does not have but is understood anyway.
+    pub notes: Vec<TextError>,
 }
 
 /// One thing at the top level.
@@ -58,7 +58,7 @@ pub enum BlockKind<'a> {
     Event,
     /// `callsite`
     Callsite,
-    /// A word that TSDL does not know; the block was parsed all the same.
+    /// A word that TSDL does not know; the block was parsed anyway.
     Unknown(&'a str),
 }
 
@@ -324,7 +324,7 @@ pub enum ArrayLength<'a> {
     Fixed {
         /// Where the number stands.
         offset: usize,
-        /// How many elements.
+        /// Number of elements.
         count: u64,
     },
     /// The name or path of the field that holds how many elements this array has.

@@ -2,9 +2,9 @@
 //!
 //! A [`Lexer`] is a text and a position, so it is cheap to copy: the parser looks ahead by asking a copy.
 
-use super::error::SyntaxError;
 use super::literal;
-use super::token::{Symbol, Token, TokenKind, shortened};
+use super::token::{Token, TokenKind, shortened};
+use crate::text_error::{Result, TextError};
 
 /// A position in a text.
 #[derive(Debug, Clone, Copy)]
@@ -14,14 +14,14 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// At the beginning of a text, after its byte order mark if it has one.
+    /// At the start of a text, after its byte order mark if it has one.
     pub(super) fn new(text: &'a str) -> Self {
         let position = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Self { text, position }
     }
 
     /// The next token; [`TokenKind::End`] at the end and ever after.
-    pub(super) fn next_token(&mut self) -> Result<Token<'a>, SyntaxError> {
+    pub(super) fn next_token(&mut self) -> Result<Token<'a>> {
         self.skip_blank()?;
         let mut offset = self.position;
         let kind = match self.rest().as_bytes() {
@@ -47,14 +47,14 @@ impl<'a> Lexer<'a> {
     }
 
     /// Skips white space and both kinds of comments.
-    fn skip_blank(&mut self) -> Result<(), SyntaxError> {
+    fn skip_blank(&mut self) -> Result<()> {
         loop {
             let rest = self.rest();
             let trimmed = rest.trim_start_matches([' ', '\t', '\r', '\n', '\u{b}', '\u{c}']);
             self.position += rest.len() - trimmed.len();
             if let Some(comment) = trimmed.strip_prefix("/*") {
                 let Some(end) = comment.find("*/") else {
-                    return Err(SyntaxError::new(self.position, "this comment is never closed with `*/`"));
+                    return Err(TextError::new(self.position, "this comment is never closed with `*/`"));
                 };
                 self.position += end + 4;
             } else if trimmed.starts_with("//") {
@@ -78,11 +78,11 @@ impl<'a> Lexer<'a> {
 
     /// Takes an integer literal. Letters that follow directly are part of it, so that `1x` is one wrong
     /// number instead of a number and a name.
-    fn number(&mut self) -> Result<u64, SyntaxError> {
+    fn number(&mut self) -> Result<u64> {
         let offset = self.position;
         let value = literal::integer(self.word(), offset)?;
         match self.rest().as_bytes() {
-            [b'.', b'0'..=b'9', ..] => Err(SyntaxError::new(
+            [b'.', b'0'..=b'9', ..] => Err(TextError::new(
                 offset,
                 "TSDL has integer constants only, this is a floating-point number",
             )),
@@ -91,17 +91,17 @@ impl<'a> Lexer<'a> {
     }
 
     /// Takes a string literal and returns what is between its quotes.
-    fn string_literal(&mut self) -> Result<&'a str, SyntaxError> {
+    fn string_literal(&mut self) -> Result<&'a str> {
         let offset = self.position;
         let Some((quote, content)) = self.rest().split_at_checked(1) else {
-            return Err(SyntaxError::new(offset, "expected a string"));
+            return Err(TextError::new(offset, "expected a string"));
         };
         let mut escaped = false;
         for (index, byte) in content.bytes().enumerate() {
             match byte {
                 b'\n' => break,
                 0 => {
-                    return Err(SyntaxError::new(
+                    return Err(TextError::new(
                         offset + 1 + index,
                         "a string cannot contain a NUL character",
                     ));
@@ -115,43 +115,43 @@ impl<'a> Lexer<'a> {
                 _ => {}
             }
         }
-        Err(SyntaxError::new(
+        Err(TextError::new(
             offset,
             format!("this string is not closed with `{quote}` before the end of its line"),
         ))
     }
 
     /// Takes a punctuation mark.
-    fn symbol(&mut self) -> Result<Symbol, SyntaxError> {
+    fn symbol(&mut self) -> Result<&'static str> {
         let rest = self.rest();
         let symbol = match rest.as_bytes() {
-            [b':', b'=', ..] => Symbol::TypeAssign,
-            [b'.', b'.', b'.', ..] => Symbol::Ellipsis,
-            [b'{', ..] => Symbol::LeftBrace,
-            [b'}', ..] => Symbol::RightBrace,
-            [b'[', ..] => Symbol::LeftBracket,
-            [b']', ..] => Symbol::RightBracket,
-            [b'(', ..] => Symbol::LeftParenthesis,
-            [b')', ..] => Symbol::RightParenthesis,
-            [b'<', ..] => Symbol::Less,
-            [b'>', ..] => Symbol::Greater,
-            [b';', ..] => Symbol::Semicolon,
-            [b',', ..] => Symbol::Comma,
-            [b':', ..] => Symbol::Colon,
-            [b'.', ..] => Symbol::Dot,
-            [b'=', ..] => Symbol::Equals,
-            [b'*', ..] => Symbol::Star,
-            [b'+', ..] => Symbol::Plus,
-            [b'-', ..] => Symbol::Minus,
+            [b':', b'=', ..] => ":=",
+            [b'.', b'.', b'.', ..] => "...",
+            [b'{', ..] => "{",
+            [b'}', ..] => "}",
+            [b'[', ..] => "[",
+            [b']', ..] => "]",
+            [b'(', ..] => "(",
+            [b')', ..] => ")",
+            [b'<', ..] => "<",
+            [b'>', ..] => ">",
+            [b';', ..] => ";",
+            [b',', ..] => ",",
+            [b':', ..] => ":",
+            [b'.', ..] => ".",
+            [b'=', ..] => "=",
+            [b'*', ..] => "*",
+            [b'+', ..] => "+",
+            [b'-', ..] => "-",
             _ => {
                 let character = rest.chars().next().unwrap_or_default();
-                return Err(SyntaxError::new(
+                return Err(TextError::new(
                     self.position,
                     format!("unexpected character `{}`", shortened(character.encode_utf8(&mut [0; 4]))),
                 ));
             }
         };
-        self.position += symbol.as_str().len();
+        self.position += symbol.len();
         Ok(symbol)
     }
 }

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::error::SyntaxError;
 use super::token::shortened;
+use crate::text_error::{Result, TextError};
 
 /// The value of an integer literal as C writes it: decimal, `0x…`, `0…` (octal) or `0b…`, then any of the
 /// suffixes `u` and `l`. The size of a field is what matters in CTF, so the suffixes mean nothing.
-pub(super) fn integer(literal: &str, offset: usize) -> Result<u64, SyntaxError> {
+pub(super) fn integer(literal: &str, offset: usize) -> Result<u64> {
     let digits = literal.trim_end_matches(['u', 'U', 'l', 'L']);
     let (digits, radix) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (digits.get(2..).unwrap_or_default(), 16),
@@ -24,16 +24,16 @@ pub(super) fn integer(literal: &str, offset: usize) -> Result<u64, SyntaxError> 
             2 => "a binary number",
             _ => "a number",
         };
-        return Err(SyntaxError::new(offset, format!("`{}` is not {kind}", shortened(literal))));
+        return Err(TextError::new(offset, format!("`{}` is not {kind}", shortened(literal))));
     }
     u64::from_str_radix(digits, radix)
-        .map_err(|_| SyntaxError::new(offset, format!("`{}` does not fit 64 bits", shortened(literal))))
+        .map_err(|_| TextError::new(offset, format!("`{}` does not fit 64 bits", shortened(literal))))
 }
 
 /// The text that a string literal stands for; `raw` is what is between the quotes, at byte `offset`.
 ///
 /// Without an escape nothing is copied. Escapes may spell bytes that are not UTF-8; those become U+FFFD.
-pub(super) fn string(raw: &str, offset: usize) -> Result<Cow<'_, str>, SyntaxError> {
+pub(super) fn string(raw: &str, offset: usize) -> Result<Cow<'_, str>> {
     if !raw.contains('\\') {
         return Ok(Cow::Borrowed(raw));
     }
@@ -43,7 +43,7 @@ pub(super) fn string(raw: &str, offset: usize) -> Result<Cow<'_, str>, SyntaxErr
         bytes.extend_from_slice(plain.as_bytes());
         let length = decode_escape(escape, &mut bytes).map_err(|message| {
             // The backslash itself is the best place to point at: one byte before its continuation.
-            SyntaxError::new(offset + raw.len() - escape.len() - 1, message)
+            TextError::new(offset + raw.len() - escape.len() - 1, message)
         })?;
         rest = escape.get(length..).unwrap_or_default();
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How many characters of a token an error message repeats; the excerpt shows the rest.
+/// Number of characters of a token an error message repeats; the excerpt shows the rest.
 const MAX_SHOWN: usize = 40;
 
 /// One token and where it stands.
@@ -23,77 +23,10 @@ pub(super) enum TokenKind<'a> {
     Number(u64),
     /// A string literal: the text between the quotes, escapes not yet decoded.
     String(&'a str),
-    /// A punctuation mark.
-    Symbol(Symbol),
+    /// A punctuation mark, as it is written.
+    Symbol(&'static str),
     /// The end of the text; comes again and again.
     End,
-}
-
-/// The punctuation marks of TSDL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Symbol {
-    /// `{`
-    LeftBrace,
-    /// `}`
-    RightBrace,
-    /// `[`
-    LeftBracket,
-    /// `]`
-    RightBracket,
-    /// `(`
-    LeftParenthesis,
-    /// `)`
-    RightParenthesis,
-    /// `<`
-    Less,
-    /// `>`
-    Greater,
-    /// `;`
-    Semicolon,
-    /// `,`
-    Comma,
-    /// `:`
-    Colon,
-    /// `.`
-    Dot,
-    /// `...`
-    Ellipsis,
-    /// `=`
-    Equals,
-    /// `:=`
-    TypeAssign,
-    /// `*`
-    Star,
-    /// `+`
-    Plus,
-    /// `-`
-    Minus,
-}
-
-impl Symbol {
-    /// How it is written.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::LeftBrace => "{",
-            Self::RightBrace => "}",
-            Self::LeftBracket => "[",
-            Self::RightBracket => "]",
-            Self::LeftParenthesis => "(",
-            Self::RightParenthesis => ")",
-            Self::Less => "<",
-            Self::Greater => ">",
-            Self::Semicolon => ";",
-            Self::Comma => ",",
-            Self::Colon => ":",
-            Self::Dot => ".",
-            Self::Ellipsis => "...",
-            Self::Equals => "=",
-            Self::TypeAssign => ":=",
-            Self::Star => "*",
-            Self::Plus => "+",
-            Self::Minus => "-",
-        }
-    }
 }
 
 /// As it appears after "found" in an error message.
@@ -103,7 +36,7 @@ impl fmt::Display for TokenKind<'_> {
             Self::Word(word) => write!(f, "`{}`", shortened(word)),
             Self::Number(number) => write!(f, "the number {number}"),
             Self::String(text) => write!(f, "the string \"{}\"", shortened(text)),
-            Self::Symbol(symbol) => write!(f, "`{}`", symbol.as_str()),
+            Self::Symbol(symbol) => write!(f, "`{symbol}`"),
             Self::End => f.write_str("the end of the text"),
         }
     }

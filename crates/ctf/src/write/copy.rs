@@ -1,22 +1,26 @@
-//! Copies of a trace: on another clock (new times, everything else as it was), or written anew from what was read.
+//! Copies of a trace: on another clock (new times, everything else as it was), or written again from what was
+//! read.
 //!
-//! Stream files keep their names and packets their order; a packet grows where a header needs its long form (a gap
-//! between events that no longer fits the bits of time), and sizes and the index follow. The metadata keep their text
-//! but for the clock. They are written last: what stops the writing leaves a directory that is no trace.
+//! Stream files keep their names and packets their order; a packet grows where a header needs its long form
+//! (a gap between events that no longer fits the bits of time), and sizes and the index follow. The metadata
+//! keep their text but for the clock. They are written last: what stops the writing leaves a directory that
+//! is no trace.
 //!
-//! New times are those of packets and of events. Fields of contexts and payloads keep their values, also integers that
-//! are mapped to the clock: what they mean (a moment, a duration, a deadline) is known to their readers only.
+//! New times are those of packets and of events. Fields of contexts and payloads keep their values, also
+//! integers that are mapped to the clock: what they mean (a moment, a duration, a deadline) is known to their
+//! readers only.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
+use isochrone_diagnostic::{Diagnostic, DiagnosticLog, Severity};
+
 use super::encode::EncodeError;
 use super::files::TraceDirectory;
 use super::metadata::{Inexpressible, metadata, metadata_with};
 use super::packet::{PacketHead, PacketWriter};
-use crate::complaints::Complaints;
-use crate::error::{Diagnostic, Error, Reason, Severity};
+use crate::error::{Error, Reason};
 use crate::plan::{Cursor, Plan};
 use crate::schema::{ClockClass, EventClass, Schema};
 use crate::trace::{Packet, Trace};
@@ -29,7 +33,8 @@ const FREQUENCY: u64 = 1_000_000_000;
 pub struct NewClock<'f> {
     /// Identity, description, offset: what the copy's metadata will say. Its frequency must be 1 GHz.
     pub class: ClockClass,
-    /// New cycles for old raw nanoseconds ([`ClockClass::raw_ns`]); must not decrease. `None`: not representable.
+    /// New cycles for old raw nanoseconds ([`ClockClass::raw_ns`]); must not decrease. `None`: not
+    /// representable.
     pub map: &'f dyn Fn(i128) -> Option<u64>,
 }
 
@@ -42,27 +47,28 @@ pub struct CopySummary {
     pub events: u64,
     /// Packets that had to grow.
     pub grown: u64,
-    /// Parts of the trace that are not in the copy, because they could not be decoded or because their time has no place
-    /// on the new clock. What was lost when the trace was opened is in [`Trace::diagnostics`] alone. Of many complaints
-    /// about one file the last one counts the rest.
+    /// Parts of the trace that are not in the copy, because they could not be decoded or because their time
+    /// has no place on the new clock. What was lost when the trace was opened is in [`Trace::diagnostics`]
+    /// alone. Of many complaints about one file the last one counts the rest.
     pub lost: Vec<Diagnostic>,
 }
 
-/// Writes a trace anew into a new directory, which is made, as are the directories above it: metadata from its schema,
-/// packets from the values of their fields. What is read of it is the same. What could not be decoded is not in it, unless
-/// it lies in a packet that does not record where its content ends. Linear in the trace; memory is one packet and the index
-/// of one file.
+/// Writes a trace again into a new directory, which is made, as are the directories above it: metadata from
+/// its schema, packets from the values of their fields. What is read of it is the same. What could not be
+/// decoded is not in it, unless it lies in a packet that does not record where its content ends. Linear in
+/// the trace; memory is one packet and the index of one file.
 ///
 /// # Errors
-/// The directory exists, a file cannot be written, or the schema or a value cannot be expressed in the trace's version of
-/// CTF.
+/// The directory exists, a file cannot be written, or the schema or a value cannot be expressed in the
+/// trace's version of CTF.
 pub fn rewrite_trace(trace: &Trace, directory: &Path) -> Result<CopySummary, Error> {
     let metadata = metadata(trace.schema()).map_err(|error| inexpressible(trace, &error))?;
     make_above(directory)?;
     Copy::new(trace, trace.plan(), directory, &metadata, None)?.all()
 }
 
-/// As [`rewrite_trace`], by another schema: one of the same classes with the same fields, such as [`to_ctf_2`] gives.
+/// As [`rewrite_trace`], by another schema: one of the same classes with the same fields, such as
+/// [`to_ctf_2`] gives.
 ///
 /// [`to_ctf_2`]: super::to_ctf_2
 ///
@@ -84,7 +90,7 @@ pub fn rewrite_trace_as(trace: &Trace, schema: &Schema, directory: &Path) -> Res
 
 fn make_above(directory: &Path) -> Result<(), Error> {
     let above = directory.parent().unwrap_or(directory);
-    fs::create_dir_all(above).map_err(|source| Error::write(above, source))
+    fs::create_dir_all(above).map_err(|source| Error::new(above, Reason::Write(source)))
 }
 
 fn inexpressible(trace: &Trace, error: &Inexpressible) -> Error {
@@ -95,8 +101,8 @@ fn inexpressible(trace: &Trace, error: &Inexpressible) -> Error {
 /// memory is one packet and the index of one file.
 ///
 /// # Errors
-/// The directory exists, a file cannot be written, the new clock is not one of nanoseconds, the trace stamps with several
-/// clocks, or a packet cannot be encoded with its new times.
+/// The directory exists, a file cannot be written, the new clock is not one of nanoseconds, the trace stamps
+/// with several clocks, or a packet cannot be encoded with its new times.
 pub fn copy_trace(trace: &Trace, directory: &Path, clock: &NewClock<'_>) -> Result<CopySummary, Error> {
     if clock.class.frequency != FREQUENCY {
         let message =
@@ -106,7 +112,7 @@ pub fn copy_trace(trace: &Trace, directory: &Path, clock: &NewClock<'_>) -> Resu
     Copy::new(trace, trace.plan(), directory, &metadata_with(trace, &clock.class)?, Some(clock))?.all()
 }
 
-/// A packet by its stream and its place there.
+/// A packet by its stream and its position there.
 type PacketOfStream = (usize, usize);
 
 /// The packets of each file in the file's order.
@@ -144,7 +150,7 @@ impl<'c> Copy<'c> {
         metadata: &'c str,
         clock: Option<&'c NewClock<'c>>,
     ) -> Result<Self, Error> {
-        let io = |source| Error::write(directory, source);
+        let io = |source| Error::new(directory, Reason::Write(source));
         // New, so that nothing is written over: not even the trace itself, whose files are mapped.
         fs::create_dir(directory).map_err(io)?;
         let mut directory = TraceDirectory::made(directory);
@@ -168,14 +174,14 @@ impl<'c> Copy<'c> {
     fn file(&mut self, name: &str, packets: &[PacketOfStream]) -> Result<(), Error> {
         let trace = self.trace;
         let mut file = self.directory.stream_file(name)?;
-        let mut lost = Complaints::default();
+        let mut lost = DiagnosticLog::default();
         let mut writer: Option<(usize, PacketWriter<'_>)> = None;
         let mut times = HashMap::new();
         for &(stream, number) in packets {
             let of = &trace.streams()[stream];
             let packet = &of.packets[number];
             if writer.as_ref().is_none_or(|(last, _)| *last != stream) {
-                // A file with several streams: times go on where their last writer stopped.
+                // A file with several streams: times continue where their last writer stopped.
                 if let Some((last, writer)) = writer.take() {
                     times.insert(last, writer.times());
                 }
@@ -198,14 +204,14 @@ impl<'c> Copy<'c> {
         Ok(())
     }
 
-    /// Copies the head and the events of a packet; gives the new time at its end. `None`: it is not in the copy, because
-    /// its begin has no place on the new clock. Of events what follows such a time is lost.
+    /// Copies the head and the events of a packet; gives the new time at its end. `None`: it is not in the
+    /// copy, because its start has no place on the new clock. Of events what follows such a time is lost.
     fn packet(
         &mut self,
         stream: usize,
         number: usize,
         writer: &mut PacketWriter<'_>,
-        lost: &mut Complaints,
+        lost: &mut DiagnosticLog,
     ) -> Result<Option<u64>, EncodeError> {
         let trace = self.trace;
         let packet = &trace.streams()[stream].packets[number];

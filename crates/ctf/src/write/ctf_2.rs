@@ -1,31 +1,31 @@
-//! A schema of CTF 1.8 as one of CTF 2. The fields lie where they lay: the same bytes are read as the same values.
+//! A schema of CTF 1.8 as one of CTF 2. The fields lie where they lay: the same bytes are read as the same
+//! values.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::metadata::{Inexpressible, place};
+use super::metadata::{Inexpressible, Result, field_location};
 use crate::schema::{
     ArrayClass, BlobClass, ByteOrder, ClockClass, EventClass, FieldClass, IntegerClass, Length, Location,
     Mapping, Mappings, Member, OptionalClass, Role, Schema, Scope, StreamClass, StructClass, TextClass,
     VariantClass, VariantOption, shown_name,
 };
 
-type Result<T> = std::result::Result<T, Inexpressible>;
-
-/// The same trace in the terms of CTF 2: names without the underscore that TSDL guards them with, locations without the
-/// options of variants, uuids as uids. What CTF 2 has no place for is left out: log levels, clocks of fields that are not the
-/// times of packets and events; roles that only check a packet, where CTF 2 has them not (a magic number that is not the
-/// first field or not of 32 bits, a uuid that is not an array of 16 bytes or that the metadata have not); labels of values
-/// that a field cannot have, and all but the first of the options that a selector value chooses. Offsets of clocks get
-/// whole seconds, so that less than a second of cycles is left. A schema of CTF 2 is given back with such offsets, and else
-/// as it is.
+/// The same trace in the terms of CTF 2: names without the underscore that TSDL guards them with, locations
+/// without the options of variants, uuids as uids. What CTF 2 has no place for is left out: log levels,
+/// clocks of fields that are not the times of packets and events; roles that only check a packet, where CTF 2
+/// has them not (a magic number that is not the first field or not of 32 bits, a uuid that is not an array of
+/// 16 bytes or that the metadata have not); labels of values that a field cannot have, and all but the first
+/// of the options that a selector value chooses. Offsets of clocks get whole seconds, so that less than a
+/// second of cycles is left. A schema of CTF 2 is given back with such offsets, and else as it is.
 ///
 /// Linear in the schema, but for locations, whose names are looked up among the members around them, and
 /// `n log n` in the options of a variant.
 ///
 /// # Errors
-/// A structure has members that differ in that underscore only, a location through an option of a variant would mean
-/// fields of other options too, or the offset of a clock does not fit. What else the language of CTF 2 has no words for,
-/// such as an option that is never chosen or a role of a signed field, [`metadata()`](super::metadata()) reports.
+/// A structure has members that differ in that underscore only, a location through an option of a variant
+/// would mean fields of other options too, or the offset of a clock does not fit. What else the language of
+/// CTF 2 has no words for, such as an option that is never chosen or a role of a signed field,
+/// [`metadata()`](super::metadata()) reports.
 pub fn to_ctf_2(schema: &Schema) -> Result<Schema> {
     let clocks = schema.clocks.iter().cloned().map(with_normal_offset).collect::<Result<Vec<_>>>()?;
     if schema.version.0 >= 2 {
@@ -214,7 +214,7 @@ impl<'s> Converter<'s> {
     /// A complaint about the field here.
     fn here(&self, what: &str) -> Inexpressible {
         let (event, stream) = (self.event.map(|event| event.id), self.stream.map(|stream| stream.id));
-        Inexpressible::from(what).inside(&place(self.scope, &self.path, event, stream))
+        Inexpressible::from(what).inside(&field_location(self.scope, &self.path, event, stream))
     }
 
     /// The same field by shown names, without those of options.
@@ -228,7 +228,8 @@ impl<'s> Converter<'s> {
             Scope::Payload => self.event.and_then(|event| event.payload.as_ref()),
         };
         let mut path = Vec::with_capacity(location.path.len());
-        // Options that are passed from outside: all of the variant, the one that is meant, how long the path is there.
+        // Options that are passed from outside: all of the variant, the one that is meant, how long the path
+        // is there.
         let mut passed = Vec::new();
         let mut at = Step::Members(root.map_or(&[], |class| class.members.as_slice()));
         for (index, name) in location.path.iter().enumerate() {
@@ -294,8 +295,8 @@ impl<'s> Step<'s> {
     }
 }
 
-/// Mappings in the order of their labels, as JSON has them, without values that no number of 64 bits with or without sign
-/// has.
+/// Mappings in the order of their labels, as JSON has them, without values that no number of 64 bits with or
+/// without sign has.
 fn by_label(mappings: &[Mapping], signed: Option<bool>) -> Mappings {
     let mut labels: BTreeMap<&str, Vec<Mapping>> = BTreeMap::new();
     for mapping in mappings {
@@ -320,7 +321,8 @@ fn within((first, last): (i128, i128), signed: bool) -> Option<(i128, i128)> {
     Some((first.max(least), last.min(most))).filter(|(first, last)| first <= last)
 }
 
-/// Takes a range out of what is free; gives what of it was. Linear in the ranges over all calls, but for the lookup.
+/// Takes a range out of what is free; gives what of it was. Linear in the ranges over all calls, but for the
+/// lookup.
 fn take(taken: &mut BTreeMap<i128, i128>, (first, last): (i128, i128)) -> Vec<(i128, i128)> {
     let before = taken.range(..first).next_back().filter(|(_, end)| **end >= first);
     let touched: Vec<_> =

@@ -39,8 +39,8 @@ pub enum EncodeError {
     /// The head of a packet takes another space with its sizes and times than without.
     #[error("the head of the packet grows with its sizes and times")]
     GrowingHead,
-    /// A packet without a field for the size of its content, whose content does not end at a byte: the bits after it
-    /// would be read as events.
+    /// A packet without a field for the size of its content, whose content does not end at a byte: the bits
+    /// after it would be read as events.
     #[error("content of {bits} bits does not fill the packet, and no field tells where it ends")]
     Padding {
         /// Bits of the content.
@@ -72,7 +72,7 @@ impl BitWriter {
         self.at = 0;
     }
 
-    /// Goes on at another bit; what is written there already is overwritten.
+    /// Continues at another bit; what is written there already is overwritten.
     pub(super) fn go_to(&mut self, at: u64) {
         self.at = at;
     }
@@ -127,9 +127,9 @@ impl BitWriter {
     }
 }
 
-/// Appends a value; arrays take their length from the value, variants their option. That these are what the fields for
-/// lengths and selectors say is up to the caller, as they may lie elsewhere; [`PacketWriter`](super::PacketWriter) sees to
-/// it.
+/// Appends a value; arrays take their length from the value, variants their option. That these are what the
+/// fields for lengths and selectors say is up to the caller, as they may lie elsewhere;
+/// [`PacketWriter`](super::PacketWriter) sees to it.
 ///
 /// # Errors
 /// The value is of another shape than the field, or a number does not fit it.
@@ -137,7 +137,8 @@ pub fn encode(node: &Node, value: &Value, out: &mut BitWriter) -> Result<(), Enc
     encode_by(node, value, out, &mut None)
 }
 
-/// As [`encode`]. With slots, which hold what was written before, lengths and selectors must be what the value has.
+/// As [`encode`]. With slots, which hold what was written before, lengths and selectors must be what the
+/// value has.
 pub(super) fn encode_by(
     node: &Node,
     value: &Value,
@@ -272,7 +273,8 @@ fn mirrored(raw: u64, size: u32, reversed: bool) -> u64 {
     if reversed { bits::mirror(raw, size) } else { raw }
 }
 
-/// Text, which values hold as UTF-8 (or as any bytes, where the field is meant to be UTF-8), in a field's encoding.
+/// Text, which values hold as UTF-8 (or as any bytes, where the field is meant to be UTF-8), in a field's
+/// encoding.
 fn encoded(text: &[u8], encoding: Encoding) -> Result<Cow<'_, [u8]>, EncodeError> {
     match encoding {
         Encoding::Utf8 => Ok(text.into()),
@@ -290,8 +292,8 @@ fn raw(value: &Value, class: &IntegerClass) -> Result<u64, EncodeError> {
     if fits { Ok(raw) } else { Err(EncodeError::TooLarge { value: raw, bits: class.size }) }
 }
 
-/// Gives sizes and times of variable length at the head of a packet space for other values, which are known when the events
-/// after them have been written: as much as they take now, or that of the largest number.
+/// Gives sizes and times of variable length at the head of a packet space for other values, which are known
+/// when the events after them have been written: as much as they take now, or that of the largest number.
 pub(super) fn reserve(node: &Node, value: &mut Value, largest: bool) {
     use Role::{PacketBegin, PacketContentLength, PacketEnd, PacketTotalLength};
     let known_later = [PacketTotalLength, PacketContentLength, PacketBegin, PacketEnd];

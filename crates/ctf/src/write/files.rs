@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::packet::WrittenPacket;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::trace::index::{self, IndexEntry};
 
 /// A trace directory.
@@ -26,12 +26,13 @@ impl TraceDirectory {
         Ok(begun)
     }
 
-    /// The same without metadata, so that no reader takes the directory for a trace before [`Self::metadata`] are there.
+    /// The same without metadata, so that no reader takes the directory for a trace before [`Self::metadata`]
+    /// are there.
     ///
     /// # Errors
     /// A directory cannot be made.
     pub fn begin(path: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(|cause| Error::write(path, cause))?;
+        fs::create_dir_all(path).map_err(|cause| Error::new(path, Reason::Write(cause)))?;
         Ok(Self::made(path))
     }
 
@@ -60,7 +61,7 @@ impl TraceDirectory {
     /// There is such a file already, or it cannot be made.
     pub fn stream_file(&self, name: &str) -> Result<StreamFile, Error> {
         let path = self.path.join(name);
-        let file = File::create_new(&path).map_err(|cause| Error::write(&path, cause))?;
+        let file = File::create_new(&path).map_err(|cause| Error::new(&path, Reason::Write(cause)))?;
         let index = self.indexed.then(|| self.path.join("index").join(format!("{name}.idx")));
         Ok(StreamFile { path, file: BufWriter::new(file), entries: Vec::new(), index })
     }
@@ -82,7 +83,7 @@ impl StreamFile {
     /// # Errors
     /// The file cannot be written.
     pub fn append(&mut self, packet: &WrittenPacket<'_>) -> Result<(), Error> {
-        self.file.write_all(packet.bytes).map_err(|cause| Error::write(&self.path, cause))?;
+        self.file.write_all(packet.bytes).map_err(|cause| Error::new(&self.path, Reason::Write(cause)))?;
         let offset = self.entries.last().map_or(0, |last| last.offset + last.total_bits / 8);
         self.entries.push(IndexEntry { offset, ..packet.entry });
         Ok(())
@@ -93,13 +94,13 @@ impl StreamFile {
     /// # Errors
     /// A file cannot be written.
     pub fn close(mut self) -> Result<Vec<IndexEntry>, Error> {
-        self.file.flush().map_err(|cause| Error::write(&self.path, cause))?;
+        self.file.flush().map_err(|cause| Error::new(&self.path, Reason::Write(cause)))?;
         if let Some(path) = &self.index {
             let directory = path.parent().unwrap_or(path);
             // Not the directories above it: what has been removed meanwhile stays so.
             match fs::create_dir(directory) {
                 Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(Error::write(directory, cause));
+                    return Err(Error::new(directory, Reason::Write(cause)));
                 }
                 _ => {}
             }
@@ -111,5 +112,5 @@ impl StreamFile {
 
 fn write_new(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let written = File::create_new(path).and_then(|mut file| file.write_all(bytes));
-    written.map_err(|cause| Error::write(path, cause))
+    written.map_err(|cause| Error::new(path, Reason::Write(cause)))
 }

@@ -1,15 +1,14 @@
-//! A schema as the JSON of CTF 2: the inverse of `crate::json_metadata`. Called by [`super::metadata()`]. Here the fragments;
-//! [`super::json_classes`] writes field classes, [`super::json_text`] keeps the text and what is said once for many uses.
+//! A schema as the JSON of CTF 2: the inverse of `crate::json_metadata`. Called by [`super::metadata()`].
+//! Here the fragments; [`super::json_classes`] writes field classes, [`super::json_text`] keeps the text and
+//! what is said once for many uses.
 
 use std::collections::{HashMap, HashSet};
 
 use super::json_text::{Shared, Text};
-use super::metadata::{Inexpressible, place};
+use super::metadata::{Result, field_location};
 use crate::schema::{
     ClockClass, EnvironmentValue, EventClass, Owner, Schema, Scope, StreamClass, StructClass,
 };
-
-type Result<T> = std::result::Result<T, Inexpressible>;
 
 /// The whole text.
 pub(super) fn text(schema: &Schema) -> Result<String> {
@@ -165,7 +164,7 @@ impl<'s> Writer<'s> {
         written.map(drop).map_err(|error| {
             // An error leaves the place where it was found.
             let Here { scope, stream, event, path, .. } = &self.here;
-            error.inside(&place(*scope, path, *event, *stream))
+            error.inside(&field_location(*scope, path, *event, *stream))
         })
     }
 

@@ -1,19 +1,17 @@
 //! Field classes as the JSON of CTF 2; a part of [`super::json`].
 //!
-//! Each writes its object but for the brace at the end, and returns how deep it is: [`super::json_text`] ends it.
-//! What other readers refuse is refused here, where there are words for it.
+//! Each writes its object but for the brace at the end, and returns how deep it is: [`super::json_text`] ends
+//! it. What other readers refuse is refused here, where there are words for it.
 
 use super::json::{Here, Writer};
 use super::json_text::{Numbers, Shared};
-use super::metadata::Inexpressible;
+use super::metadata::Result;
 use crate::json_metadata::{origin_name, role_name};
 use crate::lower::limits::MAX_NESTING;
 use crate::schema::{
     Base, BlobClass, ByteOrder, Encoding, FieldClass, FloatClass, IntegerClass, IntegerForm, Length,
     Location, OptionalClass, Owner, Role, StructClass, UserAttributes, VariantClass,
 };
-
-type Result<T> = std::result::Result<T, Inexpressible>;
 
 /// Depth of the JSON of a class without others inside: its location has a path.
 const LEAF: u32 = 3;

@@ -1,30 +1,30 @@
-//! The text of CTF 2 metadata while it is written: fragments, and field class aliases for what would be said many times.
-//! Used by [`super::json`] and [`super::json_classes`].
+//! The text of CTF 2 metadata while it is written: fragments, and field class aliases for what would be said
+//! many times. Used by [`super::json`] and [`super::json_classes`].
 //!
-//! Parts of a schema that fields share – mappings, user attributes – stand in the text of a fragment as marks, and are put
-//! in when the text goes where it stays. A class with such a mark inside, a long one and a deep one are written as
-//! aliases, one for all uses with the same text. So a schema whose fields share much gives a text as short as the one it
-//! was read from, and takes no more memory.
+//! Parts of a schema that fields share – mappings, user attributes – stand in the text of a fragment as
+//! marks, and are put in when the text goes where it stays. A class with such a mark inside, a long one and a
+//! deep one are written as aliases, one for all uses with the same text. So a schema whose fields share much
+//! gives a text as short as the one it was read from, and takes no more memory.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::metadata::{Inexpressible, MOST_BYTES, too_long};
+use super::metadata::{MAX_BYTES, Result, too_long};
 use crate::json_metadata::SEPARATOR;
 use crate::schema::{Mapping, UserAttributes};
 
-type Result<T> = std::result::Result<T, Inexpressible>;
-
-/// Begin and end of a mark, with a number in between. JSON has no such characters: inside of strings they are escaped.
+/// Start and end of a mark, with a number in between. JSON has no such characters: inside of strings they are
+/// escaped.
 const MARK: [u8; 2] = [1, 2];
 /// A class that takes this many bytes is written as an alias. Those of real traces are shorter, nearly all.
 const LONG: usize = 4096;
-/// A class whose JSON is so deep is written as an alias. The parser stops at 128, and around a class there are fewer than
-/// ten.
+/// A class whose JSON is so deep is written as an alias. The parser stops at 128, and around a class there
+/// are fewer than ten.
 const DEEP: u32 = 64;
 
-/// What stands in the text as a mark. Fields that share it hold the same address, which lives as long as the schema.
+/// What stands in the text as a mark. Fields that share it hold the same address, which lives as long as the
+/// schema.
 #[derive(Clone, Copy)]
 pub(super) enum Shared<'s> {
     Attributes(&'s UserAttributes),
@@ -34,8 +34,9 @@ pub(super) enum Shared<'s> {
 /// Which numbers mappings and ranges can hold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Numbers {
-    /// Of 64 bits, with a sign or without, whatever the field can hold: CTF 2 has one kind of sets of integers. Not all
-    /// readers take negative numbers of unsigned fields; [`to_ctf_2`](super::to_ctf_2) makes none.
+    /// Of 64 bits, with a sign or without, whatever the field can hold: CTF 2 has one kind of sets of
+    /// integers. Not all readers take negative numbers of unsigned fields; [`to_ctf_2`](super::to_ctf_2)
+    /// makes none.
     Any,
     /// Bits below a number.
     Bits(u32),
@@ -146,7 +147,8 @@ impl<'s> Text<'s> {
         Ok(())
     }
 
-    /// Ends the object of a class, which began there and whose JSON is so deep. Gives the depth of what now stands for it.
+    /// Ends the object of a class, which began there and whose JSON is so deep. Gives the depth of what now
+    /// stands for it.
     pub(super) fn close_class(&mut self, begin: usize, depth: u32) -> Result<u32> {
         self.raw("}");
         let text = &self.body[begin..];
@@ -206,7 +208,7 @@ impl<'s> Text<'s> {
 
     /// Refuses a text that no reader accepts.
     fn bounded(&self) -> Result<()> {
-        if self.out.len() + self.body.len() > MOST_BYTES { Err(too_long()) } else { Ok(()) }
+        if self.out.len() + self.body.len() > MAX_BYTES { Err(too_long()) } else { Ok(()) }
     }
 
     /// All fragments.

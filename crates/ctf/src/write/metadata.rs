@@ -1,5 +1,5 @@
-//! Metadata from a schema, in the language of its version; and those of a copy, which are the original's with another
-//! clock.
+//! Metadata from a schema, in the language of its version; and those of a copy, which are the original's with
+//! another clock.
 
 use super::ctf_2::with_normal_offset;
 use super::sharing::is_same;
@@ -11,11 +11,11 @@ use crate::trace::Trace;
 use crate::tsdl::{self, BlockKind, Item};
 
 /// The longest text that is written: what [`Trace::open`] reads.
-pub(super) const MOST_BYTES: usize = MAX_METADATA as usize;
+pub(super) const MAX_BYTES: usize = MAX_METADATA as usize;
 
 /// The complaint about a longer one.
 pub(super) fn too_long() -> Inexpressible {
-    format!("all of this schema: the text would be longer than the {MOST_BYTES} bytes that are read").into()
+    format!("all of this schema: the text would be longer than the {MAX_BYTES} bytes that are read").into()
 }
 
 /// Something that the language of a schema's version has no words for.
@@ -23,8 +23,16 @@ pub(super) fn too_long() -> Inexpressible {
 #[error("metadata of this version of CTF cannot express {0}")]
 pub struct Inexpressible(String);
 
+/// Result of writing a part of the metadata.
+pub(super) type Result<T, E = Inexpressible> = std::result::Result<T, E>;
+
 /// Where a field is, for people: names from the root of its scope, and the ids of the classes that has it.
-pub(super) fn place(scope: Option<Scope>, path: &[&str], event: Option<u64>, stream: Option<u64>) -> String {
+pub(super) fn field_location(
+    scope: Option<Scope>,
+    path: &[&str],
+    event: Option<u64>,
+    stream: Option<u64>,
+) -> String {
     let scope = scope.map_or("", origin_name);
     let field = match path {
         [] => scope.to_owned(),
@@ -54,15 +62,16 @@ impl From<&str> for Inexpressible {
     }
 }
 
-/// The metadata that declare a schema: TSDL for version 1, the JSON of CTF 2 for version 2. Reading them gives the schema
-/// again, which has been tried when this returns.
+/// The metadata that declare a schema: TSDL for version 1, the JSON of CTF 2 for version 2. Reading them
+/// gives the schema again, which has been tried when this returns.
 ///
-/// Linear in the field classes of the schema and in the text (and `n log n` in the options of a variant). What fields of
-/// CTF 2 share – mappings, user attributes – is written once for each kind of field that has it.
+/// Linear in the field classes of the schema and in the text (and `n log n` in the options of a variant).
+/// What fields of CTF 2 share – mappings, user attributes – is written once for each kind of field that has
+/// it.
 ///
 /// # Errors
-/// The language cannot express a part of the schema, or the text would be longer than 64 MiB, which no reader accepts.
-/// Such a text is not made to its end.
+/// The language cannot express a part of the schema, or the text would be longer than 64 MiB, which no reader
+/// accepts. Such a text is not made to its end.
 ///
 /// ```
 /// let text = "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };
@@ -72,9 +81,9 @@ impl From<&str> for Inexpressible {
 /// assert_eq!(isochrone_ctf::parse_metadata(&written)?, schema);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn metadata(schema: &Schema) -> Result<String, Inexpressible> {
+pub fn metadata(schema: &Schema) -> Result<String> {
     let text = if schema.version.0 >= 2 { super::json::text(schema)? } else { super::tsdl::text(schema)? };
-    if text.len() > MOST_BYTES {
+    if text.len() > MAX_BYTES {
         return Err(too_long());
     }
     let read = crate::parse_metadata(&text)

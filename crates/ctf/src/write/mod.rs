@@ -1,6 +1,6 @@
-//! Writing: metadata from a schema ([`metadata()`], by `tsdl` or by `json` with `json_classes`), traces from values
-//! ([`TraceDirectory`] and [`PacketWriter`]), traces anew from what was read ([`rewrite_trace`], also as CTF 2:
-//! [`to_ctf_2`]), and copies on another clock ([`copy_trace`]).
+//! Writing: metadata from a schema ([`metadata()`], by `tsdl` or by `json` with `json_classes`), traces from
+//! values ([`TraceDirectory`] and [`PacketWriter`]), traces again from what was read ([`rewrite_trace`], also
+//! as CTF 2: [`to_ctf_2`]), and copies on another clock ([`copy_trace`]).
 //!
 //! [`encode()`] is the inverse of [`crate::plan::walk()`]; both follow the same compiled plan.
 

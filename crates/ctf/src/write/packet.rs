@@ -9,7 +9,8 @@ use crate::trace::index::IndexEntry;
 use crate::trace::times::Times;
 use crate::value::{Value, ValueVisitor};
 
-/// Packets that outgrow the size they were given end at a multiple of this many bytes, as the tracer's own do.
+/// Packets that outgrow the size they were given end at a multiple of this many bytes, as the tracer's own
+/// do.
 const PAGE_BITS: u64 = 4096 * 8;
 
 /// The values at the head of a packet. Sizes and times in them are filled in by the writer; all else is kept.
@@ -19,7 +20,7 @@ pub struct PacketHead {
     pub header: Option<Value>,
     /// Value of the packet context, if the stream class has one.
     pub context: Option<Value>,
-    /// Time at the packet's begin in cycles.
+    /// Time at the packet's start in cycles.
     pub begin: u64,
 }
 
@@ -78,8 +79,8 @@ impl<'p> PacketWriter<'p> {
         Self { before, ..Self::new(plan, class) }
     }
 
-    /// A writer that writes times in packet heads and event headers as they are given: what has been read gives the same
-    /// times again.
+    /// A writer that writes times in packet heads and event headers as they are given: what has been read
+    /// gives the same times again.
     pub(super) fn verbatim(plan: &'p Plan, class: usize) -> Self {
         Self { verbatim: true, ..Self::new(plan, class) }
     }
@@ -170,7 +171,8 @@ impl<'p> PacketWriter<'p> {
         }
     }
 
-    /// Begins an event with the body of another one of the same class and plan: contexts and payload stay as they are.
+    /// Begins an event with the body of another one of the same class and plan: contexts and payload stay as
+    /// they are.
     ///
     /// # Errors
     /// As [`Self::event`].
@@ -196,7 +198,8 @@ impl<'p> PacketWriter<'p> {
         self.body_values(class, event)
     }
 
-    /// Writes an event anew, by the class of its number here, from the values of its header, contexts and payload.
+    /// Writes an event again, by the class of its number here, from the values of its header, contexts and
+    /// payload.
     ///
     /// # Errors
     /// As [`Self::event`].
@@ -227,8 +230,8 @@ impl<'p> PacketWriter<'p> {
         Ok(())
     }
 
-    /// What lies from bit `at` of a packet on and cannot be decoded: it is written as it is where no field would show that the
-    /// content ends before it. All before it must have been written.
+    /// What lies from bit `at` of a packet on and cannot be decoded: it is written as it is where no field
+    /// would show that the content ends before it. All before it must have been written.
     pub(super) fn rest_without_end(&mut self, packet: &[u8], at: u64) -> Result<(), EncodeError> {
         if self.stream.context_bits(Role::PacketContentLength).is_some() {
             return Ok(());
@@ -253,8 +256,8 @@ impl<'p> PacketWriter<'p> {
         Ok(())
     }
 
-    /// The body of an event, encoded before: for writing many events with the same body. It must not depend on its
-    /// place in the packet (all alignments at most that of its begin).
+    /// The body of an event, encoded before: for writing many events with the same body. It must not depend
+    /// on its place in the packet (all alignments at most that of its start).
     pub fn body_bytes(&mut self, body: &[u8]) {
         self.out.bytes_aligned(body);
     }
@@ -262,14 +265,15 @@ impl<'p> PacketWriter<'p> {
     /// A part of an event's body from a value. The parts come in the order of their scopes.
     ///
     /// # Errors
-    /// The value is of another shape than the field; or its lengths and options are not those that the fields written before
-    /// hold.
+    /// The value is of another shape than the field; or its lengths and options are not those that the fields
+    /// written before hold.
     pub fn field(&mut self, node: &Node, value: &Value) -> Result<(), EncodeError> {
         encode_by(node, value, &mut self.out, &mut self.knows_header.then_some(&mut self.slots))
     }
 
-    /// Ends the packet: fills in sizes and times, pads to `total_bits` or, where that is too small, to whole pages. A
-    /// packet that has no field for the size of its content gets no padding, because a reader would take it for events.
+    /// Ends the packet: fills in sizes and times, pads to `total_bits` or, where that is too small, to whole
+    /// pages. A packet that has no field for the size of its content gets no padding, because a reader would
+    /// take it for events.
     ///
     /// # Errors
     /// The head is of another shape than the schema says, or a size or a time does not fit its field.
@@ -338,7 +342,8 @@ impl<'p> PacketWriter<'p> {
     }
 }
 
-/// Writes an event header of LTTng's shape: the short form where the id chooses it and a reader extends the time right.
+/// Writes an event header of LTTng's shape: the short form where the id chooses it and a reader extends the
+/// time right.
 fn write_lttng(
     header: &LttngHeader,
     out: &mut BitWriter,

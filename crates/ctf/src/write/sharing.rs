@@ -1,5 +1,5 @@
-//! Comparing two schemas whose fields share mappings and user attributes: each pair of them is compared once, not once for
-//! each field that has it. Used by [`super::metadata()`].
+//! Comparing two schemas whose fields share mappings and user attributes: each pair of them is compared once,
+//! not once for each field that has it. Used by [`super::metadata()`].
 
 use std::collections::HashMap;
 

@@ -1,20 +1,18 @@
 //! A schema as TSDL, the language of CTF 1.8: the inverse of `crate::lower`. Called by [`super::metadata()`].
 //!
-//! Every field is written where it stands, without names for types; only enumerations have tags, because many fields can
-//! share the mappings of one.
+//! Every field is written where it stands, without names for types; only enumerations have tags, because many
+//! fields can share the mappings of one.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 
-use super::metadata::{Inexpressible, MOST_BYTES, too_long};
+use super::metadata::{MAX_BYTES, Result, too_long};
 use crate::lower::absolute_name;
 use crate::schema::{
     Base, ByteOrder, ClockClass, Encoding, EnvironmentValue, FieldClass, FloatClass, IntegerClass,
     IntegerForm, Length, Location, Mapping, Role, Schema, Scope, StructClass, VariantClass,
 };
 use crate::tsdl;
-
-type Result<T> = std::result::Result<T, Inexpressible>;
 
 /// The whole text.
 pub(super) fn text(schema: &Schema) -> Result<String> {
@@ -102,10 +100,11 @@ fn quoted(text: &str) -> String {
 struct Writer<'s> {
     schema: &'s Schema,
     out: String,
-    /// Names of the enumerations written so far: by the address of their mappings, which live as long as the schema,
-    /// and the integer.
+    /// Names of the enumerations written so far: by the address of their mappings, which live as long as the
+    /// schema, and the integer.
     enums: HashMap<(*const Mapping, String), String>,
-    /// The scopes that are decoded before the one being written, in that order, with the names of their members.
+    /// The scopes that are decoded before the one being written, in that order, with the names of their
+    /// members.
     complete: Vec<(Scope, HashSet<&'s str>)>,
     here: Here<'s>,
 }
@@ -186,7 +185,7 @@ impl<'s> Writer<'s> {
         block.push_str("};");
         self.block(&block);
         // Checked now and then, so that a schema of much that is shared does not fill the memory first.
-        if self.out.len() > MOST_BYTES {
+        if self.out.len() > MAX_BYTES {
             return Err(too_long());
         }
         Ok(())
@@ -336,8 +335,8 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// The way to a field: from the innermost structure around both fields, because there are readers that understand single
-    /// names only; in full where a reader would find a nearer field of that name.
+    /// The way to a field: from the innermost structure around both fields, because there are readers that
+    /// understand single names only; in full where a reader would find a nearer field of that name.
     fn path(&self, location: &Location) -> Result<String> {
         let Here { scope, path, structures } = &self.here;
         let here = *scope == Some(location.scope);

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use isochrone_kernel::Name;
-use isochrone_store::{CallSpan, HostStore, OpenFile, State, StateRow, StoreError};
+use isochrone_store::{CallSpan, HostStore, OpenFile, State, StateRow, StoreError, ThreadRow};
+use isochrone_time::{RawNs, Window};
 
 use crate::cause::{Cause, is_on_path, is_poll};
 
@@ -18,11 +19,10 @@ const WINDOW: i64 = 1 << 30;
 pub(super) struct Instance {
     /// Its name.
     pub(super) name: Name,
-    /// The number of the thread in the store, if known.
-    pub(super) thread: Option<u32>,
-    /// Begin and end, raw ns.
-    pub(super) begin: i64,
-    pub(super) end: i64,
+    /// The thread in the store, if known.
+    pub(super) thread: Option<ThreadRow>,
+    pub(super) start: RawNs,
+    pub(super) end: RawNs,
 }
 
 /// Time by what a thread did, ns.
@@ -71,84 +71,83 @@ pub(super) struct Breakdown {
     pub(super) causes: BTreeMap<(Name, Cause, Name), (u64, u64)>,
 }
 
-/// The sums over instances, which are sorted by their begins.
+/// The sums over instances, which are sorted by their starts.
 pub(super) fn breakdown(store: &HostStore, instances: &[Instance]) -> Result<Breakdown, StoreError> {
     let mut sums = Breakdown::default();
     let mut active: Vec<&Instance> = Vec::new();
     let mut rest = instances.iter().peekable();
-    let mut from = i64::MIN;
+    let mut from = RawNs::MIN;
     loop {
         active.retain(|instance| instance.end > from);
         if active.is_empty() {
             match rest.peek() {
-                Some(next) => from = from.max(next.begin),
+                Some(next) => from = from.max(next.start),
                 None => return Ok(sums),
             }
         }
         let to = from.saturating_add(WINDOW);
-        while let Some(next) = rest.next_if(|next| next.begin < to) {
-            if next.end > next.begin {
+        while let Some(next) = rest.next_if(|next| next.start < to) {
+            if next.end > next.start {
                 active.push(next);
             }
         }
         if !active.is_empty() {
-            Window::read(store, (from, to), &active)?.add(&active, &mut sums)?;
+            Loaded::read(store, Window::new(from, to), &active)?.add(&active, &mut sums)?;
         }
         from = to;
     }
 }
 
 /// What is read of a window.
-struct Window<'s> {
+struct Loaded<'s> {
     store: &'s HostStore,
-    from: i64,
-    to: i64,
-    /// By thread and begin. A row that begins before the window begins one ns before it.
-    rows: BTreeMap<u32, Vec<StateRow>>,
-    /// By thread and begin, whole.
-    calls: BTreeMap<u32, Vec<CallSpan>>,
-    /// By process and number, by begin.
+    window: Window<RawNs>,
+    /// By thread and start. A row that starts before the window starts one ns before it.
+    rows: BTreeMap<ThreadRow, Vec<StateRow>>,
+    /// By thread and start, whole.
+    calls: BTreeMap<ThreadRow, Vec<CallSpan>>,
+    /// By process and number, by start.
     files: BTreeMap<(i32, i32), Vec<OpenFile>>,
 }
 
-impl<'s> Window<'s> {
-    fn read(store: &'s HostStore, (from, to): (i64, i64), active: &[&Instance]) -> Result<Self, StoreError> {
-        let mut threads: Vec<u32> = active.iter().filter_map(|instance| instance.thread).collect();
+impl<'s> Loaded<'s> {
+    fn read(store: &'s HostStore, window: Window<RawNs>, active: &[&Instance]) -> Result<Self, StoreError> {
+        let mut threads: Vec<ThreadRow> = active.iter().filter_map(|instance| instance.thread).collect();
         threads.sort_unstable();
         threads.dedup();
-        // One ns more tells what begins just at the begin of the window from what goes on.
-        let window = (from.saturating_sub(1), to);
+        // One ns more separates what starts exactly at the start of the window from what continues.
+        let wider = Window::new(window.start.saturating_sub(1), window.end);
         let (mut rows, mut calls, mut files) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        for row in store.states(&threads, window)? {
+        for row in store.states(&threads, wider)? {
             rows.entry(row.thread).or_insert_with(Vec::new).push(row);
         }
-        for call in store.calls_between(&threads, window)? {
+        for call in store.calls_between(&threads, wider)? {
             if let Some(thread) = call.thread {
                 calls.entry(thread).or_insert_with(Vec::new).push(call);
             }
         }
-        for file in store.files(window)? {
-            let thread = || store.threads().get(file.thread? as usize);
+        for file in store.files(wider)? {
+            let thread = || store.thread(file.thread?);
             if let Some(owner) = file.process.or_else(|| thread()?.pid).or_else(|| thread()?.tid) {
                 files.entry((owner, file.fd)).or_insert_with(Vec::new).push(file);
             }
         }
-        Ok(Self { store, from, to, rows, calls, files })
+        Ok(Self { store, window, rows, calls, files })
     }
 
     fn add(&self, active: &[&Instance], sums: &mut Breakdown) -> Result<(), StoreError> {
         for instance in active {
-            let part = (instance.begin.max(self.from), instance.end.min(self.to));
+            let part = self.window.clip(Window::new(instance.start, instance.end));
             let mut covered = 0;
             if let Some(thread) = instance.thread {
                 covered = self.add_states(instance, thread, part, sums)?;
                 self.add_counts(instance, thread, part, sums);
             }
             // Before the thread was known, or without one.
-            let unknown = ((part.1 - part.0) as u64).saturating_sub(covered);
+            let unknown = ((part.end - part.start) as u64).saturating_sub(covered);
             if unknown > 0 {
                 sums.calls.entry((instance.name.clone(), None)).or_default().spent.unknown += unknown;
-                let is_new = instance.begin >= self.from;
+                let is_new = instance.start >= self.window.start;
                 sums.wait(instance, (Cause::Unknown, Name::default()), unknown, is_new);
             }
         }
@@ -159,55 +158,55 @@ impl<'s> Window<'s> {
     fn add_states(
         &self,
         instance: &Instance,
-        thread: u32,
-        (begin, end): (i64, i64),
+        thread: ThreadRow,
+        Window { start, end }: Window<RawNs>,
         sums: &mut Breakdown,
     ) -> Result<u64, StoreError> {
         let Some(rows) = self.rows.get(&thread) else { return Ok(0) };
         let mut covered = 0;
-        let first = rows.partition_point(|row| row.end <= begin);
-        for row in rows[first..].iter().take_while(|row| row.begin < end) {
-            let ns = (row.end.min(end) - row.begin.max(begin)) as u64;
+        let first = rows.partition_point(|row| row.end <= start);
+        for row in rows[first..].iter().take_while(|row| row.start < end) {
+            let ns = (row.end.min(end) - row.start.max(start)) as u64;
             covered += ns;
             let call = row.syscall.as_deref().map(Name::from);
             sums.calls.entry((instance.name.clone(), call)).or_default().spent.add(row.state, ns);
             if let Some(fd) = row.fd {
-                let file = self.file_name(thread, fd, row.begin);
+                let file = self.file_name(thread, fd, row.start);
                 sums.files.entry((instance.name.clone(), file)).or_default().spent.add(row.state, ns);
             }
-            let is_new = row.begin >= self.from || instance.begin >= self.from;
+            let is_new = row.start >= self.window.start || instance.start >= self.window.start;
             sums.wait(instance, self.cause(row)?, ns, is_new);
         }
         Ok(covered)
     }
 
     /// Counts the calls that a phase's part is the first to see of the phase.
-    fn add_counts(&self, instance: &Instance, thread: u32, (begin, end): (i64, i64), sums: &mut Breakdown) {
+    fn add_counts(&self, instance: &Instance, thread: ThreadRow, part: Window<RawNs>, sums: &mut Breakdown) {
         let calls = self.calls.get(&thread).map_or(&[][..], Vec::as_slice);
-        let overlap = calls.iter().filter(|call| call.begin < end && call.end > begin);
-        for call in overlap.filter(|call| call.begin.max(instance.begin) >= self.from) {
+        let overlap = calls.iter().filter(|call| call.start < part.end && call.end > part.start);
+        for call in overlap.filter(|call| call.start.max(instance.start) >= self.window.start) {
             let key = (instance.name.clone(), Some(call.name.clone()));
             sums.calls.entry(key).or_default().count += 1;
             if let Some(fd) = call.fd {
-                let file = self.file_name(thread, fd, call.begin);
+                let file = self.file_name(thread, fd, call.start);
                 sums.files.entry((instance.name.clone(), file)).or_default().count += 1;
             }
         }
     }
 
     /// What a descriptor of a thread is at an instant, if that is known.
-    fn file(&self, thread: u32, fd: i32, at: i64) -> Option<&OpenFile> {
-        let who = self.store.threads().get(thread as usize)?;
+    fn file(&self, thread: ThreadRow, fd: i32, at: RawNs) -> Option<&OpenFile> {
+        let who = self.store.thread(thread)?;
         let files = self.files.get(&(who.pid.or(who.tid)?, fd))?;
-        let next = files.partition_point(|file| file.begin <= at);
+        let next = files.partition_point(|file| file.start <= at);
         let here = files[..next].last().filter(|file| at < file.end);
-        // One that was first seen later was the same before, unless its begin was seen.
+        // One that was first seen later was the same before, unless its start was seen.
         let later =
-            || files.get(next).filter(|file| file.begin_bound == isochrone_kernel::files::Bound::Soft);
+            || files.get(next).filter(|file| file.start_bound == isochrone_kernel::files::Bound::Soft);
         here.or_else(later)
     }
 
-    fn file_name(&self, thread: u32, fd: i32, at: i64) -> FileName {
+    fn file_name(&self, thread: ThreadRow, fd: i32, at: RawNs) -> FileName {
         self.file(thread, fd, at)
             .map_or((None, None), |file| (shown(file), file.kind.as_deref().map(Name::from)))
     }
@@ -231,7 +230,7 @@ impl<'s> Window<'s> {
         if is_poll(call) {
             return self.polled(row, call);
         }
-        let file = row.fd.and_then(|fd| self.file(row.thread, fd, row.begin));
+        let file = row.fd.and_then(|fd| self.file(row.thread, fd, row.start));
         let detail = file.and_then(shown).unwrap_or_else(|| Name::from(call));
         if let Some(cause) = Cause::of_call(call).or_else(|| file.map(of_file)) {
             return Ok((cause, detail));
@@ -245,8 +244,8 @@ impl<'s> Window<'s> {
     /// Who ended a wait. Its end may lie in a later window.
     fn waker(&self, row: &StateRow) -> Result<Option<isochrone_kernel::Cause>, StoreError> {
         let mut end = row.end;
-        if end >= self.to {
-            end = self.store.whole_state(row.thread, row.begin)?.map_or(end, |whole| whole.end);
+        if end >= self.window.end {
+            end = self.store.whole_state(row.thread, row.start)?.map_or(end, |whole| whole.end);
         }
         self.store.wake_cause(row.thread, end)
     }
@@ -254,12 +253,14 @@ impl<'s> Window<'s> {
     /// A wait for several descriptors is for those that were ready in the end.
     fn polled(&self, row: &StateRow, call: &str) -> Result<(Cause, Name), StoreError> {
         let calls = self.calls.get(&row.thread).map_or(&[][..], Vec::as_slice);
-        let place = calls.partition_point(|call| call.begin <= row.begin.max(self.from));
-        let here = place.checked_sub(1).map(|place| &calls[place]).filter(|call| call.end > row.begin);
+        let index = calls.partition_point(|call| call.start <= row.start.max(self.window.start));
+        let here = index.checked_sub(1).map(|index| &calls[index]).filter(|call| call.end > row.start);
         let Some(here) = here else { return Ok((Cause::Other, Name::from(call))) };
         let ready = self.store.ready_at(row.thread, here.end)?;
-        let files =
-            ready.iter().flatten().filter_map(|&fd| self.file(row.thread, fd, here.end.min(self.to - 1)));
+        let files = ready
+            .iter()
+            .flatten()
+            .filter_map(|&fd| self.file(row.thread, fd, here.end.min(self.window.end - 1)));
         let mut causes: Vec<(Cause, Option<Name>)> = files.map(|file| (of_file(file), shown(file))).collect();
         causes.sort();
         causes.dedup_by_key(|(cause, _)| *cause);
@@ -280,15 +281,15 @@ impl Breakdown {
     }
 }
 
-/// The first port that Linux gives to sockets that connect, unless told otherwise.
+/// The first port that Linux gives to sockets that connect, by default.
 const EPHEMERAL: u16 = 32_768;
 
-/// What somebody who waits for a file waits for.
+/// The cause of a wait for a file.
 fn of_file(file: &OpenFile) -> Cause {
     Cause::of_file(file.kind.as_deref(), &file.name, file.peer.is_some())
 }
 
-/// What people call a file: a socket by its peer. The port of a client says nothing: it has another each time.
+/// The displayed name of a file: of a socket its peer. The ephemeral port of a client is left out: it differs each time.
 fn shown(file: &OpenFile) -> Option<Name> {
     let Some(peer) = &file.peer else {
         return Some(Name::from(file.name.as_str())).filter(|name| !name.is_empty());

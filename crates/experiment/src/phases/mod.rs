@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 use isochrone_analysis::{Cell, Filter, Note, Report, Table, Unit, VERSION, nearest_rank};
 use isochrone_kernel::{Name, ThreadId};
-use isochrone_store::{HostStore, Store, StoreError, ThreadRow};
+use isochrone_store::{HostStore, Store, StoreError, ThreadInfo, ThreadRow};
+use isochrone_time::{RawNs, Window};
 
 use crate::experiment::TimedHost;
 use crate::model::ModelledHost;
@@ -49,12 +50,13 @@ pub fn phases(
         let Some(entry) = entries.iter().find(|entry| entry.id == host.traced.id) else { continue };
         let there = store.host(entry)?;
         let recorded_by_programs = periods.is_none().then(|| programs_extent(host)).flatten();
-        if let Some((first, last)) = entry.range.map(|range| overlap(range, recorded_by_programs)) {
-            let here = [timing.unix_ns(first), timing.unix_ns(last)];
+        if let Some(range_here) = entry.range.map(|range| overlap(range, recorded_by_programs)) {
+            let here = [timing.unix(range_here.start).0, timing.unix(range_here.end).0];
             range = Some(range.map_or(here, |all| [all[0].min(here[0]), all[1].max(here[1])]));
         }
         let when = asked.times.on(timing).window;
-        let window = (when.begin.unwrap_or(i64::MIN), when.end.unwrap_or(i64::MAX));
+        let window =
+            Window { start: when.begin.map_or(RawNs::MIN, RawNs), end: when.end.map_or(RawNs::MAX, RawNs) };
         let mut instances = match periods.and_then(|periods| periods.get(place)) {
             Some(host) => {
                 notes.extend(unfinished(host_name(host), &host.model.period_tallies));
@@ -62,8 +64,9 @@ pub fn phases(
             }
             None => recorded(&there, window)?,
         };
-        instances
-            .retain(|it| (window.0..window.1).contains(&it.end) && keeps(asked.filter, it, there.threads()));
+        instances.retain(|it| {
+            (window.start..window.end).contains(&it.end) && keeps(asked.filter, it, there.threads())
+        });
         let without = instances.iter().filter(|it| it.thread.is_none()).count();
         if without > 0 {
             let text = format!(
@@ -73,7 +76,7 @@ pub fn phases(
             notes.push(Note::default().text(&text));
         }
         instances
-            .sort_by(|a, b| (a.begin, a.end, a.thread, &a.name).cmp(&(b.begin, b.end, b.thread, &b.name)));
+            .sort_by(|a, b| (a.start, a.end, a.thread, &a.name).cmp(&(b.start, b.end, b.thread, &b.name)));
         tables.add(host.name(), &instances, &breakdown(&there, &instances)?);
     }
     Ok(Report {
@@ -86,8 +89,8 @@ pub fn phases(
     })
 }
 
-/// From the first to the last event of programs, raw ns: before, their tracer had not begun. Of each stream two packets are read.
-fn programs_extent(host: &TimedHost<'_>) -> Option<(i64, i64)> {
+/// The first and the last event of programs: before, their tracer had not started. Two packets of each stream are read.
+fn programs_extent(host: &TimedHost<'_>) -> Option<Window<RawNs>> {
     let of_programs = || host.traced.sources().iter().filter(|source| !source.is_kernel);
     let first = of_programs().filter_map(|source| {
         source.packets().find_map(|packet| source.events_of(packet).next()).map(|(at, _)| at)
@@ -95,13 +98,12 @@ fn programs_extent(host: &TimedHost<'_>) -> Option<(i64, i64)> {
     let last = of_programs().filter_map(|source| {
         source.packets().rev().find_map(|packet| source.events_of(packet).last()).map(|(at, _)| at)
     });
-    first.min().zip(last.max())
+    Some(Window::new(first.min()?, last.max()?))
 }
 
-/// The part of a time that is in another one, if there is any.
-fn overlap(range: (i64, i64), other: Option<(i64, i64)>) -> (i64, i64) {
-    let both = other.map(|other| (range.0.max(other.0), range.1.min(other.1)));
-    both.filter(|both| both.0 <= both.1).unwrap_or(range)
+/// The part of a range that is in another one; all of it where they have nothing in common.
+fn overlap(range: Window<RawNs>, other: Option<Window<RawNs>>) -> Window<RawNs> {
+    other.map(|other| range.clip(other)).filter(|both| both.start <= both.end).unwrap_or(range)
 }
 
 fn host_name<'h>(host: &'h ModelledHost<'_, PeriodLog>) -> &'h str {
@@ -109,40 +111,40 @@ fn host_name<'h>(host: &'h ModelledHost<'_, PeriodLog>) -> &'h str {
 }
 
 /// The phases that programs recorded.
-fn recorded(there: &HostStore, window: (i64, i64)) -> Result<Vec<Instance>, StoreError> {
+fn recorded(there: &HostStore, window: Window<RawNs>) -> Result<Vec<Instance>, StoreError> {
     let phases = there.phases_between(window)?.into_iter();
-    Ok(phases.map(|it| Instance { name: it.name, thread: it.thread, begin: it.begin, end: it.end }).collect())
+    Ok(phases.map(|it| Instance { name: it.name, thread: it.thread, start: it.start, end: it.end }).collect())
 }
 
 /// Periods as phases of the threads that they begin in.
 fn of_periods(there: &HostStore, host: &ModelledHost<'_, PeriodLog>) -> Vec<Instance> {
-    let mut by_tid: BTreeMap<i32, Vec<u32>> = BTreeMap::new();
-    for (number, thread) in (0..).zip(there.threads()) {
+    let mut by_tid: BTreeMap<i32, Vec<ThreadRow>> = BTreeMap::new();
+    for (row, thread) in (0..).map(ThreadRow).zip(there.threads()) {
         if let Some(tid) = thread.tid {
-            by_tid.entry(tid).or_default().push(number);
+            by_tid.entry(tid).or_default().push(row);
         }
     }
     // Of those that had a number one after the other, the last that had begun by then.
-    let number = |thread: ThreadId, at: i64| {
+    let row = |thread: ThreadId, at: RawNs| {
         let ThreadId::Thread { tid, .. } = thread else { return None };
         let all = by_tid.get(&tid)?;
-        let begin = |number: u32| there.threads().get(number as usize).map(|thread| thread.begin);
-        let known = all.iter().copied().filter(|&number| begin(number).is_some_and(|begin| begin <= at));
-        known.max_by_key(|&number| begin(number)).or_else(|| all.first().copied())
+        let start = |row: ThreadRow| there.thread(row).map(|thread| thread.start);
+        let known = all.iter().copied().filter(|&row| start(row).is_some_and(|start| start <= at));
+        known.max_by_key(|&row| start(row)).or_else(|| all.first().copied())
     };
     let instance = |it: &isochrone_kernel::Period| Instance {
         name: it.name.clone(),
-        thread: number(it.thread, it.begin),
-        begin: it.begin,
-        end: it.end,
+        thread: row(it.thread, RawNs(it.begin)),
+        start: RawNs(it.begin),
+        end: RawNs(it.end),
     };
     host.model.spans.iter().map(instance).collect()
 }
 
-fn keeps(filter: &Filter, it: &Instance, threads: &[ThreadRow]) -> bool {
-    let ns = it.end.saturating_sub(it.begin).max(0) as u64;
+fn keeps(filter: &Filter, it: &Instance, threads: &[ThreadInfo]) -> bool {
+    let ns = it.end.saturating_since(it.start).max(0) as u64;
     let is_long = filter.min_ns.is_none_or(|min| ns >= min) && filter.max_ns.is_none_or(|max| ns <= max);
-    let thread = it.thread.and_then(|thread| threads.get(thread as usize));
+    let thread = it.thread.and_then(|thread| threads.get(thread.0 as usize));
     is_long && (!filter.has_threads() || thread.is_some_and(|thread| is_asked(thread, filter)))
 }
 
@@ -154,7 +156,7 @@ struct Tables {
     waits: Table,
 }
 
-/// The columns of what threads did, behind `total_ns`.
+/// The columns of what threads did, after `total_ns`.
 const SPENT: [(&str, Unit); 5] = [
     ("running_ns", Unit::Ns),
     ("interrupted_ns", Unit::Ns),
@@ -189,10 +191,10 @@ impl Tables {
     fn add(&mut self, host: &str, instances: &[Instance], sums: &Breakdown) {
         let mut durations: BTreeMap<&Name, Vec<u64>> = BTreeMap::new();
         for it in instances {
-            let ns = it.end.saturating_sub(it.begin).max(0) as u64;
+            let ns = it.end.saturating_since(it.start).max(0) as u64;
             durations.entry(&it.name).or_default().push(ns);
         }
-        let text = |name: &Option<Name>| name.as_ref().map_or(Cell::Null, |name| Cell::text(name));
+        let text = |name: &Option<Name>| name.as_ref().map_or(Cell::Unknown, |name| Cell::text(name));
         for (name, mut all) in durations {
             all.sort_unstable();
             let total: u128 = all.iter().map(|&ns| u128::from(ns)).sum();
@@ -204,8 +206,8 @@ impl Tables {
             for ((_, call), counted) in sorted(sums.calls.iter().filter(|((of, _), _)| key(of))) {
                 // Outside of all calls there is no name to know.
                 let call = match call {
-                    None => Cell::None,
-                    Some(call) if call.is_empty() => Cell::Null,
+                    None => Cell::NotApplicable,
+                    Some(call) if call.is_empty() => Cell::Unknown,
                     Some(call) => Cell::text(call),
                 };
                 self.calls.row(spent(head.iter().cloned().chain([call]), counted));
@@ -216,7 +218,7 @@ impl Tables {
             let mut waits: Vec<_> = sums.causes.iter().filter(|((of, ..), _)| key(of)).collect();
             waits.sort_by_key(|(_, (_, ns))| std::cmp::Reverse(*ns));
             for ((_, cause, detail), &(count, ns)) in waits {
-                let detail = if detail.is_empty() { Cell::None } else { Cell::text(detail) };
+                let detail = if detail.is_empty() { Cell::NotApplicable } else { Cell::text(detail) };
                 let cells = [Cell::text(cause.name()), detail, count.into(), ns.into()];
                 self.waits.row(head.iter().cloned().chain(cells).collect());
             }
@@ -244,7 +246,7 @@ fn spent(head: impl Iterator<Item = Cell>, counted: &Counted) -> Vec<Cell> {
     head.chain(figures.map(Cell::from)).collect()
 }
 
-/// The duration that so many percent of all, which are sorted, do not exceed.
+/// The duration that `percent` percent of all, which are sorted, do not exceed.
 fn quantile(sorted: &[u64], percent: usize) -> Cell {
     nearest_rank(sorted, percent).copied().into()
 }

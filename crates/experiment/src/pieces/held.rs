@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use isochrone_analysis::AnalysisSet;
 use isochrone_kernel::Spans;
-use isochrone_pipeline::{SpanLog, store};
+use isochrone_pipeline::{SpanLog, piece_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -62,5 +62,5 @@ held!(SpanLog, FORM_OF_SPANS, |_, _| true);
 
 /// Whether a file holds pieces with spans, of this version of the program.
 pub fn holds_spans(path: &Path) -> bool {
-    store::form_of(path) == Some(FORM_OF_SPANS)
+    piece_file::form_of(path) == Some(FORM_OF_SPANS)
 }

@@ -6,6 +6,7 @@ use isochrone_analysis::{AnalysisKind, Options};
 use isochrone_hosts::Progress;
 use isochrone_kernel::Spans;
 use isochrone_pipeline::{Border, Piece, Plan, SpanLog, nth_piece};
+use isochrone_time::UnixNs;
 
 use super::{Asked, HostFacts, Mapped, MappedPiece};
 use crate::experiment::TimedHost;
@@ -28,12 +29,12 @@ pub enum Part {
     },
     /// A piece of a host's own clock.
     Raw(Piece),
-    /// What lies between two instants, Unix ns on the clock that is asked for. The first belongs to it, the last does not.
+    /// The time between two instants of the requested clock, without the second one.
     Between {
-        /// `None`: from the begin.
-        from: Option<i128>,
+        /// `None`: from the start.
+        from: Option<UnixNs>,
         /// `None`: to the end.
-        to: Option<i128>,
+        to: Option<UnixNs>,
     },
 }
 
@@ -47,8 +48,8 @@ impl Part {
             Self::Between { from, to } => {
                 // The first raw time that is not before an instant.
                 let first =
-                    |unix_ns: i128| host.raw(unix_ns.saturating_sub(1)).map(|raw| raw.saturating_add(1));
-                let border = |given: Option<i128>, open| given.and_then(first).map_or(open, Border::At);
+                    |unix: UnixNs| host.raw(unix.saturating_sub(1)).map(|raw| raw.saturating_add(1).0);
+                let border = |given: Option<UnixNs>, open| given.and_then(first).map_or(open, Border::At);
                 Piece { from: border(from, Border::Begin), to: border(to, Border::End) }
             }
         }

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use isochrone_hosts::Time;
-use isochrone_sync::Inputs;
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::{Artefact, ArtefactError};
+use isochrone_corrections::Clocks;
+use isochrone_corrections::artefact::{Artefact, ArtefactError};
+use isochrone_files::Inputs;
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, MOST_PARTS, Part, PieceSet, PiecesError};
@@ -39,7 +39,7 @@ pub struct MappingHost {
     /// Its traces: absolute paths.
     pub traces: Vec<PathBuf>,
     /// First and last raw time, ns, as the packets say.
-    pub extent: Option<(Time, Time)>,
+    pub extent: Option<(RawNs, RawNs)>,
     /// Bytes of all packets.
     pub bytes: u64,
     /// Into how many pieces it is cut, of nearly equal size.

@@ -12,12 +12,13 @@ mod set;
 use std::path::PathBuf;
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, Options, Recorded};
-use isochrone_hosts::{ReadReport, Time};
+use isochrone_corrections::artefact::ArtefactError;
+use isochrone_files::output::OutputError;
+use isochrone_hosts::ReadReport;
 use isochrone_kernel::MergeError;
-use isochrone_pipeline::store::StoreError;
-use isochrone_pipeline::{DamagedLog, MOST_PIECES, Piece, PieceModel};
-use isochrone_sync::artefact::ArtefactError;
-use isochrone_sync::output::OutputError;
+use isochrone_pipeline::piece_file::PieceFileError;
+use isochrone_pipeline::{DamagedLog, MAX_PIECES, Piece, PieceModel};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::TimedHost;
@@ -29,15 +30,15 @@ pub use map::{Part, map_spans};
 pub use mapping::{Mapping, MappingError, MappingHost};
 pub use set::{MissingPiece, PieceSet, traces_of_spans};
 
-/// The form of the models in files of pieces and journals: see [`isochrone_pipeline::store`]. One more wherever the types of what is kept
-/// change, or what they mean: then the bytes of pieces of the example are others, which a test compares (`pieces.rs` of `isochrone`).
+/// The form of the models in files of pieces and journals: see [`isochrone_pipeline::piece_file`]. One more wherever the types of what is kept
+/// change, or what they mean: then the bytes of pieces of the example are others, which a test compares (`isochrone/tests/it/pieces.rs`).
 pub const FORM: u64 = 1;
 
 /// The form of pieces that hold spans.
 pub(crate) const FORM_OF_SPANS: u64 = FORM ^ 0x5350_414e;
 
 /// Into how many pieces hosts can be cut.
-pub const MOST_PARTS: usize = MOST_PIECES;
+pub const MOST_PARTS: usize = MAX_PIECES;
 
 /// What pieces were mapped for. Pieces of one set have the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,7 +80,7 @@ pub struct HostFacts {
     /// The id of its clock in the corrections, if there are any.
     pub clock: Option<String>,
     /// First and last raw time, ns, as the packets say.
-    pub extent: Option<(Time, Time)>,
+    pub extent: Option<(RawNs, RawNs)>,
     /// Bytes of all packets.
     pub bytes: u64,
     /// Names of the events that its traces can have, sorted.
@@ -152,7 +153,7 @@ impl<C> MappedPiece<C> {
 pub enum PiecesError {
     /// A file.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] PieceFileError),
     /// A file cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),

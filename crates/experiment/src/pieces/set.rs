@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use isochrone_analysis::AnalysisSet;
+use isochrone_corrections::Clocks;
+use isochrone_corrections::artefact::Artefact;
+use isochrone_files::output;
 use isochrone_kernel::{MergeError, PartialState};
-use isochrone_pipeline::{Piece, PieceError, PieceMerger, SpanLog, store};
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::Artefact;
-use isochrone_sync::output;
+use isochrone_pipeline::{Piece, PieceError, PieceMerger, SpanLog, piece_file};
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, Held, HostFacts, Mapped, MappedPiece, PiecesError};
@@ -180,7 +180,7 @@ impl HostFacts {
 pub(super) fn read<C: Held>(paths: &[PathBuf]) -> Result<Option<PieceSet<C>>, PiecesError> {
     let mut all: Option<(PieceSet<C>, &Path)> = None;
     for path in paths {
-        let (head, parts): (Head, Vec<Mapped<C>>) = store::read(path, C::FORM)?;
+        let (head, parts): (Head, Vec<Mapped<C>>) = piece_file::read(path, C::FORM)?;
         let (set, first) = all.get_or_insert_with(|| (PieceSet::new(head.asked.clone()), path));
         if let Some(what) = set.difference(&head.asked) {
             return Err(PiecesError::Differ { one: first.to_owned(), other: path.clone(), what });
@@ -246,7 +246,7 @@ pub(super) fn write<C: Held>(set: &PieceSet<C>, path: &Path) -> Result<(), Piece
         }
     }
     let head = Head { asked: set.asked.clone(), hosts, traces };
-    output::write_with(path, |to| Ok(store::write(to, path, C::FORM, &head, &parts)?))
+    output::write_with(path, |to| Ok(piece_file::write(to, path, C::FORM, &head, &parts)?))
 }
 
 /// Whether two pieces answer the same question.
@@ -261,7 +261,7 @@ fn is_like<C: Held>(one: &Mapped<C>, other: &Mapped<C>) -> bool {
 pub fn traces_of_spans(paths: &[PathBuf]) -> Result<Vec<PathBuf>, PiecesError> {
     let mut all = BTreeSet::new();
     for path in paths {
-        let head: Head = store::read_head(path, SpanLog::FORM)?;
+        let head: Head = piece_file::read_head(path, SpanLog::FORM)?;
         all.extend(head.traces.into_iter().flatten());
     }
     Ok(all.into_iter().collect())

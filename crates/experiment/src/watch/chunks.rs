@@ -7,8 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use isochrone_ctf::{Diagnostic, Trace};
-use isochrone_hosts::{Hosts, Time};
-use isochrone_sync::Inputs;
+use isochrone_files::Inputs;
+use isochrone_hosts::Hosts;
+use isochrone_time::RawNs;
 
 /// Directory of finished chunks in a session's output.
 const ARCHIVES: &str = "archives";
@@ -36,9 +37,9 @@ pub(super) struct Opened {
     /// The host's name.
     pub(super) name: String,
     /// When its first stream begins, when all of them have begun and when the last one ends, raw ns.
-    pub(super) begin: Time,
-    pub(super) switched: Time,
-    pub(super) end: Time,
+    pub(super) begin: RawNs,
+    pub(super) switched: RawNs,
+    pub(super) end: RawNs,
     /// Unix time of the clock's zero, ns.
     pub(super) offset_ns: i64,
 }

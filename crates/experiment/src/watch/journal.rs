@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use isochrone_hosts::Time;
-use isochrone_pipeline::store::{self, StoreError};
-use isochrone_sync::output;
+use isochrone_files::output;
+use isochrone_pipeline::piece_file::{self, PieceFileError};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use super::WatchError;
@@ -30,7 +30,7 @@ pub(super) struct Recent {
     pub(super) session: PathBuf,
     pub(super) path: PathBuf,
     /// Up to which raw time it was mapped, ns.
-    pub(super) to: Time,
+    pub(super) to: RawNs,
 }
 
 /// Which chunks of a host are in its model.
@@ -43,7 +43,7 @@ pub(super) struct Done {
     /// The last ones, by time: the last of each session is opened once more with the next, others are still needed by steps.
     pub(super) recent: Vec<Recent>,
     /// When the first chunk begins, raw ns.
-    pub(super) begin: Option<Time>,
+    pub(super) begin: Option<RawNs>,
     /// Sessions of which nothing more is waited for.
     ended: BTreeSet<PathBuf>,
     /// Those that did not come.
@@ -61,7 +61,7 @@ impl Done {
     }
 
     /// A part of a chunk of a session is in the model.
-    pub(super) fn join(&mut self, session: &Path, number: u64, begin: Time) {
+    pub(super) fn join(&mut self, session: &Path, number: u64, begin: RawNs) {
         self.next.entry(session.to_owned()).or_insert(number);
         self.begin.get_or_insert(begin);
     }
@@ -105,13 +105,13 @@ impl Done {
 
     /// Chunks that end before a raw time are not needed any more, but for the last of them, and the last of each session: they show what
     /// was lost before the next ones. Sessions whose directories are gone are forgotten.
-    pub(super) fn forget(&mut self, before: Time) {
+    pub(super) fn forget(&mut self, before: RawNs) {
         let first = self.recent.partition_point(|recent| recent.to < before).saturating_sub(1);
         let kept: Vec<Recent> = self
             .recent
             .iter()
             .enumerate()
-            .filter(|(place, recent)| *place >= first && before < Time::MAX || self.is_before(recent))
+            .filter(|(place, recent)| *place >= first && before < RawNs::MAX || self.is_before(recent))
             .map(|(_, recent)| recent.clone())
             .collect();
         self.recent = kept;
@@ -128,8 +128,8 @@ impl Done {
 }
 
 /// The journal in a directory.
-pub(super) fn read(state: &Path) -> Result<Vec<(Head, Mapped)>, StoreError> {
-    let io = |source| StoreError::Io { path: state.to_owned(), source };
+pub(super) fn read(state: &Path) -> Result<Vec<(Head, Mapped)>, PieceFileError> {
+    let io = |source| PieceFileError::Io { path: state.to_owned(), source };
     let mut found = Vec::new();
     for entry in fs::read_dir(state).map_err(io)? {
         let path = entry.map_err(io)?.path();
@@ -138,7 +138,7 @@ pub(super) fn read(state: &Path) -> Result<Vec<(Head, Mapped)>, StoreError> {
         }
     }
     found.sort_unstable();
-    found.iter().map(|path| store::read(path, FORM)).collect()
+    found.iter().map(|path| piece_file::read(path, FORM)).collect()
 }
 
 /// Writes what is known of a host.
@@ -149,12 +149,12 @@ pub(super) fn write(state: &Path, head: &Head, mapped: &Mapped) -> Result<(), Wa
         other => format!("_{other:02x}"),
     });
     let path = state.join(name.collect::<String>()).with_extension(EXTENSION);
-    output::write_with(&path, |to| Ok(store::write(to, &path, FORM, head, mapped)?))
+    output::write_with(&path, |to| Ok(piece_file::write(to, &path, FORM, head, mapped)?))
 }
 
 /// Another one of a model, which can be ended while the first goes on.
-pub(super) fn copy(mapped: &Mapped) -> Result<Mapped, StoreError> {
-    store::copy(mapped)
+pub(super) fn copy(mapped: &Mapped) -> Result<Mapped, PieceFileError> {
+    piece_file::copy(mapped)
 }
 
 /// Of the files of a journal.

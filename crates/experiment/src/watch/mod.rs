@@ -22,19 +22,21 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Need, Options, Report};
-use isochrone_hosts::Time;
+use isochrone_corrections::Clocks;
+use isochrone_corrections::artefact::ArtefactError;
+use isochrone_files::Inputs;
+use isochrone_files::output::OutputError;
 use isochrone_kernel::{MergeError, PartialState};
-use isochrone_pipeline::store::StoreError;
+use isochrone_pipeline::piece_file::PieceFileError;
 use isochrone_pipeline::{Border, Piece, PieceModel};
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::ArtefactError;
-use isochrone_sync::output::OutputError;
-use isochrone_sync::{Inputs, SyncError};
+use isochrone_sync::SyncError;
+use isochrone_time::{RawNs, UnixNs};
 
 use crate::experiment::Experiment;
 use crate::model::{ModelError, ModelledHost, Spread};
 use crate::pieces::{Asked, HostFacts, Mapped, Part};
 use crate::question::{Question, reports};
+use crate::stamp::Timing;
 use crate::window::Times;
 use chunks::Opened;
 use journal::Recent;
@@ -121,7 +123,7 @@ pub struct HostProgress {
     /// Times in which something is missing.
     pub losses: u64,
     /// All before this instant is in the tables, Unix ns; `None`: nothing is.
-    pub watermark: Option<i128>,
+    pub watermark: Option<UnixNs>,
 }
 
 /// Why nothing can be watched any more.
@@ -137,7 +139,7 @@ pub enum WatchError {
     },
     /// The journal cannot be read or written.
     #[error(transparent)]
-    Journal(#[from] StoreError),
+    Journal(#[from] PieceFileError),
     /// Another process goes on with the journal.
     #[error("{}: another process watches with it; end that one, or name another --state", .0.display())]
     Locked(PathBuf),
@@ -244,7 +246,7 @@ impl<'w> Watch<'w> {
         changes: &mut Vec<Change>,
     ) -> Result<Option<String>, WatchError> {
         let hosts: Vec<String> = self.hosts.keys().cloned().collect();
-        let mut first: Option<(i128, String, Ready)> = None;
+        let mut first: Option<(UnixNs, String, Ready)> = None;
         for id in hosts {
             let Some((end, ready)) = self.ready(&id, is_last, changes) else { continue };
             if first.as_ref().is_none_or(|(least, ..)| end < *least) {
@@ -257,7 +259,7 @@ impl<'w> Watch<'w> {
     }
 
     /// The next piece of a host, if it can be mapped, and when it ends, Unix ns.
-    fn ready(&mut self, id: &str, is_last: bool, changes: &mut Vec<Change>) -> Option<(i128, Ready)> {
+    fn ready(&mut self, id: &str, is_last: bool, changes: &mut Vec<Change>) -> Option<(UnixNs, Ready)> {
         let is_followed = !is_last && self.is_followed(id);
         let host = self.hosts.get_mut(id)?;
         let mapped_to = host.mapped_to();
@@ -283,19 +285,19 @@ impl<'w> Watch<'w> {
         let is_over = is_followed && how.is_over;
         let ready = ready.or_else(|| is_over.then(|| sessions::rest(&host.waiting)))?;
         let end = ready.to.or(host.waiting.last().map(|it| it.end)).unwrap_or_default();
-        Some((i128::from(end) + i128::from(first.offset_ns), ready))
+        Some((Timing::Own { offset_ns: first.offset_ns }.unix(end), ready))
     }
 
     /// Whether a host has been started again: another one of its name, with another clock, begins after all that is known of it.
     fn is_followed(&self, id: &str) -> bool {
-        let end_of =
-            |host: &HostWatch| Some(i128::from(host.waiting.last()?.end) + i128::from(host.offset_ns()));
+        let own = |host: &HostWatch, raw| Timing::Own { offset_ns: host.offset_ns() }.unix(raw);
+        let end_of = |host: &HostWatch| Some(own(host, host.waiting.last()?.end));
         let Some((name, Some(end))) = self.hosts.get(id).map(|host| (host.name(id), end_of(host))) else {
             return false;
         };
         let begins_after = |(other, host): (&String, &HostWatch)| {
-            let begin = host.begin().map(|begin| i128::from(begin) + i128::from(host.offset_ns()));
-            other != id && host.name(other) == name && begin.is_some_and(|it| it >= end)
+            let start = host.start().map(|start| own(host, start));
+            other != id && host.name(other) == name && start.is_some_and(|start| start >= end)
         };
         self.hosts.iter().any(begins_after)
     }
@@ -311,10 +313,10 @@ impl<'w> Watch<'w> {
         let is_in = |waiting: &&Opened| to.is_none_or(|to| waiting.begin < to);
         let mut parts: Vec<&Opened> = host.waiting.iter().filter(is_in).collect();
         parts.sort_by_key(|it| (it.begin, it.chunk.number));
-        let parts: Vec<(PathBuf, u64, Time)> =
+        let parts: Vec<(PathBuf, u64, RawNs)> =
             parts.into_iter().map(|it| (it.chunk.session.clone(), it.chunk.number, it.begin)).collect();
         let from = host.mapped.as_ref().map_or(Border::Begin, |mapped| mapped.piece.to);
-        let piece = Piece { from, to: to.map_or(Border::End, Border::At) };
+        let piece = Piece { from, to: to.map_or(Border::End, |to| Border::At(to.0)) };
         let opened: Vec<&Path> = opened.iter().map(PathBuf::as_path).collect();
         let mapped = self.map_piece(id, &opened, piece)?;
         let asked = &self.asked;
@@ -336,14 +338,14 @@ impl<'w> Watch<'w> {
         }
         for (session, number, path) in passed {
             changes.push(Change::Mapped { host: name.clone(), chunk: path.clone() });
-            let recent = Recent { session: session.clone(), path, to: to.unwrap_or(Time::MAX) };
+            let recent = Recent { session: session.clone(), path, to: to.unwrap_or(RawNs::MAX) };
             host.done.pass(session, number, recent);
         }
         for session in ended {
             host.done.end(session);
         }
         if !self.watched.has_steps {
-            host.done.forget(Time::MAX);
+            host.done.forget(RawNs::MAX);
         }
         if let Some(state) = &self.watched.state {
             let head = journal::Head { asked: asked.clone(), facts: known.clone(), done: host.done.clone() };
@@ -399,7 +401,7 @@ impl<'w> Watch<'w> {
                 waiting: host.waiting.len() as u64,
                 events: report.map_or(0, |report| report.events),
                 losses: report.map_or(0, |report| report.losses),
-                watermark: at.zip(timing).map(|(raw, timing)| timing.unix_ns(raw)),
+                watermark: at.zip(timing).map(|(raw, timing)| timing.unix(RawNs(raw))),
             })
         };
         let mut all: Vec<HostProgress> = self.hosts.iter().filter_map(of_host).collect();
@@ -408,12 +410,12 @@ impl<'w> Watch<'w> {
     }
 
     /// Of each host of which chunks wait: its id, its name, and the last event that is known of it, Unix ns.
-    pub fn ends(&self) -> Vec<(String, String, i128)> {
+    pub fn ends(&self) -> Vec<(String, String, UnixNs)> {
         let names = self.names();
         let of_host = |(id, host): (&String, &HostWatch)| {
             let end = host.waiting.last()?.end;
             let (name, timing) = (names.get(id.as_str())?.clone(), host.timing(id, self.clocks()));
-            Some((id.clone(), name, timing.unix_ns(end)))
+            Some((id.clone(), name, timing.unix(end)))
         };
         self.hosts.iter().filter_map(of_host).collect()
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_hosts::clocks::tell_apart;
+use isochrone_hosts::clocks::disambiguate;
 
 use super::{HostWatch, Watch};
 
@@ -14,7 +14,7 @@ impl Watch<'_> {
         let all = self.hosts.iter().map(|(id, host)| (named((id, host)), id.as_str()));
         let mut hosts: Vec<((String, i64), &str)> = all.collect();
         hosts.sort_unstable();
-        tell_apart(&mut hosts, |((name, _), _)| name);
+        disambiguate(&mut hosts, |((name, _), _)| name);
         hosts.into_iter().map(|((name, _), id)| (id, name)).collect()
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use isochrone_hosts::Time;
+use isochrone_time::RawNs;
 
 use super::chunks::Opened;
 use super::journal::Done;
@@ -16,7 +16,7 @@ use super::journal::Done;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ready {
     /// Up to which raw time, ns; `None`: to the end, as nothing comes after it.
-    pub(super) to: Option<Time>,
+    pub(super) to: Option<RawNs>,
     /// The chunks that are needed for it, beside those before.
     pub(super) opened: Vec<PathBuf>,
     /// Those of which all has been mapped then: session, number and path.
@@ -135,7 +135,7 @@ mod tests {
     fn chunk(text: &str) -> Opened {
         let (name, times) = text.split_once(':').unwrap();
         let (begin, end) = times.split_once('-').unwrap();
-        let (begin, end) = (begin.parse().unwrap(), end.parse().unwrap());
+        let (begin, end) = (RawNs(begin.parse().unwrap()), RawNs(end.parse().unwrap()));
         let (session, number) = (PathBuf::from(&name[..1]), name[1..].parse().unwrap());
         let chunk = Chunk { session, number, path: PathBuf::from(name) };
         let (host, name) = (String::new(), String::new());

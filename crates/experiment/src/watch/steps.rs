@@ -12,12 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use isochrone_hosts::Time;
+use isochrone_corrections::Clocks;
+use isochrone_corrections::artefact::Artefact;
+use isochrone_files::{Inputs, output};
 use isochrone_pipeline::Border;
-use isochrone_pipeline::store;
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::Artefact;
-use isochrone_sync::{Continued, Inputs, KeptSync, Options, output};
+use isochrone_pipeline::piece_file;
+use isochrone_sync::{Continued, KeptSync, Options};
+use isochrone_time::{RawNs, UnixNs, Window};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ use crate::pieces::FORM;
 use crate::stamp::Timing;
 
 /// How much before a step is read, ns: a packet that arrives in it was sent before it.
-const MARGIN: i128 = 1_000_000_000;
+const MARGIN: i64 = 1_000_000_000;
 
 /// So many chunks of each host are mapped before the first step.
 const FIRST_CHUNKS: u64 = 2;
@@ -43,10 +44,10 @@ const PUBLISHED: &str = "sync.json";
 pub struct Step {
     /// Its number, from 0.
     pub number: u64,
-    /// When it begins, Unix ns on the clock of the steps; `None`: with all that was recorded.
-    pub begin: Option<i128>,
-    /// The first instant that is not in it any more.
-    pub end: i128,
+    /// Its start, on the clock of the steps; `None`: that of all that was recorded.
+    pub start: Option<UnixNs>,
+    /// The first instant after it.
+    pub end: UnixNs,
     /// The chunks that have it, and those before and after it.
     pub chunks: Vec<PathBuf>,
     /// What is known of the clock of each host, in the order of their names.
@@ -66,9 +67,9 @@ pub struct StepClock {
     pub revised_ns: Option<i64>,
     /// Whether that is beyond the bounds that were published.
     pub is_beyond: bool,
-    /// What of the host is in no step since the last one: it came when steps of that time had been published. From and to, Unix ns.
-    pub late: Option<(i128, i128)>,
-    /// How long all is that came so, ns.
+    /// Time of the host since the last step that is in no step: it came when steps of that time had been published.
+    pub late: Option<Window<UnixNs>>,
+    /// Duration of all that came late, ns.
     pub late_ns: i128,
 }
 
@@ -81,8 +82,8 @@ pub struct Steps {
     current: Option<(String, Clocks)>,
     /// Those that the last step was published with.
     published: Option<Clocks>,
-    /// The end of the last step, Unix ns.
-    end: Option<i128>,
+    /// The end of the last step.
+    end: Option<UnixNs>,
     number: u64,
     /// Chunks that the synchronization has taken.
     taken: BTreeSet<PathBuf>,
@@ -95,8 +96,8 @@ pub struct Steps {
 /// How far a host is in steps.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Counted {
-    /// Up to when, Unix ns.
-    to: i128,
+    /// The end of what is counted.
+    to: UnixNs,
     /// How long all is that came too late, ns.
     late_ns: i128,
 }
@@ -107,7 +108,7 @@ struct Kept {
     synchronization: Option<KeptSync>,
     /// The corrections that the last step was published with, as text.
     published: Option<String>,
-    end: Option<i128>,
+    end: Option<UnixNs>,
     number: u64,
     taken: BTreeSet<PathBuf>,
     counted: BTreeMap<String, Counted>,
@@ -122,7 +123,7 @@ impl Steps {
         let is_given = watch.watched.corrections.is_some();
         let new = || Continued::new(Options::default());
         let kept = match watch.watched.state.as_deref().map(|state| state.join(JOURNAL)) {
-            Some(path) if path.exists() => Some(store::read::<Kept, T>(&path, FORM)?),
+            Some(path) if path.exists() => Some(piece_file::read::<Kept, T>(&path, FORM)?),
             _ => None,
         };
         let Some((kept, beside)) = kept else {
@@ -146,8 +147,8 @@ impl Steps {
         Ok((steps, Some(beside)))
     }
 
-    /// How many steps have been published, and where the last one ended, Unix ns.
-    pub fn published(&self) -> (u64, Option<i128>) {
+    /// The number of published steps, and the end of the last one.
+    pub fn published(&self) -> (u64, Option<UnixNs>) {
         (self.number, self.end)
     }
 
@@ -165,7 +166,7 @@ impl Steps {
         let is_stale =
             |host: &HostWatch| host.progressed.is_some_and(|since| since.elapsed() > watch.watched.patience);
         let is_at_end = |host: &HostWatch| is_last && host.is_at_end();
-        let mut ends: Vec<(&str, &HostWatch, Time)> = Vec::new();
+        let mut ends: Vec<(&str, &HostWatch, RawNs)> = Vec::new();
         for &(id, host) in hosts.iter().filter(|(_, host)| is_last || !is_stale(host)) {
             match host.mapped_to() {
                 Some(to) => ends.push((id, host, to)),
@@ -177,7 +178,7 @@ impl Steps {
         let chunks = chunks_of(&hosts, super::HostWatch::mapped_to);
         self.synchronize(watch, &chunks)?;
         let clocks = self.clocks(watch);
-        let unix = |&(id, host, to): &(&str, &HostWatch, Time)| host.timing(id, clocks).unix_ns(to);
+        let unix = |&(id, host, to): &(&str, &HostWatch, RawNs)| host.timing(id, clocks).unix(to);
         if let Some(end) = ends.iter().map(unix).min().filter(|&end| self.is_new(end)) {
             return Ok(Some(self.step(watch, &hosts, &chunks, end, false)));
         }
@@ -189,7 +190,7 @@ impl Steps {
         let clocks = self.clocks(watch);
         let last = |&(id, host): &(&str, &HostWatch)| {
             let last = host.waiting.last().map(|it| it.end.saturating_add(1)).or(host.mapped_to())?;
-            Some(host.timing(id, clocks).unix_ns(last))
+            Some(host.timing(id, clocks).unix(last))
         };
         let end = hosts.iter().filter_map(last).max().filter(|&end| self.is_new(end));
         Ok(end.map(|end| self.step(watch, &hosts, &chunks, end, true)))
@@ -203,7 +204,7 @@ impl Steps {
         !have_rotated && since.elapsed() < watch.watched.patience
     }
 
-    fn is_new(&self, end: i128) -> bool {
+    fn is_new(&self, end: UnixNs) -> bool {
         self.end.is_none_or(|last| last < end)
     }
 
@@ -212,7 +213,7 @@ impl Steps {
         watch: &Watch<'_>,
         hosts: &[(&str, &HostWatch)],
         chunks: &[&Path],
-        end: i128,
+        end: UnixNs,
         is_last: bool,
     ) -> Step {
         let given = self.clocks(watch);
@@ -223,21 +224,22 @@ impl Steps {
             let published = self.published.as_ref().zip(self.end).map(|(before, at)| {
                 let then = host.timing(id, Some(before));
                 let raw = then.raw(at);
-                (then.stamp(raw), now.unix_ns(raw))
+                (then.stamp(raw), now.unix(raw))
             });
-            let revised = published.map(|(then, now)| now - then.unix_ns);
+            let revised = published.map(|(then, now)| now - then.unix);
             let is_beyond = published.is_some_and(|(then, now)| {
                 then.lo.is_some_and(|lo| now < lo) || then.hi.is_some_and(|hi| hi < now)
             });
-            let begin = || host.begin().map(|raw| now.unix_ns(raw));
+            let start = || host.start().map(|raw| now.unix(raw));
             let counted = self.counted.get(id);
-            let before = counted.map(|counted| counted.to).or_else(begin);
+            let before = counted.map(|counted| counted.to).or_else(start);
             // One that has not come further may never do so.
             let is_unknown = counted.is_none() && is_last;
-            let has_come = |end| is_unknown || host.mapped_to().is_some_and(|to| now.unix_ns(to) > end);
+            let has_come = |end| is_unknown || host.mapped_to().is_some_and(|to| now.unix(to) > end);
             let late = before.zip(self.end).filter(|&(from, to)| from < to && has_come(to));
-            // What a journal says of them may be anything.
-            let late_ns = late.map_or(0, |(from, to)| to.saturating_sub(from));
+            let late = late.map(|(from, to)| Window::new(from, to));
+            // A journal may hold anything.
+            let late_ns = late.map_or(0, |late| late.end.0.saturating_sub(late.start.0));
             StepClock {
                 late,
                 late_ns: counted.map_or(0, |counted| counted.late_ns).saturating_add(late_ns),
@@ -250,7 +252,7 @@ impl Steps {
         let mut clocks: Vec<StepClock> = hosts.iter().map(clock).collect();
         clocks.sort_by(|a, b| a.host.cmp(&b.host));
         let chunks = chunks.iter().map(|path| path.to_path_buf()).collect();
-        Step { number: self.number, begin: self.end, end, chunks, clocks, is_last }
+        Step { number: self.number, start: self.end, end, chunks, clocks, is_last }
     }
 
     /// The corrections that the next step is on; `None`: each host is on its own clock.
@@ -291,7 +293,7 @@ impl Steps {
         };
         let journal = state.join(JOURNAL);
         output::write_with(&journal, |to| {
-            Ok::<_, WatchError>(store::write(to, &journal, FORM, &kept, beside)?)
+            Ok::<_, WatchError>(piece_file::write(to, &journal, FORM, &kept, beside)?)
         })?;
         if let Some(text) = published {
             output::write(&state.join(PUBLISHED), text.as_bytes())?;
@@ -306,7 +308,7 @@ impl Steps {
             let timing = host.timing(id, self.clocks(watch));
             // Of one of which nothing is mapped, all that waits is in the step.
             let to = host.mapped_to().or(host.waiting.last().map(|last| last.end));
-            let Some(mapped_to) = to.map(|to| timing.unix_ns(to)) else { continue };
+            let Some(mapped_to) = to.map(|to| timing.unix(to)) else { continue };
             let clock = step.clocks.iter().find(|clock| Some(&clock.host) == names.get(id.as_str()));
             let late_ns = clock.map_or(0, |clock| clock.late_ns);
             self.counted.insert(id.clone(), Counted { to: mapped_to.min(step.end), late_ns });
@@ -333,7 +335,7 @@ impl Steps {
 }
 
 /// The chunks of hosts that are still needed, and those that come next and begin before `to` says; all, if that says nothing.
-fn chunks_of<'h>(hosts: &[(&str, &'h HostWatch)], to: impl Fn(&HostWatch) -> Option<Time>) -> Vec<&'h Path> {
+fn chunks_of<'h>(hosts: &[(&str, &'h HostWatch)], to: impl Fn(&HostWatch) -> Option<RawNs>) -> Vec<&'h Path> {
     let of_host = |&(_, host): &(&str, &'h HostWatch)| {
         let to = to(host);
         let is_in = move |waiting: &&Opened| to.is_none_or(|to| waiting.begin <= to);
@@ -360,7 +362,7 @@ impl HostWatch {
     }
 
     /// When its first chunk begins, raw ns.
-    pub(super) fn begin(&self) -> Option<Time> {
+    pub(super) fn start(&self) -> Option<RawNs> {
         self.done.begin.or(self.waiting.first().map(|first| first.begin))
     }
 
@@ -376,9 +378,9 @@ impl HostWatch {
     }
 
     /// Up to which raw time it has been mapped, ns.
-    pub(super) fn mapped_to(&self) -> Option<Time> {
+    pub(super) fn mapped_to(&self) -> Option<RawNs> {
         let border = self.mapped.as_ref()?.piece.to;
-        matches!(border, Border::At(_)).then(|| border.time())
+        matches!(border, Border::At(_)).then(|| RawNs(border.time()))
     }
 
     /// What its raw times mean; without a correction, what it shows itself.

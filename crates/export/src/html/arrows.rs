@@ -1,4 +1,4 @@
-//! A few messages as arrows between hosts, on the hosts' own clocks and on the common one: what a synchronization is for.
+//! A few messages as arrows between hosts, on the hosts' own clocks and on the common one.
 
 use super::scale::{Scale, duration};
 use super::svg::{Anchor, Svg};
@@ -7,29 +7,33 @@ const WIDTH: f64 = 920.0;
 const LEFT: f64 = 110.0;
 const RIGHT: f64 = 20.0;
 const ROW: f64 = 46.0;
-/// Arrows that are drawn, most: more would cover each other.
-const MOST: usize = 60;
+/// Maximum number of arrows: more would cover each other.
+const MAX: usize = 60;
 
 /// A message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrow {
-    /// Places of sender and receiver.
+    /// Indices of sender and receiver.
     pub hosts: (usize, usize),
-    /// When it was sent and received, on the hosts' own clocks, ns since some instant.
-    pub own: (i64, i64),
+    /// When it was sent and received, on the hosts' own clocks, ns since the first of all arrows.
+    pub own_ns: (i64, i64),
     /// The same on the common clock.
-    pub common: (i64, i64),
+    pub common_ns: (i64, i64),
 }
 
 /// The same messages before and after.
 pub(crate) fn draw(hosts: &[String], arrows: &[Arrow]) -> [(String, String); 2] {
-    let arrows = arrows.get(..MOST).unwrap_or(arrows);
+    let arrows = arrows.get(..MAX).unwrap_or(arrows);
     let panel = |title: &str, times: fn(&Arrow) -> (i64, i64)| {
         let inverted = arrows.iter().filter(|arrow| times(arrow).1 < times(arrow).0).count();
-        let says = format!("{title}: {inverted} of {} messages arrive before they were sent", arrows.len());
-        (says, drawn(hosts, arrows, times))
+        let caption =
+            format!("{title}: {inverted} of {} messages arrive before they were sent", arrows.len());
+        (caption, drawn(hosts, arrows, times))
     };
-    [panel("On the hosts' own clocks", |arrow| arrow.own), panel("On the common clock", |arrow| arrow.common)]
+    [
+        panel("On the hosts' own clocks", |arrow| arrow.own_ns),
+        panel("On the common clock", |arrow| arrow.common_ns),
+    ]
 }
 
 fn drawn(hosts: &[String], arrows: &[Arrow], times: fn(&Arrow) -> (i64, i64)) -> String {
@@ -72,7 +76,7 @@ mod tests {
     #[test]
     fn inverted_messages_are_marked_and_counted() {
         let hosts = ["a", "b", "c"].map(str::to_owned);
-        let arrow = |hosts, own, common| Arrow { hosts, own, common };
+        let arrow = |hosts, own_ns, common_ns| Arrow { hosts, own_ns, common_ns };
         let arrows = [arrow((0, 2), (0, -50), (0, 5)), arrow((2, 0), (10, 100), (10, 15))];
         let [(before, own), (after, common)] = draw(&hosts, &arrows);
         assert!(before.ends_with("1 of 2 messages arrive before they were sent"), "{before}");

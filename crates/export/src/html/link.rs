@@ -14,18 +14,18 @@ const BOTTOM: f64 = 30.0;
 /// Room around the times of the messages, as a share of them.
 const AROUND: f64 = 0.03;
 
-/// Breaks, and messages that were left out, of a picture, most: they have words.
-const MOST_MARKS: usize = 60;
-/// Points of a line or a cloud, most: more would not be seen.
-const MOST_POINTS: usize = 2_000;
+/// Maximum number of breaks, and of messages that were left out, in a picture: they have tooltips.
+const MAX_MARKS: usize = 60;
+/// Maximum number of points of a line or a cloud: more would not be visible.
+const MAX_POINTS: usize = 2_000;
 
-/// A point: when, ns since the begin; and how far from the estimate, ns.
+/// A point: when, ns since the start; and how far from the estimate, ns.
 pub type Dot = (i64, i64);
 
 /// An instant, the earliest and the latest that a clock can be from its estimate there, and the likely error; ns.
 pub type BoundsAt = (i64, Option<i64>, Option<i64>, Option<i64>);
 
-/// What a picture of a link shows. Times are ns since a begin of the caller's choice.
+/// What a picture of a link shows. Times are ns since a start of the caller's choice.
 #[derive(Debug, Clone, Default)]
 pub struct LinkPicture {
     /// The host whose messages are above.
@@ -40,23 +40,23 @@ pub struct LinkPicture {
     pub upper: Vec<Dot>,
     /// The half hull of all messages from b to a.
     pub lower: Vec<Dot>,
-    /// By time: the earliest and the latest that b's clock can be from the estimate, and the likely error; nothing where nothing is known.
+    /// By time: the earliest and the latest that b's clock can be from the estimate, and the likely error; `None` where it is unknown.
     pub bounds: Vec<BoundsAt>,
-    /// From when to when a clock was set or slewed, and what it was.
+    /// Start and end of the time in which a clock was set or slewed, and what happened.
     pub breaks: Vec<(i64, i64, String)>,
     /// Messages that were left out: when, how far from the estimate, and why.
     pub suspects: Vec<(i64, i64, String)>,
 }
 
-/// How many messages took how long, in one direction.
+/// Latencies of messages in one direction.
 #[derive(Debug, Clone, Default)]
 pub struct Latencies {
-    /// From whom to whom.
+    /// Names of sender and receiver.
     pub title: String,
     /// Latencies, ns: of all messages, or of a sample.
     pub values: Vec<i64>,
-    /// How many messages there are.
-    pub of: u64,
+    /// Number of messages.
+    pub total: u64,
 }
 
 impl LinkPicture {
@@ -67,40 +67,20 @@ impl LinkPicture {
         let (x, y) = (self.times(), self.offsets());
         axes(&mut svg, &x, &y);
         let place = |&(at, off): &Dot| (x.at(at as f64), y.at(off as f64));
-        let places = |dots: &[Dot]| dots.iter().take(MOST_POINTS).map(place).collect::<Vec<_>>();
+        let places = |dots: &[Dot]| dots.iter().take(MAX_POINTS).map(place).collect::<Vec<_>>();
         svg.clipped(name, (LEFT, TOP), (WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM), |svg| {
-            for (begin, end, what) in self.breaks.iter().take(MOST_MARKS) {
-                let (from, to) = (x.at(*begin as f64), x.at(*end as f64));
-                svg.rect(
-                    "break",
-                    (from - 1.0, TOP),
-                    ((to - from).max(0.0) + 2.0, HEIGHT - TOP - BOTTOM),
-                    what,
-                );
-            }
+            self.draw_breaks(svg, &x, HEIGHT);
             svg.band("corridor", &places(&self.upper), &places(&self.lower));
-            let known = self
-                .bounds
-                .iter()
-                .take(MOST_POINTS)
-                .filter_map(|&(at, lo, hi, _)| Some(((at, lo?), (at, hi?))));
-            let (lows, highs): (Vec<Dot>, Vec<Dot>) = known.unzip();
-            svg.path("bound", &places(&lows));
-            svg.path("bound", &places(&highs));
-            let likely: Vec<Dot> = self
-                .bounds
-                .iter()
-                .take(MOST_POINTS)
-                .filter_map(|&(at, .., likely)| Some((at, likely?)))
-                .collect();
-            let minus: Vec<Dot> = likely.iter().map(|&(at, off)| (at, -off)).collect();
-            svg.band("likely", &places(&likely), &places(&minus));
+            let Bounds { earliest, latest, likely } = self.drawn_bounds();
+            svg.path("bound", &places(&earliest));
+            svg.path("bound", &places(&latest));
+            svg.band("likely", &places(&likely), &places(&mirrored(&likely)));
             svg.dots("forth", &places(&self.forth));
             svg.dots("back", &places(&self.back));
             svg.path("hull", &places(&self.upper));
             svg.path("hull", &places(&self.lower));
             svg.line("estimate", (LEFT, y.at(0.0)), (WIDTH - RIGHT, y.at(0.0)));
-            for (at, off, why) in self.suspects.iter().take(MOST_MARKS) {
+            for (at, off, why) in self.suspects.iter().take(MAX_MARKS) {
                 let off = (*off).clamp(y.from as i64, y.to as i64);
                 svg.circle("suspect", place(&(*at, off)), 4.0, why);
             }
@@ -108,7 +88,7 @@ impl LinkPicture {
         let beyond =
             self.forth.iter().chain(&self.back).filter(|dot| !(y.from..=y.to).contains(&(dot.1 as f64)));
         let beyond = beyond.count();
-        let left_out = |all: usize| all.saturating_sub(MOST_MARKS);
+        let left_out = |all: usize| all.saturating_sub(MAX_MARKS);
         let marks = left_out(self.breaks.len()) + left_out(self.suspects.len());
         let notes = [
             (beyond > 0).then(|| format!("{beyond} of these points are farther off than shown")),
@@ -130,34 +110,38 @@ impl LinkPicture {
         let (begin, end) = ends.map_or((0, 1), |(first, last)| (first.0, last.0));
         let x = Scale::new(begin as f64, end as f64, (LEFT, WIDTH - RIGHT));
         let all =
-            self.bounds.iter().take(MOST_POINTS).flat_map(|&(_, lo, hi, likely)| [lo, hi, likely]).flatten();
+            self.bounds.iter().take(MAX_POINTS).flat_map(|&(_, lo, hi, likely)| [lo, hi, likely]).flatten();
         let (least, most) = all.fold((0, 0), |(least, most), off| (least.min(off), most.max(off)));
         let room = (most - least).max(1) as f64 * 0.06;
         let y = Scale::new(least as f64 - room, most as f64 + room, (LOW - BOTTOM, TOP));
         axes(&mut svg, &x, &y);
         let place = |(at, off): Dot| (x.at(at as f64), y.at(off as f64));
         svg.clipped(name, (LEFT, TOP), (WIDTH - LEFT - RIGHT, LOW - TOP - BOTTOM), |svg| {
-            let known = self
-                .bounds
-                .iter()
-                .take(MOST_POINTS)
-                .filter_map(|&(at, lo, hi, _)| Some((place((at, lo?)), place((at, hi?)))));
-            let (lows, highs): (Vec<_>, Vec<_>) = known.unzip();
-            svg.band("corridor", &highs, &lows);
-            let likely = self
-                .bounds
-                .iter()
-                .take(MOST_POINTS)
-                .filter_map(|&(at, .., likely)| Some((place((at, likely?)), place((at, -likely?)))));
-            let (above, below): (Vec<_>, Vec<_>) = likely.unzip();
-            svg.band("likely", &above, &below);
+            let Bounds { earliest, latest, likely } = self.drawn_bounds();
+            let places = |dots: &[Dot]| dots.iter().copied().map(place).collect::<Vec<_>>();
+            svg.band("corridor", &places(&latest), &places(&earliest));
+            svg.band("likely", &places(&likely), &places(&mirrored(&likely)));
             svg.line("estimate", (LEFT, y.at(0.0)), (WIDTH - RIGHT, y.at(0.0)));
-            for (begin, end, what) in self.breaks.iter().take(MOST_MARKS) {
-                let (from, to) = (x.at(*begin as f64), x.at(*end as f64));
-                svg.rect("break", (from - 1.0, TOP), ((to - from).max(0.0) + 2.0, LOW - TOP - BOTTOM), what);
-            }
+            self.draw_breaks(svg, &x, LOW);
         });
         svg.finish()
+    }
+
+    /// The bounds as lines.
+    fn drawn_bounds(&self) -> Bounds {
+        let bounds = || self.bounds.iter().take(MAX_POINTS);
+        let known = bounds().filter_map(|&(at, lo, hi, _)| Some(((at, lo?), (at, hi?))));
+        let (earliest, latest) = known.unzip();
+        let likely = bounds().filter_map(|&(at, .., likely)| Some((at, likely?))).collect();
+        Bounds { earliest, latest, likely }
+    }
+
+    /// Shades the breaks in a picture of a height.
+    fn draw_breaks(&self, svg: &mut Svg, x: &Scale, height: f64) {
+        for (begin, end, what) in self.breaks.iter().take(MAX_MARKS) {
+            let (from, to) = (x.at(*begin as f64), x.at(*end as f64));
+            svg.rect("break", (from - 1.0, TOP), ((to - from).max(0.0) + 2.0, height - TOP - BOTTOM), what);
+        }
     }
 
     /// The time of the messages, and some around it.
@@ -173,7 +157,7 @@ impl LinkPicture {
 
     /// Offsets that show most of the messages, and with them where the half hulls are: their ends, where messages are few, may be far out.
     fn offsets(&self) -> Scale {
-        /// Of ten messages, so many are surely shown.
+        /// At least this many of ten messages are visible.
         const SHOWN: usize = 6;
         let most = |dots: &[Dot]| {
             let mut sizes: Vec<u64> = dots.iter().map(|dot| dot.1.unsigned_abs()).collect();
@@ -185,6 +169,18 @@ impl LinkPicture {
         let least = up.max(down).max(1.0) * 0.25;
         Scale::new(-down.max(least), up.max(least), (HEIGHT - BOTTOM, TOP))
     }
+}
+
+/// Bounds of a picture as lines.
+struct Bounds {
+    earliest: Vec<Dot>,
+    latest: Vec<Dot>,
+    likely: Vec<Dot>,
+}
+
+/// Points on the other side of the estimate.
+fn mirrored(dots: &[Dot]) -> Vec<Dot> {
+    dots.iter().map(|&(at, off)| (at, -off)).collect()
 }
 
 /// The axes of a chart: time to the right, durations upward.
@@ -250,9 +246,9 @@ pub(crate) fn histograms(both: &[Latencies; 2], least_round_trip: Option<i64>) -
             svg.line("floor", (x.at(half), top), (x.at(half), bottom));
         }
         let inverted = way.values.iter().filter(|latency| **latency <= 0).count();
-        let of = match way.of == way.values.len() as u64 {
-            true => format!("{}: {} messages", way.title, way.of),
-            false => format!("{}: a sample of {} of {} messages", way.title, way.values.len(), way.of),
+        let of = match way.total == way.values.len() as u64 {
+            true => format!("{}: {} messages", way.title, way.total),
+            false => format!("{}: a sample of {} of {} messages", way.title, way.values.len(), way.total),
         };
         let more = if inverted > 0 {
             format!(", {inverted} of them received before they were sent")
@@ -335,10 +331,10 @@ mod tests {
 
     #[test]
     fn latencies_have_bars() {
-        let way = |title: &str, values: &[i64], of| Latencies {
+        let way = |title: &str, values: &[i64], total| Latencies {
             title: title.to_owned(),
             values: values.to_vec(),
-            of,
+            total,
         };
         let text = histograms(&[way("a → b", &[100, 100, 5000], 3), way("b → a", &[-3, 200], 9)], Some(300));
         assert_eq!(

@@ -4,13 +4,12 @@
 //! |---|---|
 //! | `summary_page` | the page of an experiment as a whole |
 //! | `synchronization` | the report of a synchronization: a page, or a part of one |
-//! | `page` | what all pages begin and end with; `style.css` |
+//! | `page` | head and foot of all pages; `style.css` |
 //! | `link`, `graph`, `arrows` | pictures of a synchronization |
 //! | `strips`, `requests` | pictures of what hosts did |
 //! | `scale`, `svg` | axes; shapes as text |
 //!
-//! What is drawn comes as plain values: nothing here knows traces, clocks or how anything was found. How large a page can be does not depend on how
-//! much there is.
+//! What is drawn comes as plain values: nothing here knows traces or clocks. The size of a page is bounded.
 
 mod arrows;
 mod graph;
@@ -27,7 +26,7 @@ pub use arrows::Arrow;
 pub use graph::{Edge, Node};
 pub use link::{Dot, Latencies, LinkPicture};
 pub use page::Table;
-pub use requests::{Bar, Carried, RequestPicture, RequestStep};
+pub use requests::{Bar, Packet, RequestPicture, RequestStep};
 pub use strips::{Step, Strip};
-pub use summary_page::{Part, Section, SummaryPage};
-pub use synchronization::{LinkSection, MOST_BYTES, Synchronization};
+pub use summary_page::{Block, Section, SummaryPage};
+pub use synchronization::{LinkSection, MAX_BYTES, Synchronization};

@@ -1,8 +1,8 @@
-//! A page that needs nothing but itself: no script, no font, no picture from elsewhere; readable in the dark and on paper. What all HTML
-//! reports of this folder begin and end with.
+//! A page that needs nothing but itself: no script, no font, no picture from elsewhere; readable in the dark and on paper. The head
+//! and the foot of all HTML reports.
 //!
-//! How large a page can become does not depend on what it is about: texts, tables and lists are cut, each to its own limit, and say how much is
-//! not there; the reports limit how many pictures they have.
+//! The size of a page is bounded: texts, tables and lists are cut, each to its own limit, with the number of what was left out; the reports
+//! limit the number of their pictures.
 
 use std::fmt::Write as _;
 
@@ -11,38 +11,38 @@ use super::svg::escaped;
 /// Colours, fonts, and how the page is printed.
 const STYLE: &str = include_str!("style.css");
 
-/// Bytes of a table, most.
-const MOST_OF_TABLE: usize = 150_000;
-/// Bytes of a cell, a heading or a line of a list, most.
-const MOST_OF_LINE: usize = 1_000;
-/// Bytes of a paragraph, most.
-const MOST_OF_PARAGRAPH: usize = 4_000;
+/// Maximum size of a table, bytes.
+const MAX_TABLE_BYTES: usize = 150_000;
+/// Maximum size of a cell, a heading or a line of a list, bytes.
+const MAX_LINE_BYTES: usize = 1_000;
+/// Maximum size of a paragraph, bytes.
+const MAX_PARAGRAPH_BYTES: usize = 4_000;
 
 /// A table as people read it.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// Headings of its columns.
     pub header: Vec<String>,
-    /// Whether the values of a column are figures, which stand to the right.
+    /// Whether the values of a column are numbers, which are aligned right.
     pub is_number: Vec<bool>,
     /// Its rows.
     pub rows: Vec<Vec<String>>,
-    /// Bars behind the rows: how much of the room each takes, from 0 to 1. Empty: there are none.
+    /// Lengths of the bars after the rows, from 0 to 1; empty: no bars.
     pub shares: Vec<f64>,
 }
 
-/// A page in the making.
+/// A page that is being written.
 #[derive(Debug)]
 pub(crate) struct Page {
     text: String,
     program: String,
-    /// Of headings: 2, or 3 within a part of a page.
+    /// Level of headings: 2, or 3 within a section.
     level: u8,
 }
 
 impl Page {
     pub(crate) fn new(title: &str, program: &str) -> Self {
-        let title = escaped(title, MOST_OF_LINE);
+        let title = escaped(title, MAX_LINE_BYTES);
         let text = format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
              <title>{title}</title><style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n"
@@ -51,17 +51,17 @@ impl Page {
     }
 
     pub(crate) fn paragraph(&mut self, class: &str, text: &str) {
-        let text = escaped(text, MOST_OF_PARAGRAPH);
+        let text = escaped(text, MAX_PARAGRAPH_BYTES);
         let _ = writeln!(self.text, "<p class=\"{class}\">{text}</p>");
     }
 
     pub(crate) fn heading(&mut self, text: &str) {
         let level = self.level;
-        let _ = writeln!(self.text, "<h{level}>{}</h{level}>", escaped(text, MOST_OF_LINE));
+        let _ = writeln!(self.text, "<h{level}>{}</h{level}>", escaped(text, MAX_LINE_BYTES));
     }
 
-    /// A part of the page with a heading: those within it are smaller.
-    pub(crate) fn within(&mut self, heading: &str, fill: impl FnOnce(&mut Self)) {
+    /// Adds a section with a heading: headings within it are smaller.
+    pub(crate) fn section(&mut self, heading: &str, fill: impl FnOnce(&mut Self)) {
         self.text.push_str("<section>");
         self.heading(heading);
         self.level += 1;
@@ -70,39 +70,39 @@ impl Page {
         self.text.push_str("</section>\n");
     }
 
-    /// The HTML of what would be put on it.
-    pub(crate) fn part_of(&self, fill: impl FnOnce(&mut Self)) -> String {
+    /// The HTML of what `fill` would add.
+    pub(crate) fn html_of(&self, fill: impl FnOnce(&mut Self)) -> String {
         let mut part = Self { text: String::new(), program: String::new(), level: self.level };
         fill(&mut part);
         part.text
     }
 
-    /// A part that is HTML already.
-    pub(crate) fn part(&mut self, html: &str) {
+    /// Adds HTML.
+    pub(crate) fn html(&mut self, html: &str) {
         self.text.push_str(html);
     }
 
-    /// What is typed to get the same as text.
+    /// Adds the command that prints the same as text.
     pub(crate) fn command(&mut self, command: &str) {
-        let command = escaped(command, MOST_OF_LINE);
+        let command = escaped(command, MAX_LINE_BYTES);
         let _ = writeln!(self.text, "<p class=\"note\">As text: <code>{command}</code></p>");
     }
 
-    /// Figures with their names, in a line.
+    /// Adds values with their names, in a line.
     pub(crate) fn facts(&mut self, facts: &[(String, String)]) {
         self.text.push_str("<dl>");
         for (name, value) in facts {
-            let [name, value] = [name, value].map(|text| escaped(text, MOST_OF_LINE));
+            let [name, value] = [name, value].map(|text| escaped(text, MAX_LINE_BYTES));
             let _ = write!(self.text, "<div><dt>{name}</dt><dd>{value}</dd></div>");
         }
         self.text.push_str("</dl>\n");
     }
 
-    /// A picture, and what it shows; nothing without a picture.
-    pub(crate) fn figure(&mut self, picture: &str, says: &str) {
+    /// Adds a picture with its caption; without a picture, nothing.
+    pub(crate) fn figure(&mut self, picture: &str, caption: &str) {
         if !picture.is_empty() {
-            let says = escaped(says, MOST_OF_PARAGRAPH);
-            let _ = writeln!(self.text, "<figure>{picture}<figcaption>{says}</figcaption></figure>");
+            let caption = escaped(caption, MAX_PARAGRAPH_BYTES);
+            let _ = writeln!(self.text, "<figure>{picture}<figcaption>{caption}</figcaption></figure>");
         }
     }
 
@@ -114,7 +114,7 @@ impl Page {
             |column: usize| if table.is_number.get(column) == Some(&true) { " class=\"number\"" } else { "" };
         self.text.push_str("<div class=\"wide\"><table><thead><tr>");
         for (column, name) in table.header.iter().enumerate() {
-            let _ = write!(self.text, "<th{}>{}</th>", class(column), escaped(name, MOST_OF_LINE));
+            let _ = write!(self.text, "<th{}>{}</th>", class(column), escaped(name, MAX_LINE_BYTES));
         }
         if !table.shares.is_empty() {
             self.text.push_str("<th></th>");
@@ -123,7 +123,7 @@ impl Page {
         let row = |(number, row): (usize, &Vec<String>)| {
             let mut text = String::from("<tr>");
             for (column, cell) in row.iter().enumerate() {
-                let _ = write!(text, "<td{}>{}</td>", class(column), escaped(cell, MOST_OF_LINE));
+                let _ = write!(text, "<td{}>{}</td>", class(column), escaped(cell, MAX_LINE_BYTES));
             }
             if let Some(share) = table.shares.get(number) {
                 let percent = (share.clamp(0.0, 1.0) * 1000.0).round() / 10.0;
@@ -131,23 +131,23 @@ impl Page {
             }
             text + "</tr>\n"
         };
-        let left_out = self.fitting(table.rows.iter().enumerate().map(row), MOST_OF_TABLE);
+        let left_out = self.fitting(table.rows.iter().enumerate().map(row), MAX_TABLE_BYTES);
         self.text.push_str("</tbody></table></div>\n");
         self.more(left_out, "rows");
     }
 
-    /// A list that takes at most so many bytes.
-    pub(crate) fn list(&mut self, lines: &[String], most: usize) {
+    /// Adds a list of at most `max` bytes.
+    pub(crate) fn list(&mut self, lines: &[String], max: usize) {
         self.text.push_str("<ul>");
-        let item = |line: &String| format!("<li>{}</li>\n", escaped(line, MOST_OF_LINE));
-        let left_out = self.fitting(lines.iter().map(item), most);
+        let item = |line: &String| format!("<li>{}</li>\n", escaped(line, MAX_LINE_BYTES));
+        let left_out = self.fitting(lines.iter().map(item), max);
         self.text.push_str("</ul>\n");
         self.more(left_out, "lines");
     }
 
-    /// Appends what fits of some texts into so many bytes; gives how many do not.
-    fn fitting(&mut self, mut texts: impl ExactSizeIterator<Item = String>, most: usize) -> usize {
-        let end = self.text.len() + most;
+    /// Appends those of some texts that fit into `max` bytes; returns the number of the others.
+    fn fitting(&mut self, mut texts: impl ExactSizeIterator<Item = String>, max: usize) -> usize {
+        let end = self.text.len() + max;
         while let Some(text) = texts.next() {
             if self.text.len() + text.len() > end {
                 return texts.len() + 1;
@@ -159,10 +159,7 @@ impl Page {
 
     fn more(&mut self, left_out: usize, what: &str) {
         if left_out > 0 {
-            self.paragraph(
-                "note",
-                &format!("… and {left_out} more {what}, for which there is no room here."),
-            );
+            self.paragraph("note", &format!("… and {left_out} more {what}, left out for lack of space."));
         }
     }
 
@@ -170,7 +167,7 @@ impl Page {
         let _ = writeln!(
             self.text,
             "<footer><p>{}</p></footer></body></html>",
-            escaped(&self.program, MOST_OF_LINE)
+            escaped(&self.program, MAX_LINE_BYTES)
         );
         self.text
     }
@@ -181,22 +178,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_is_cut_and_counted() {
+    fn long_texts_are_cut_and_counted() {
         let mut page = Page::new("t", "p");
         let rows = vec![vec!["<".repeat(5_000), "1".to_owned()]; 1_000];
         page.table(&Table { rows, shares: vec![0.5; 1_000], ..Table::default() });
         page.list(&vec!["é".repeat(3_000); 1_000], 50_000);
         page.paragraph("note", &"x".repeat(100_000));
         let text = page.finish();
-        assert!(text.len() < STYLE.len() + MOST_OF_TABLE + 50_000 + 10_000, "{}", text.len());
-        assert!(text.contains("more rows, for which") && text.contains("more lines, for which"));
+        assert!(text.len() < STYLE.len() + MAX_TABLE_BYTES + 50_000 + 10_000, "{}", text.len());
+        assert!(text.contains("more rows, left out") && text.contains("more lines, left out"));
         assert!(text.contains("&lt;…</td>") && text.contains("style=\"width:50%\""));
     }
 
     #[test]
-    fn headings_within_a_part_are_smaller() {
+    fn headings_within_a_section_are_smaller() {
         let mut page = Page::new("t", "p");
-        page.within("CPU", |page| page.heading("Processes"));
+        page.section("CPU", |page| page.heading("Processes"));
         page.heading("Disks");
         let text = page.finish();
         assert!(text.contains("<section><h2>CPU</h2>\n<h3>Processes</h3>"), "{text}");

@@ -1,5 +1,7 @@
 //! Pictures of requests: what the slowest of them spent their time on, as bars; and one across its hosts, a row for each thread that held it.
 
+use isochrone_time::{SinceOrigin, Window};
+
 use super::scale::{Scale, duration};
 use super::svg::{Anchor, Svg};
 
@@ -15,61 +17,61 @@ const ROW: f64 = 24.0;
 const HEIGHT: f64 = 14.0;
 /// Room for the marks of the axis, and for the legend.
 const BELOW: f64 = 44.0;
-/// Bars, most.
-const MOST_BARS: usize = 30;
-/// Rows of a request, most.
-const MOST_ROWS: usize = 40;
-/// Steps of a request, most: more are narrower than a pixel.
-const MOST_STEPS: usize = 2_000;
+/// Maximum number of bars.
+const MAX_BARS: usize = 30;
+/// Maximum number of rows of a request.
+const MAX_ROWS: usize = 40;
+/// Maximum number of steps of a request: more are narrower than a pixel.
+const MAX_STEPS: usize = 2_000;
 
 /// A bar: what a request spent its time on.
 #[derive(Debug, Clone, Default)]
 pub struct Bar {
-    /// Which request.
+    /// Name of the request.
     pub name: String,
     /// Causes by their names in tables, with ns; in the order in which they are drawn.
-    pub parts: Vec<(&'static str, i64)>,
+    pub segments: Vec<(&'static str, i64)>,
 }
 
-/// A request across its hosts. Times are ns since it began.
+/// A request across its hosts. The origin of times is its start.
 #[derive(Debug, Clone, Default)]
 pub struct RequestPicture {
-    /// Who held it, in the order in which it came to them.
+    /// Names of the threads that held it, in the order in which it came to them.
     pub rows: Vec<String>,
-    /// How long it took.
-    pub duration: i64,
-    /// What each of them did, or waited for.
+    /// Its duration, ns.
+    pub duration_ns: i64,
+    /// Steps of those threads.
     pub steps: Vec<RequestStep>,
     /// Packets between them.
-    pub packets: Vec<Carried>,
+    pub packets: Vec<Packet>,
 }
 
-/// What somebody who held a request did.
-#[derive(Debug, Clone, Default)]
+/// What a thread that held a request did.
+#[derive(Debug, Clone)]
 pub struct RequestStep {
-    /// Place of the row.
+    /// Index of its row.
     pub row: usize,
-    /// From when to when.
-    pub span: (i64, i64),
+    /// Its start and end.
+    pub span: Window<SinceOrigin>,
     /// The cause, by its name in tables.
     pub cause: &'static str,
-    /// More about it.
+    /// Further details, for a tooltip.
     pub title: String,
 }
 
 /// A packet.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Carried {
-    /// Places of the rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Packet {
+    /// Indices of the rows.
     pub rows: (usize, usize),
-    /// From when to when it was on its way.
-    pub span: (i64, i64),
+    /// When it was sent and received.
+    pub span: Window<SinceOrigin>,
 }
 
-/// Bars of requests, to one scale; nothing without any.
+/// Draws bars of requests, to one scale; without any, nothing.
 pub(crate) fn bars(bars: &[Bar]) -> String {
-    let bars = bars.get(..MOST_BARS).unwrap_or(bars);
-    let total = |bar: &Bar| bar.parts.iter().map(|part| part.1).sum::<i64>();
+    let bars = bars.get(..MAX_BARS).unwrap_or(bars);
+    let total = |bar: &Bar| bar.segments.iter().map(|part| part.1).sum::<i64>();
     let Some(longest) = bars.iter().map(total).max().filter(|longest| *longest > 0) else {
         return String::new();
     };
@@ -81,7 +83,7 @@ pub(crate) fn bars(bars: &[Bar]) -> String {
         let top = TOP + number as f64 * ROW + (ROW - HEIGHT) / 2.0;
         svg.text("label", (LEFT - 8.0, top + 11.0), Anchor::End, &bar.name);
         let mut at = 0;
-        for &(cause, ns) in &bar.parts {
+        for &(cause, ns) in &bar.segments {
             let (from, to) = (x.at(at as f64), x.at((at + ns) as f64));
             at += ns;
             svg.rect(
@@ -93,21 +95,21 @@ pub(crate) fn bars(bars: &[Bar]) -> String {
         }
         svg.text("mark", (x.at(at as f64) + 6.0, top + 11.0), Anchor::Start, &duration(at as f64));
     }
-    let causes = bars.iter().flat_map(|bar| bar.parts.iter().map(|part| part.0));
+    let causes = bars.iter().flat_map(|bar| bar.segments.iter().map(|part| part.0));
     legend(&mut svg, causes, bottom);
     svg.finish()
 }
 
 impl RequestPicture {
-    /// The picture; nothing without steps.
+    /// Draws the picture; without steps, nothing.
     pub(crate) fn draw(&self) -> String {
-        if self.duration <= 0 || self.steps.is_empty() {
+        if self.duration_ns <= 0 || self.steps.is_empty() {
             return String::new();
         }
-        let rows = self.rows.get(..MOST_ROWS).unwrap_or(&self.rows);
+        let rows = self.rows.get(..MAX_ROWS).unwrap_or(&self.rows);
         let bottom = TOP + rows.len() as f64 * ROW;
         let mut svg = Svg::new(WIDTH, bottom + BELOW, "a request across its hosts");
-        let x = Scale::new(0.0, self.duration as f64, (LEFT, WIDTH - RIGHT));
+        let x = Scale::new(0.0, self.duration_ns as f64, (LEFT, WIDTH - RIGHT));
         axis(&mut svg, &x, bottom);
         let top = |row: usize| TOP + row as f64 * ROW + (ROW - HEIGHT) / 2.0;
         for (row, name) in rows.iter().enumerate() {
@@ -117,20 +119,24 @@ impl RequestPicture {
         }
         let is_drawn = |row: usize| row < rows.len();
         for packet in
-            self.packets.iter().filter(|it| is_drawn(it.rows.0) && is_drawn(it.rows.1)).take(MOST_STEPS)
+            self.packets.iter().filter(|it| is_drawn(it.rows.0) && is_drawn(it.rows.1)).take(MAX_STEPS)
         {
             let (from, to) = packet.rows;
             // From the lower edge of the upper row to the upper edge of the lower one, or back.
             let edge = |row: usize, other: usize| top(row) + if row < other { HEIGHT } else { 0.0 };
-            let ends = (x.at(packet.span.0 as f64), x.at(packet.span.1 as f64));
+            let ends = (x.at(packet.span.start.0 as f64), x.at(packet.span.end.0 as f64));
             svg.line("packet", (ends.0, edge(from, to)), (ends.1, edge(to, from)));
         }
-        for step in self.steps.iter().filter(|it| is_drawn(it.row)).take(MOST_STEPS) {
-            let (from, to) = (x.at(step.span.0 as f64), x.at(step.span.1 as f64));
+        for step in self.steps.iter().filter(|it| is_drawn(it.row)).take(MAX_STEPS) {
+            let (from, to) = (x.at(step.span.start.0 as f64), x.at(step.span.end.0 as f64));
             // What waits is lower than what runs.
             let height = if step.cause == "cpu" { HEIGHT } else { HEIGHT / 2.0 };
-            let title =
-                format!("{}, {}: {}", step.cause, duration((step.span.1 - step.span.0) as f64), step.title);
+            let title = format!(
+                "{}, {}: {}",
+                step.cause,
+                duration((step.span.end - step.span.start) as f64),
+                step.title
+            );
             let title = title.trim_end_matches(": ");
             svg.rect(&class(step.cause), (from, top(step.row) + HEIGHT - height), (to - from, height), title);
         }
@@ -175,8 +181,10 @@ mod tests {
 
     #[test]
     fn bars_are_parts_of_the_longest() {
-        let bar =
-            |name: &str, parts: &[(&'static str, i64)]| Bar { name: name.to_owned(), parts: parts.to_vec() };
+        let bar = |name: &str, segments: &[(&'static str, i64)]| Bar {
+            name: name.to_owned(),
+            segments: segments.to_vec(),
+        };
         let text =
             bars(&[bar("20", &[("cpu", 600_000), ("wait-cpu", 400_000)]), bar("<7>", &[("cpu", 500_000)])]);
         let whole = WIDTH - RIGHT - TOTALS - LEFT;
@@ -196,12 +204,17 @@ mod tests {
 
     #[test]
     fn a_request_has_rows_and_packets_between_them() {
-        let step = |row, span, cause, title: &str| RequestStep { row, span, cause, title: title.to_owned() };
+        let span = |(start, end)| Window::new(SinceOrigin(start), SinceOrigin(end));
+        let step =
+            |row, at, cause, title: &str| RequestStep { row, span: span(at), cause, title: title.to_owned() };
         let picture = RequestPicture {
             rows: ["a wget 1", "b srv 2"].map(str::to_owned).to_vec(),
-            duration: 1_000,
+            duration_ns: 1_000,
             steps: vec![step(0, (0, 100), "cpu", "user"), step(1, (300, 500), "sleep", "")],
-            packets: vec![Carried { rows: (0, 1), span: (100, 300) }, Carried { rows: (1, 9), span: (0, 1) }],
+            packets: vec![
+                Packet { rows: (0, 1), span: span((100, 300)) },
+                Packet { rows: (1, 9), span: span((0, 1)) },
+            ],
         };
         let text = picture.draw();
         let x = |at: f64| super::super::svg::number(LEFT + (WIDTH - LEFT - RIGHT) * at / 1_000.0);

@@ -15,13 +15,13 @@ impl Scale {
         Self { from, to, pixels }
     }
 
-    /// Where a value is.
+    /// The position of a value.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let share = (value - self.from) / (self.to - self.from);
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
     }
 
-    /// Round values for about so many marks.
+    /// Round values for approximately that many marks.
     pub(crate) fn marks(&self, about: usize) -> Vec<f64> {
         let step = round_step((self.to - self.from) / about.max(1) as f64);
         let first = (self.from / step).ceil() as i64;

@@ -1,4 +1,6 @@
-//! Figures over time, one strip above the other on one axis of time: how busy CPUs, disks and networks were.
+//! Values over time, one strip above the other on one axis of time: how busy CPUs, disks and networks were.
+
+use isochrone_time::{SinceOrigin, Window};
 
 use super::scale::{Scale, duration};
 use super::svg::{Anchor, Svg};
@@ -6,50 +8,50 @@ use super::svg::{Anchor, Svg};
 const WIDTH: f64 = 920.0;
 /// Room for the names of strips.
 const LEFT: f64 = 150.0;
-/// Room for what strips say.
+/// Room for captions.
 const RIGHT: f64 = 190.0;
 const TOP: f64 = 6.0;
 /// Height of a strip, and of it with the space below.
 const HEIGHT: f64 = 30.0;
 const ROW: f64 = 40.0;
-/// Strips of a picture, most.
-const MOST: usize = 48;
-/// Steps of a strip, most.
-const MOST_STEPS: usize = 400;
+/// Maximum number of strips of a picture.
+const MAX: usize = 48;
+/// Maximum number of steps of a strip.
+const MAX_STEPS: usize = 400;
 
-/// A figure in a step of time.
+/// A value in a step of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// When it begins, ns since a begin of the caller's choice.
-    pub begin: i64,
-    /// When it ends.
-    pub end: i64,
-    /// The figure.
+    /// The step, since an origin of the caller's choice.
+    pub span: Window<SinceOrigin>,
+    /// The value.
     pub value: f64,
-    /// How much more it may have been: what is not known.
+    /// How much greater it may have been: the unknown part.
     pub unknown: f64,
 }
 
-/// A figure over time.
+/// A value over time.
 #[derive(Debug, Clone, Default)]
 pub struct Strip {
-    /// Whose it is.
+    /// Name of the strip.
     pub name: String,
-    /// What is said of it: its greatest value, or its sum.
-    pub says: String,
+    /// Its greatest value, or its sum, in words.
+    pub caption: String,
     /// `busy`, `disk`, `network` or `memory`: its colour.
     pub kind: &'static str,
-    /// The value that is as high as the strip; 0: the greatest that it has.
-    pub whole: f64,
+    /// The value at the top of the strip; 0: the greatest of the strip.
+    pub top: f64,
     /// Its steps, in the order of time.
     pub steps: Vec<Step>,
 }
 
-/// The strips; nothing without any.
+/// Draws strips; without any, nothing.
 pub(crate) fn draw(about: &str, strips: &[Strip]) -> String {
-    let strips = strips.get(..MOST).unwrap_or(strips);
-    let steps = || strips.iter().flat_map(|strip| strip.steps.iter().take(MOST_STEPS));
-    let (Some(first), Some(last)) = (steps().map(|it| it.begin).min(), steps().map(|it| it.end).max()) else {
+    let strips = strips.get(..MAX).unwrap_or(strips);
+    let steps = || strips.iter().flat_map(|strip| strip.steps.iter().take(MAX_STEPS));
+    let (Some(first), Some(last)) =
+        (steps().map(|it| it.span.start.0).min(), steps().map(|it| it.span.end.0).max())
+    else {
         return String::new();
     };
     let bottom = TOP + strips.len() as f64 * ROW;
@@ -63,13 +65,15 @@ pub(crate) fn draw(about: &str, strips: &[Strip]) -> String {
     for (number, strip) in strips.iter().enumerate() {
         let base = TOP + number as f64 * ROW + HEIGHT;
         let greatest = strip.steps.iter().map(|step| step.value + step.unknown).fold(0.0, f64::max);
-        let whole = if strip.whole > 0.0 { strip.whole } else { greatest };
+        let whole = if strip.top > 0.0 { strip.top } else { greatest };
         let y = Scale::new(0.0, if whole > 0.0 { whole } else { 1.0 }, (base, base - HEIGHT));
         let high = |value: f64| y.at(value.clamp(0.0, y.to));
         let line = |of: &dyn Fn(&Step) -> f64| -> Vec<(f64, f64)> {
-            let steps = strip.steps.iter().take(MOST_STEPS);
+            let steps = strip.steps.iter().take(MAX_STEPS);
             steps
-                .flat_map(|step| [step.begin, step.end].map(|at| (x.at(at as f64), high(of(step)))))
+                .flat_map(|step| {
+                    [step.span.start, step.span.end].map(|at| (x.at(at.0 as f64), high(of(step))))
+                })
                 .collect()
         };
         let (values, all) = (line(&|step| step.value), line(&|step| step.value + step.unknown));
@@ -81,7 +85,7 @@ pub(crate) fn draw(about: &str, strips: &[Strip]) -> String {
         svg.band(strip.kind, &values, &floor);
         svg.line("axis", (LEFT, base), (WIDTH - RIGHT, base));
         svg.text("label", (LEFT - 8.0, base - 8.0), Anchor::End, &strip.name);
-        svg.text("mark", (WIDTH - RIGHT + 8.0, base - 8.0), Anchor::Start, &strip.says);
+        svg.text("mark", (WIDTH - RIGHT + 8.0, base - 8.0), Anchor::Start, &strip.caption);
     }
     svg.finish()
 }
@@ -90,13 +94,14 @@ pub(crate) fn draw(about: &str, strips: &[Strip]) -> String {
 mod tests {
     use super::*;
 
-    fn strip(name: &str, values: &[f64], unknown: f64, whole: f64) -> Strip {
+    fn strip(name: &str, values: &[f64], unknown: f64, top: f64) -> Strip {
         let step = |(number, &value): (usize, &f64)| {
             let begin = number as i64 * 1_000_000_000;
-            Step { begin, end: begin + 1_000_000_000, value, unknown }
+            let span = Window::new(SinceOrigin(begin), SinceOrigin(begin + 1_000_000_000));
+            Step { span, value, unknown }
         };
         let steps = values.iter().enumerate().map(step).collect();
-        Strip { name: name.to_owned(), says: "at most 90 %".to_owned(), kind: "busy", whole, steps }
+        Strip { name: name.to_owned(), caption: "at most 90 %".to_owned(), kind: "busy", top, steps }
     }
 
     #[test]

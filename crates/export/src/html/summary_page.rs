@@ -5,60 +5,60 @@ use super::requests::{self, Bar, RequestPicture};
 use super::strips::{self, Strip};
 use super::synchronization::Synchronization;
 
-/// Bytes of a list, most.
-const MOST_OF_LIST: usize = 20_000;
+/// Maximum size of a list, bytes.
+const MAX_LIST_BYTES: usize = 20_000;
 
-/// A page.
+/// The page.
 #[derive(Debug, Clone, Default)]
 pub struct SummaryPage {
-    /// What it is about.
+    /// Name of the experiment.
     pub title: String,
-    /// What wrote it, with its version.
+    /// The program that wrote it, with its version.
     pub program: String,
-    /// What matters most, a sentence each.
+    /// The most important findings, a sentence each.
     pub verdict: Vec<String>,
-    /// The rest.
+    /// Sections after the verdict.
     pub sections: Vec<Section>,
 }
 
-/// A part of the page.
+/// A section of the page.
 #[derive(Debug, Clone, Default)]
 pub struct Section {
-    /// What it is about.
+    /// Heading of the section.
     pub heading: String,
-    /// What is typed to get it as text.
+    /// The command that prints it as text; empty: none.
     pub command: String,
-    /// What it holds.
-    pub parts: Vec<Part>,
+    /// Its content.
+    pub blocks: Vec<Block>,
 }
 
-/// What a section holds.
+/// A piece of the content of a section.
 #[derive(Debug, Clone)]
-pub enum Part {
+pub enum Block {
     /// A paragraph.
     Text(String),
     /// A table below a heading.
     Table(String, Table),
     /// Lines.
     List(Vec<String>),
-    /// Figures over time, and what they show.
+    /// Values over time, with a caption.
     Strips(Vec<Strip>, String),
-    /// What the slowest requests spent their time on, and a sentence about it.
+    /// What the slowest requests spent their time on, with a caption.
     Bars(Vec<Bar>, String),
-    /// A request across its hosts, and a sentence about it.
+    /// A request across its hosts, with a caption.
     Request(RequestPicture, String),
-    /// How the clocks were put on one.
+    /// The report of the synchronization.
     Synchronization(Box<Synchronization>),
 }
 
 impl SummaryPage {
-    /// The page, whole. Its size does not depend on that of the traces: each part is cut to what people read.
+    /// The HTML of the page. Its size is bounded, however large the traces are.
     pub fn to_html(&self) -> String {
         let mut page = Page::new(&self.title, &self.program);
         self.verdict.iter().for_each(|sentence| page.paragraph("verdict", sentence));
         for section in &self.sections {
-            page.within(&section.heading, |page| {
-                section.parts.iter().for_each(|part| part.put(page));
+            page.section(&section.heading, |page| {
+                section.blocks.iter().for_each(|block| block.put(page));
                 if !section.command.is_empty() {
                     page.command(&section.command);
                 }
@@ -68,7 +68,7 @@ impl SummaryPage {
     }
 }
 
-impl Part {
+impl Block {
     fn put(&self, page: &mut Page) {
         match self {
             Self::Text(text) => page.paragraph("text", text),
@@ -78,10 +78,10 @@ impl Part {
                 }
                 page.table(table);
             }
-            Self::List(lines) => page.list(lines, MOST_OF_LIST),
-            Self::Strips(all, says) => page.figure(&strips::draw(says, all), says),
-            Self::Bars(bars, says) => page.figure(&requests::bars(bars), says),
-            Self::Request(picture, says) => page.figure(&picture.draw(), says),
+            Self::List(lines) => page.list(lines, MAX_LIST_BYTES),
+            Self::Strips(all, caption) => page.figure(&strips::draw(caption, all), caption),
+            Self::Bars(bars, caption) => page.figure(&requests::bars(bars), caption),
+            Self::Request(picture, caption) => page.figure(&picture.draw(), caption),
             Self::Synchronization(of) => of.put(page),
         }
     }
@@ -89,29 +89,32 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
+    use isochrone_time::{SinceOrigin, Window};
+
     use super::super::Step;
     use super::*;
 
     #[test]
     fn sections_have_what_they_are_given() {
-        let steps = vec![Step { begin: 0, end: 1_000, value: 1.0, unknown: 0.0 }];
+        let steps =
+            vec![Step { span: Window::new(SinceOrigin(0), SinceOrigin(1_000)), value: 1.0, unknown: 0.0 }];
         let strip = Strip { name: "web".to_owned(), kind: "disk", steps, ..Strip::default() };
-        let bar = Bar { name: "1".to_owned(), parts: vec![("disk", 5)] };
+        let bar = Bar { name: "1".to_owned(), segments: vec![("disk", 5)] };
         let table =
             Table { header: vec!["a".to_owned()], rows: vec![vec!["<b>".to_owned()]], ..Table::default() };
-        let parts = vec![
-            Part::Text("words".to_owned()),
-            Part::Table("Processes".to_owned(), table),
-            Part::List(vec!["line".to_owned()]),
-            Part::Strips(vec![strip], "over time".to_owned()),
-            Part::Bars(vec![bar], "slowest".to_owned()),
-            Part::Request(RequestPicture::default(), "no request".to_owned()),
-            Part::Synchronization(Box::default()),
+        let blocks = vec![
+            Block::Text("words".to_owned()),
+            Block::Table("Processes".to_owned(), table),
+            Block::List(vec!["line".to_owned()]),
+            Block::Strips(vec![strip], "over time".to_owned()),
+            Block::Bars(vec![bar], "slowest".to_owned()),
+            Block::Request(RequestPicture::default(), "no request".to_owned()),
+            Block::Synchronization(Box::default()),
         ];
         let section = Section {
             heading: "Disks".to_owned(),
             command: "isochrone analyze iousagetop a/".to_owned(),
-            parts,
+            blocks,
         };
         let page = SummaryPage {
             title: "<shop>".to_owned(),

@@ -1,4 +1,4 @@
-//! A picture as SVG text: shapes with classes, whose colours the page's style says. Used by all charts of this folder.
+//! A picture as SVG text: shapes with classes, whose colours are in the page's style. Used by all charts of this folder.
 //!
 //! Coordinates are written to a tenth of a pixel, and runs of points as one path, because most of a page's size is points.
 
@@ -10,7 +10,7 @@ pub(crate) struct Svg {
     text: String,
 }
 
-/// How a text stands to its place.
+/// Which part of a text is at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -19,7 +19,7 @@ pub(crate) enum Anchor {
 }
 
 impl Svg {
-    /// A picture of a size in pixels, and what it shows, for who cannot see it.
+    /// A picture of a size in pixels, and what it shows, for those who cannot see it.
     pub(crate) fn new(width: f64, height: f64, about: &str) -> Self {
         let (width, height) = (number(width), number(height));
         let about = label(about);
@@ -36,7 +36,7 @@ impl Svg {
             write!(self.text, "<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>");
     }
 
-    /// A rectangle by its corner and its size, and what it says when it is pointed at.
+    /// A rectangle by its corner and its size, with a tooltip.
     pub(crate) fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64), title: &str) {
         let [x, y, width, height] = [x, y, width.max(0.0), height.max(0.0)].map(number);
         let _ = write!(
@@ -56,14 +56,14 @@ impl Svg {
         );
     }
 
-    /// A run of lines; nothing without points.
+    /// A run of lines; without points, nothing.
     pub(crate) fn path(&mut self, class: &str, points: &[(f64, f64)]) {
         if !points.is_empty() {
             let _ = write!(self.text, "<path class=\"{class}\" d=\"{}\"/>", run(points));
         }
     }
 
-    /// What lies between two runs of lines over the same stretch.
+    /// The area between two runs of lines.
     pub(crate) fn band(&mut self, class: &str, above: &[(f64, f64)], below: &[(f64, f64)]) {
         if above.is_empty() || below.is_empty() {
             return;
@@ -74,15 +74,15 @@ impl Svg {
 
     /// Points as one path of dots: those of one tenth of a pixel are one.
     pub(crate) fn dots(&mut self, class: &str, points: &[(f64, f64)]) {
-        let mut places: Vec<(i64, i64)> =
+        let mut dots: Vec<(i64, i64)> =
             points.iter().map(|&(x, y)| ((x * 10.0).round() as i64, (y * 10.0).round() as i64)).collect();
-        places.sort_unstable();
-        places.dedup();
-        if places.is_empty() {
+        dots.sort_unstable();
+        dots.dedup();
+        if dots.is_empty() {
             return;
         }
         let _ = write!(self.text, "<path class=\"{class}\" d=\"");
-        for (x, y) in places {
+        for (x, y) in dots {
             let _ = write!(self.text, "M{} {}h0", number(x as f64 / 10.0), number(y as f64 / 10.0));
         }
         self.text.push_str("\"/>");
@@ -117,7 +117,7 @@ impl Svg {
         self.text.push_str("</g>");
     }
 
-    /// The whole.
+    /// The whole picture.
     pub(crate) fn finish(mut self) -> String {
         self.text.push_str("</svg>\n");
         self.text
@@ -137,7 +137,7 @@ fn titled(title: &str) -> String {
     if title.is_empty() { String::new() } else { format!("<title>{}</title>", label(title)) }
 }
 
-/// A coordinate to a tenth of a pixel, without what says nothing.
+/// A coordinate to a tenth of a pixel, without trailing zeros.
 pub(crate) fn number(value: f64) -> String {
     let tenths = (value.clamp(-1e6, 1e6) * 10.0).round() as i64;
     match (tenths / 10, tenths % 10) {
@@ -146,17 +146,16 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// Bytes of a text in a picture, most: names come from traces, and may be long.
-const MOST_OF_LABEL: usize = 240;
+/// Maximum number of bytes of a text in a picture: names come from traces, and may be long.
+const MAX_LABEL_BYTES: usize = 240;
 
 fn label(text: &str) -> String {
-    escaped(text, MOST_OF_LABEL)
+    escaped(text, MAX_LABEL_BYTES)
 }
 
-/// A text that means itself, whatever is in it; without its end, which `…` stands for, where it would take more bytes than that. Control
-/// characters have no place in a page.
-pub(crate) fn escaped(text: &str, most: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(most));
+/// Escapes a text for HTML, and cuts it, with `…` for its end, where it would take more than `max` bytes. Control characters are replaced.
+pub(crate) fn escaped(text: &str, max: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(max));
     for character in text.chars() {
         let end = out.len();
         match character {
@@ -168,7 +167,7 @@ pub(crate) fn escaped(text: &str, most: usize) -> String {
             other if other.is_control() && other != '\n' => out.push('\u{fffd}'),
             other => out.push(other),
         }
-        if out.len() > most {
+        if out.len() > max {
             out.truncate(end);
             out.push('…');
             break;

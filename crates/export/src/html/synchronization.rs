@@ -1,32 +1,32 @@
 //! The report of a synchronization: the page that `isochrone sync --html` writes, and a part of the page of `isochrone summary`.
 //!
-//! What is on it comes as plain values, in the order in which they are to be read; nothing is computed here but where to draw. However many
-//! hosts, links and messages there are, it takes less than [`MOST_BYTES`].
+//! What is on it comes as plain values, in the order in which they are to be read; nothing is computed here but where to draw. Whatever
+//! the number of hosts, links and messages, it takes less than [`MAX_BYTES`].
 
 use super::arrows::{self, Arrow};
 use super::graph::{self, Edge, Node};
 use super::link::{Latencies, LinkPicture, histograms};
 use super::page::{Page, Table};
 
-/// A page with nothing else takes less, bytes.
-pub const MOST_BYTES: usize = 2_000_000;
-/// Bytes of the pictures of links, most: those of the links with most messages are drawn.
-const MOST_OF_PICTURES: usize = 1_100_000;
-/// Bytes of all lists, most.
-const MOST_OF_LISTS: usize = 150_000;
-/// Lists, most.
-const MOST_LISTS: usize = 16;
-/// Paragraphs of the verdict, most: there is one for each island.
-const MOST_PARAGRAPHS: usize = 24;
+/// Upper limit of the size of a page with nothing else, bytes.
+pub const MAX_BYTES: usize = 2_000_000;
+/// Maximum size of the pictures of links, bytes: those of the links with most messages are drawn.
+const MAX_PICTURES_BYTES: usize = 1_100_000;
+/// Maximum size of all lists, bytes.
+const MAX_LISTS_BYTES: usize = 150_000;
+/// Maximum number of lists.
+const MAX_LISTS: usize = 16;
+/// Maximum number of paragraphs of the verdict, which has one for each island.
+const MAX_PARAGRAPHS: usize = 24;
 
 /// A synchronization.
 #[derive(Debug, Clone, Default)]
 pub struct Synchronization {
-    /// The verdict, a paragraph each.
+    /// Paragraphs of the verdict.
     pub verdict: Vec<String>,
-    /// A table of hosts, as people read it.
+    /// Table of hosts.
     pub hosts: Table,
-    /// A table of links.
+    /// Table of links.
     pub links: Table,
     /// The hosts of the graph.
     pub nodes: Vec<Node>,
@@ -34,31 +34,31 @@ pub struct Synchronization {
     pub edges: Vec<Edge>,
     /// Names of the hosts of the arrows.
     pub names: Vec<String>,
-    /// Some messages, before and after.
+    /// Some messages, on the hosts' own clocks and on the common one.
     pub arrows: Vec<Arrow>,
     /// Links with pictures.
     pub pictures: Vec<LinkSection>,
-    /// How many links have none because there are so many.
+    /// Number of further links, which have no pictures because there are too many.
     pub without_picture: usize,
-    /// Lists of lines with a heading: what is assumed, what was left out, what was refused.
+    /// Lists of lines with a heading: assumptions, suspect messages, refused inputs.
     pub lists: Vec<(String, Vec<String>)>,
 }
 
 /// A link with its pictures.
 #[derive(Debug, Clone, Default)]
 pub struct LinkSection {
-    /// What is said of it in figures.
+    /// Names and values of what is known of it.
     pub facts: Vec<(String, String)>,
     /// The picture.
     pub picture: LinkPicture,
     /// Its latencies, from a to b and from b to a.
     pub latencies: [Latencies; 2],
     /// Its least round trip, ns.
-    pub least_round_trip: Option<i64>,
+    pub least_round_trip_ns: Option<i64>,
 }
 
 impl Synchronization {
-    /// A page of it alone. `program`: what wrote it, with its version.
+    /// The HTML of a page of it alone. `program`: the program that wrote it, with its version.
     pub fn to_html(&self, program: &str) -> String {
         let mut page = Page::new("Synchronization", program);
         self.put(&mut page);
@@ -67,8 +67,8 @@ impl Synchronization {
 
     /// Puts it on a page.
     pub(crate) fn put(&self, page: &mut Page) {
-        self.verdict.iter().take(MOST_PARAGRAPHS).for_each(|paragraph| page.paragraph("verdict", paragraph));
-        if let more @ 1.. = self.verdict.len().saturating_sub(MOST_PARAGRAPHS) {
+        self.verdict.iter().take(MAX_PARAGRAPHS).for_each(|paragraph| page.paragraph("verdict", paragraph));
+        if let more @ 1.. = self.verdict.len().saturating_sub(MAX_PARAGRAPHS) {
             page.paragraph("note", &format!("… and {more} more paragraphs like these."));
         }
         let graph = graph::draw(&self.nodes, &self.edges);
@@ -83,27 +83,27 @@ impl Synchronization {
         }
         if !self.arrows.is_empty() {
             page.heading("Some messages, before and after");
-            for (says, picture) in arrows::draw(&self.names, &self.arrows) {
-                page.figure(&picture, &says);
+            for (caption, picture) in arrows::draw(&self.names, &self.arrows) {
+                page.figure(&picture, &caption);
             }
         }
         self.put_pictures(page);
-        let lists = self.lists.iter().filter(|(_, lines)| !lines.is_empty()).take(MOST_LISTS);
+        let lists = self.lists.iter().filter(|(_, lines)| !lines.is_empty()).take(MAX_LISTS);
         for (heading, lines) in lists.clone() {
             page.heading(heading);
-            page.list(lines, MOST_OF_LISTS / lists.clone().count().max(1));
+            page.list(lines, MAX_LISTS_BYTES / lists.clone().count().max(1));
         }
     }
 
-    /// The pictures that there is room for, in their order; those of the links with most messages come first where there is not.
+    /// Adds the pictures that fit, in their order; where not all fit, those of the links with most messages.
     fn put_pictures(&self, page: &mut Page) {
         let mut order: Vec<usize> = (0..self.pictures.len()).collect();
-        let messages = |link: usize| self.pictures[link].latencies.iter().map(|way| way.of).sum::<u64>();
+        let messages = |link: usize| self.pictures[link].latencies.iter().map(|way| way.total).sum::<u64>();
         order.sort_by_key(|&link| (std::cmp::Reverse(messages(link)), link));
         let mut drawn: Vec<(usize, String)> = Vec::new();
-        let mut room = MOST_OF_PICTURES;
+        let mut room = MAX_PICTURES_BYTES;
         for link in order {
-            let html = page.part_of(|part| self.pictures[link].put(link, part));
+            let html = page.html_of(|part| self.pictures[link].put(link, part));
             let Some(left) = room.checked_sub(html.len()) else { break };
             room = left;
             drawn.push((link, html));
@@ -111,7 +111,7 @@ impl Synchronization {
         drawn.sort_unstable();
         let without = self.without_picture + self.pictures.len() - drawn.len();
         for (_, html) in &drawn {
-            page.part(html);
+            page.html(html);
         }
         if without > 0 {
             page.paragraph(
@@ -126,7 +126,7 @@ impl LinkSection {
     /// Puts its pictures on a page; `number` is its own there.
     fn put(&self, number: usize, page: &mut Page) {
         let LinkPicture { a, b, .. } = &self.picture;
-        page.within(&format!("{a} – {b}"), |page| {
+        page.section(&format!("{a} – {b}"), |page| {
             page.facts(&self.facts);
             page.figure(
                 &self.picture.messages(&format!("messages{number}")),
@@ -142,7 +142,7 @@ impl LinkSection {
                 "How far the clocks can be from the estimate over the whole trace: surely (light) and likely (dark).",
             );
             page.figure(
-                &histograms(&self.latencies, self.least_round_trip),
+                &histograms(&self.latencies, self.least_round_trip_ns),
                 "Latencies each way by the common clock; the dashed line is half of the least round trip.",
             );
         });
@@ -199,18 +199,22 @@ mod tests {
         let latencies = || Latencies {
             title: name(5),
             values: dots.iter().map(|dot| dot.1 + 1).collect(),
-            of: 10_000_000,
+            total: 10_000_000,
         };
         let link = LinkSection {
             facts: vec![(name(1), name(2)); 9],
             picture,
             latencies: [latencies(), latencies()],
-            least_round_trip: Some(9),
+            least_round_trip_ns: Some(9),
         };
         let table = Table { rows: vec![vec![name(6); 8]; 20_000], ..Table::default() };
-        let node = |host| Node { name: name(host), sure: Some(host as i64), is_reference: host == 0 };
+        let node = |host| Node { name: name(host), bound_ns: Some(host as i64), is_reference: host == 0 };
         let edge = |from| {
-            (0..from).map(move |to| Edge { ends: (from, to), quality: "accurate".to_owned(), sure: Some(9) })
+            (0..from).map(move |to| Edge {
+                ends: (from, to),
+                quality: "accurate".to_owned(),
+                bound_ns: Some(9),
+            })
         };
         let page = Synchronization {
             verdict: vec![name(7).repeat(50); 1_000],
@@ -220,14 +224,14 @@ mod tests {
             edges: (0..60).flat_map(edge).collect(),
             names: (0..1_000).map(name).collect(),
             arrows: (0..1_000)
-                .map(|at| Arrow { hosts: (at, (at + 1) % 1_000), own: (0, 1), common: (0, 1) })
+                .map(|at| Arrow { hosts: (at, (at + 1) % 1_000), own_ns: (0, 1), common_ns: (0, 1) })
                 .collect(),
             pictures: vec![link; 30],
             without_picture: 1_000_000,
             lists: vec![(name(8), vec![name(9); 10_000]); 20],
         };
         let text = page.to_html("isochrone 1");
-        assert!(text.len() < MOST_BYTES, "{}", text.len());
+        assert!(text.len() < MAX_BYTES, "{}", text.len());
         let drawn = text.matches("class=\"estimate\"").count() / 2;
         assert!(text.contains("more breaks and messages that were left out are not shown"));
         assert!(drawn > 0 && text.contains(&format!("{} more links", 1_000_000 + 30 - drawn)), "{drawn}");

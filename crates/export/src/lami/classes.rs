@@ -1,9 +1,13 @@
 //! The classes of tables that each analysis declares. Their names, titles and columns are the interface: consumers show them, and look
 //! classes up by their names.
 
-pub(super) mod io;
+use serde::{Serialize, Serializer};
 
-use serde::Serialize;
+use super::columns::{
+    CATEGORY, Column, FD, FILE, FILE_INFO, IRQ, OUT_OF_RANGE, PRIORITIES, RAISED, RETURNS, STATISTICS,
+    bare_number, cpu, disk, duration, interface, number, process, ratio, size, statistics, string, syscall,
+    time_range, timestamp,
+};
 
 /// Analyses that declare the same classes.
 pub(super) struct Family {
@@ -11,7 +15,7 @@ pub(super) struct Family {
     pub(super) title: &'static str,
     pub(super) description: &'static str,
     pub(super) tags: &'static [&'static str],
-    pub(super) classes: &'static [&'static TableClass],
+    pub(super) classes: &'static [TableClass],
 }
 
 /// A class of tables.
@@ -20,37 +24,58 @@ pub(super) struct TableClass {
     #[serde(skip)]
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    #[serde(rename = "column-descriptions")]
-    pub(super) columns: &'static [Column],
+    /// In groups, some of which several classes have.
+    #[serde(rename = "column-descriptions", serialize_with = "flattened")]
+    groups: &'static [&'static [Column]],
 }
 
-/// A column of a class.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Column {
-    pub(super) title: &'static str,
-    /// The class of its values.
-    pub(super) class: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) unit: Option<&'static str>,
+const fn class(name: &'static str, title: &'static str, groups: &'static [&'static [Column]]) -> TableClass {
+    TableClass { name, title, groups }
 }
 
-const fn of(class: &'static str, title: &'static str) -> Column {
-    Column { title, class, unit: None }
+impl TableClass {
+    /// Its columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = &'static Column> {
+        self.groups.iter().copied().flatten()
+    }
 }
 
-/// A number of something.
-const fn number(title: &'static str, unit: &'static str) -> Column {
-    Column { title, class: "number", unit: Some(unit) }
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+fn flattened<S: Serializer>(groups: &&[&[Column]], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(groups.iter().copied().flatten())
 }
 
-/// All of them.
+/// The family of an analysis; `None`: the analysis does not have this form.
+pub(super) fn family(analysis: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.analyses.contains(&analysis))
+}
+
+/// All families.
 pub(super) static FAMILIES: &[Family] = &[
     Family {
         analyses: &["cputop"],
         title: "Top CPU usage",
         description: "CPU time by thread and by CPU, and of the host",
         tags: &["linux-kernel", "cpu", "top"],
-        classes: &[&CPU_PER_PROCESS, &CPU_PER_CPU, &CPU_TOTAL, &CPU_SUMMARY],
+        classes: &[
+            class(
+                "per-process",
+                "Per-TID top CPU usage",
+                &[&[
+                    process("Process", ""),
+                    number("Migration count", "migrations", "migrations"),
+                    PRIORITIES,
+                    ratio("CPU usage", "percent"),
+                ]],
+            ),
+            class("per-cpu", "Per-CPU top CPU usage", &[&[cpu("CPU"), ratio("CPU usage", "percent")]]),
+            class("total", "Total CPU usage", &[&[ratio("CPU usage", "percent")]]),
+            class(
+                "summary",
+                "CPU usage - summary",
+                &[&[time_range("Time range"), ratio("Total CPU usage", "percent")]],
+            ),
+        ],
     },
     Family {
         analyses: &["iolatencyfreq", "iolatencystats", "iolatencytop", "iolog", "iousagetop"],
@@ -58,18 +83,68 @@ pub(super) static FAMILIES: &[Family] = &[
         description: "I/O calls and requests to disks: how long, how many bytes, of which files, for whom",
         tags: &["linux-kernel", "io", "syscall", "stats", "freq", "log", "top"],
         classes: &[
-            &io::SYSCALL_LATENCY_STATS,
-            &io::DISK_LATENCY_STATS,
-            &io::FREQ,
-            &io::TOP_SYSCALL,
-            &io::LOG,
-            &io::PER_PROCESS_TOP,
-            &io::PER_FILE_TOP,
-            &io::PER_PROCESS_TOP_BLOCK,
-            &io::PER_DISK_TOP_SECTOR,
-            &io::PER_DISK_TOP_REQUEST,
-            &io::PER_DISK_TOP_RPS,
-            &io::PER_NETIF_TOP,
+            class("syscall-latency-stats", "System call latency statistics", &[&[CATEGORY], &IO_CALLS]),
+            class(
+                "disk-latency-stats",
+                "Partition latency statistics",
+                &[&[disk("Partition")], &IO_ACCESSES],
+            ),
+            class(
+                "freq",
+                "I/O request latency distribution",
+                &[&[
+                    duration("Latency (lower bound)", "lo_ns"),
+                    duration("Latency (upper bound)", "hi_ns"),
+                    number("Request count", "requests", "count"),
+                ]],
+            ),
+            class("top-syscall", "Top system call latencies", &[&IO_CALL]),
+            class("log", "I/O operations log", &[&IO_CALL]),
+            class(
+                "per-process-top",
+                "Per-process top I/O operations",
+                &[&[
+                    process("Process", ""),
+                    size("Total operations size", "*_bytes"),
+                    size("Disk operations size", "file_*_bytes"),
+                    size("Network operations size", "net_*_bytes"),
+                    size("Unknown operations size", "other_*_bytes"),
+                ]],
+            ),
+            class(
+                "per-file-top",
+                "Per-file top I/O operations",
+                &[&[
+                    FILE_INFO,
+                    size("Operations size", "*_bytes"),
+                    string("File descriptor owners", "owners"),
+                ]],
+            ),
+            class(
+                "per-process-top-block",
+                "Per-process top block I/O operations",
+                &[&[process("Process", ""), size("Operations size", "*_bytes")]],
+            ),
+            class(
+                "per-disk-top-sector",
+                "Per-disk top sector I/O operations",
+                &[&[disk("Disk"), number("Sector count", "sectors", "sectors")]],
+            ),
+            class(
+                "per-disk-top-request",
+                "Per-disk top I/O requests",
+                &[&[disk("Disk"), number("Request count", "I/O requests", "requests")]],
+            ),
+            class(
+                "per-disk-top-rps",
+                "Per-disk top I/O request time/sector",
+                &[&[disk("Disk"), duration("Request time/sector", "avg_ns")]],
+            ),
+            class(
+                "per-netif-top",
+                "Per-network interface top I/O operations",
+                &[&[interface("Network interface"), size("Operations size", "*_bytes")]],
+            ),
         ],
     },
     Family {
@@ -77,14 +152,45 @@ pub(super) static FAMILIES: &[Family] = &[
         title: "System interrupt analysis",
         description: "Interrupts and softirqs: how many, how long, how late",
         tags: &["linux-kernel", "interrupt", "stats", "freq", "log"],
-        classes: &[&IRQ_LOG, &IRQ_HARD_STATS, &IRQ_SOFT_STATS, &IRQ_FREQ, &IRQ_SUMMARY],
+        classes: &[
+            class("log", "Interrupt log", &[&[time_range("Time range"), RAISED, cpu("CPU"), IRQ]]),
+            class("hard-stats", "Hardware interrupt statistics", &[&[IRQ], &HANDLED]),
+            class("soft-stats", "Software interrupt statistics", &[&[IRQ], &HANDLED, &RAISES]),
+            class(
+                "freq",
+                "Interrupt handler duration frequency distribution",
+                &[&[
+                    duration("Duration (lower bound)", "lo_ns"),
+                    duration("Duration (upper bound)", "hi_ns"),
+                    number("Interrupt count", "interrupts", "count"),
+                ]],
+            ),
+            class(
+                "summary",
+                "Interrupt statistics - summary",
+                &[&[time_range("Time range"), number("Total interrupt count", "interrupts", "count")]],
+            ),
+        ],
     },
     Family {
         analyses: &["memtop"],
         title: "Top memory usage",
         description: "Memory pages that were allocated and freed, by thread",
         tags: &["linux-kernel", "memory", "top"],
-        classes: &[&MEMORY_ALLOCD, &MEMORY_FREED, &MEMORY_TOTAL, &MEMORY_SUMMARY],
+        classes: &[
+            class(
+                "allocd",
+                "Per-TID top allocated memory",
+                &[&[process("Process", ""), number("Allocated pages", "pages", "allocated_pages")]],
+            ),
+            class(
+                "freed",
+                "Per-TID top freed memory",
+                &[&[process("Process", ""), number("Freed pages", "pages", "freed_pages")]],
+            ),
+            class("total", "Total allocated/freed memory", &[&PAGES]),
+            class("summary", "Memory usage - summary", &[&[time_range("Time range")], &PAGES]),
+        ],
     },
     Family {
         analyses: &["schedfreq", "schedlog", "schedstats", "schedtop"],
@@ -92,12 +198,28 @@ pub(super) static FAMILIES: &[Family] = &[
         description: "How long threads waited for a CPU after they had been woken",
         tags: &["linux-kernel", "sched", "stats", "freq", "top", "log"],
         classes: &[
-            &SCHED_LOG,
-            &SCHED_TOP,
-            &SCHED_TOTAL_STATS,
-            &SCHED_PER_TID_STATS,
-            &SCHED_PER_PRIO_STATS,
-            &SCHED_FREQ,
+            class("log", "Scheduling log", &[&WAIT]),
+            class("top", "Scheduling top", &[&WAIT]),
+            class("total_stats", "Scheduling latency stats (total)", &[&WAITS]),
+            class(
+                "per_tid_stats",
+                "Scheduling latency stats (per-TID)",
+                &[&[process("Wakee process", "")], &WAITS, &[PRIORITIES]],
+            ),
+            class(
+                "per_prio_stats",
+                "Scheduling latency stats (per-prio)",
+                &[&[bare_number("Priority", "priority")], &WAITS],
+            ),
+            class(
+                "freq",
+                "Scheduling latency frequency distribution",
+                &[&[
+                    duration("Duration (lower bound)", "lo_ns"),
+                    duration("Duration (upper bound)", "hi_ns"),
+                    number("Scheduling count", "schedulings", "count"),
+                ]],
+            ),
         ],
     },
     Family {
@@ -105,225 +227,104 @@ pub(super) static FAMILIES: &[Family] = &[
         title: "System call statistics",
         description: "System calls by thread: how many, how long, what came of them",
         tags: &["linux-kernel", "syscall", "stats"],
-        classes: &[&SYSCALL_PER_TID, &SYSCALL_TOTAL, &SYSCALL_SUMMARY],
+        classes: &[
+            class("per-tid", "System call statistics", &[&[syscall("System call")], &CALLS, &[RETURNS]]),
+            class(
+                "total",
+                "Per-TID system call statistics",
+                &[&[process("Process", ""), number("Total system call count", "calls", "count")]],
+            ),
+            class(
+                "summary",
+                "System call statistics - summary",
+                &[&[
+                    time_range("Time range"),
+                    process("Process", ""),
+                    number("Total system call count", "calls", "count"),
+                ]],
+            ),
+        ],
     },
 ];
 
-pub(super) static CPU_PER_PROCESS: TableClass = TableClass {
-    name: "per-process",
-    title: "Per-TID top CPU usage",
-    columns: &[
-        of("process", "Process"),
-        number("Migration count", "migrations"),
-        of("string", "Chronological priorities"),
-        of("ratio", "CPU usage"),
+static HANDLED: [Column; 5] = statistics(
+    ("Interrupt count", "interrupts"),
+    ["Minimum duration", "Average duration", "Maximum duration", "Interrupt duration standard deviation"],
+    STATISTICS,
+);
+
+static RAISES: [Column; 5] = statistics(
+    ("Interrupt raise count", "interrupt raises"),
+    [
+        "Minimum raise latency",
+        "Average raise latency",
+        "Maximum raise latency",
+        "Interrupt raise latency standard deviation",
     ],
-};
+    ["raised_count", "raised_min_ns", "raised_avg_ns", "raised_max_ns", "raised_stdev_ns"],
+);
 
-pub(super) static CPU_PER_CPU: TableClass = TableClass {
-    name: "per-cpu",
-    title: "Per-CPU top CPU usage",
-    columns: &[of("cpu", "CPU"), of("ratio", "CPU usage")],
-};
+static PAGES: [Column; 2] = [
+    number("Total allocated pages", "pages", "allocated_pages"),
+    number("Total freed pages", "pages", "freed_pages"),
+];
 
-pub(super) static CPU_TOTAL: TableClass =
-    TableClass { name: "total", title: "Total CPU usage", columns: &[of("ratio", "CPU usage")] };
+static WAIT: [Column; 7] = [
+    timestamp("Wakeup timestamp", "wakeup_ns"),
+    timestamp("Switch timestamp", "switch_ns"),
+    duration("Scheduling latency", "latency_ns"),
+    bare_number("Priority", "priority"),
+    cpu("Target CPU"),
+    process("Wakee process", ""),
+    process("Waker process", "waker_"),
+];
 
-pub(super) static CPU_SUMMARY: TableClass = TableClass {
-    name: "summary",
-    title: "CPU usage - summary",
-    columns: &[of("time-range", "Time range"), of("ratio", "Total CPU usage")],
-};
+static WAITS: [Column; 5] = statistics(
+    ("Scheduling count", "schedulings"),
+    ["Minimum latency", "Average latency", "Maximum latency", "Scheduling latency standard deviation"],
+    STATISTICS,
+);
 
-pub(super) static IRQ_LOG: TableClass = TableClass {
-    name: "log",
-    title: "Interrupt log",
-    columns: &[
-        of("time-range", "Time range"),
-        of("timestamp", "Raised timestamp"),
-        of("cpu", "CPU"),
-        of("irq", "Interrupt"),
+static CALLS: [Column; 5] = statistics(
+    ("Call count", "calls"),
+    [
+        "Minimum call duration",
+        "Average call duration",
+        "Maximum call duration",
+        "Call duration standard deviation",
     ],
-};
+    STATISTICS,
+);
 
-pub(super) static IRQ_HARD_STATS: TableClass = TableClass {
-    name: "hard-stats",
-    title: "Hardware interrupt statistics",
-    columns: &[
-        of("irq", "Interrupt"),
-        number("Interrupt count", "interrupts"),
-        of("duration", "Minimum duration"),
-        of("duration", "Average duration"),
-        of("duration", "Maximum duration"),
-        of("duration", "Interrupt duration standard deviation"),
+static IO_CALLS: [Column; 5] = statistics(
+    ("Call count", "calls"),
+    [
+        "Minimum call latency",
+        "Average call latency",
+        "Maximum call latency",
+        "System call latency standard deviation",
     ],
-};
+    STATISTICS,
+);
 
-pub(super) static IRQ_SOFT_STATS: TableClass = TableClass {
-    name: "soft-stats",
-    title: "Software interrupt statistics",
-    columns: &[
-        of("irq", "Interrupt"),
-        number("Interrupt count", "interrupts"),
-        of("duration", "Minimum duration"),
-        of("duration", "Average duration"),
-        of("duration", "Maximum duration"),
-        of("duration", "Interrupt duration standard deviation"),
-        number("Interrupt raise count", "interrupt raises"),
-        of("duration", "Minimum raise latency"),
-        of("duration", "Average raise latency"),
-        of("duration", "Maximum raise latency"),
-        of("duration", "Interrupt raise latency standard deviation"),
+static IO_ACCESSES: [Column; 5] = statistics(
+    ("Access count", "accesses"),
+    [
+        "Minimum access latency",
+        "Average access latency",
+        "Maximum access latency",
+        "System access latency standard deviation",
     ],
-};
+    STATISTICS,
+);
 
-pub(super) static IRQ_FREQ: TableClass = TableClass {
-    name: "freq",
-    title: "Interrupt handler duration frequency distribution",
-    columns: &[
-        of("duration", "Duration (lower bound)"),
-        of("duration", "Duration (upper bound)"),
-        number("Interrupt count", "interrupts"),
-    ],
-};
-
-pub(super) static IRQ_SUMMARY: TableClass = TableClass {
-    name: "summary",
-    title: "Interrupt statistics - summary",
-    columns: &[of("time-range", "Time range"), number("Total interrupt count", "interrupts")],
-};
-
-pub(super) static MEMORY_ALLOCD: TableClass = TableClass {
-    name: "allocd",
-    title: "Per-TID top allocated memory",
-    columns: &[of("process", "Process"), number("Allocated pages", "pages")],
-};
-
-pub(super) static MEMORY_FREED: TableClass = TableClass {
-    name: "freed",
-    title: "Per-TID top freed memory",
-    columns: &[of("process", "Process"), number("Freed pages", "pages")],
-};
-
-pub(super) static MEMORY_TOTAL: TableClass = TableClass {
-    name: "total",
-    title: "Total allocated/freed memory",
-    columns: &[number("Total allocated pages", "pages"), number("Total freed pages", "pages")],
-};
-
-pub(super) static MEMORY_SUMMARY: TableClass = TableClass {
-    name: "summary",
-    title: "Memory usage - summary",
-    columns: &[
-        of("time-range", "Time range"),
-        number("Total allocated pages", "pages"),
-        number("Total freed pages", "pages"),
-    ],
-};
-
-pub(super) static SCHED_LOG: TableClass = TableClass {
-    name: "log",
-    title: "Scheduling log",
-    columns: &[
-        of("timestamp", "Wakeup timestamp"),
-        of("timestamp", "Switch timestamp"),
-        of("duration", "Scheduling latency"),
-        of("number", "Priority"),
-        of("cpu", "Target CPU"),
-        of("process", "Wakee process"),
-        of("process", "Waker process"),
-    ],
-};
-
-pub(super) static SCHED_TOP: TableClass = TableClass {
-    name: "top",
-    title: "Scheduling top",
-    columns: &[
-        of("timestamp", "Wakeup timestamp"),
-        of("timestamp", "Switch timestamp"),
-        of("duration", "Scheduling latency"),
-        of("number", "Priority"),
-        of("cpu", "Target CPU"),
-        of("process", "Wakee process"),
-        of("process", "Waker process"),
-    ],
-};
-
-pub(super) static SCHED_TOTAL_STATS: TableClass = TableClass {
-    name: "total_stats",
-    title: "Scheduling latency stats (total)",
-    columns: &[
-        number("Scheduling count", "schedulings"),
-        of("duration", "Minimum latency"),
-        of("duration", "Average latency"),
-        of("duration", "Maximum latency"),
-        of("duration", "Scheduling latency standard deviation"),
-    ],
-};
-
-pub(super) static SCHED_PER_TID_STATS: TableClass = TableClass {
-    name: "per_tid_stats",
-    title: "Scheduling latency stats (per-TID)",
-    columns: &[
-        of("process", "Wakee process"),
-        number("Scheduling count", "schedulings"),
-        of("duration", "Minimum latency"),
-        of("duration", "Average latency"),
-        of("duration", "Maximum latency"),
-        of("duration", "Scheduling latency standard deviation"),
-        of("string", "Chronological priorities"),
-    ],
-};
-
-pub(super) static SCHED_PER_PRIO_STATS: TableClass = TableClass {
-    name: "per_prio_stats",
-    title: "Scheduling latency stats (per-prio)",
-    columns: &[
-        of("number", "Priority"),
-        number("Scheduling count", "schedulings"),
-        of("duration", "Minimum latency"),
-        of("duration", "Average latency"),
-        of("duration", "Maximum latency"),
-        of("duration", "Scheduling latency standard deviation"),
-    ],
-};
-
-pub(super) static SCHED_FREQ: TableClass = TableClass {
-    name: "freq",
-    title: "Scheduling latency frequency distribution",
-    columns: &[
-        of("duration", "Duration (lower bound)"),
-        of("duration", "Duration (upper bound)"),
-        number("Scheduling count", "schedulings"),
-    ],
-};
-
-pub(super) static SYSCALL_PER_TID: TableClass = TableClass {
-    name: "per-tid",
-    title: "System call statistics",
-    columns: &[
-        of("syscall", "System call"),
-        number("Call count", "calls"),
-        of("duration", "Minimum call duration"),
-        of("duration", "Average call duration"),
-        of("duration", "Maximum call duration"),
-        of("duration", "Call duration standard deviation"),
-        of("string", "Return values count"),
-    ],
-};
-
-pub(super) static SYSCALL_TOTAL: TableClass = TableClass {
-    name: "total",
-    title: "Per-TID system call statistics",
-    columns: &[of("process", "Process"), number("Total system call count", "calls")],
-};
-
-pub(super) static SYSCALL_SUMMARY: TableClass = TableClass {
-    name: "summary",
-    title: "System call statistics - summary",
-    columns: &[
-        of("time-range", "Time range"),
-        of("process", "Process"),
-        number("Total system call count", "calls"),
-    ],
-};
+static IO_CALL: [Column; 8] = [
+    time_range("Call time range"),
+    OUT_OF_RANGE,
+    duration("Call duration", "duration_ns"),
+    syscall("System call"),
+    size("Read/write size", "bytes"),
+    process("Process", ""),
+    FILE,
+    FD,
+];

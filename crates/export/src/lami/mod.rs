@@ -1,9 +1,10 @@
 //! LAMI 1.0, the machine interface of lttng-analyses: what Trace Compass runs as an external analysis.
 //!
-//! `classes` has the classes of tables that each analysis declares, `object` the typed values, `tables` makes the results of the reports' own
-//! tables, one file for each family. A consumer asks for [`metadata`] once, and loads [`Results`] against it.
+//! `classes` has the classes of tables that each analysis declares, made of `columns`; `object` has the typed values, and `tables` chooses
+//! the rows of the reports' own tables. A consumer requests [`metadata`] once, and loads [`Results`] against it.
 
 mod classes;
+mod columns;
 mod object;
 mod tables;
 
@@ -11,7 +12,8 @@ use isochrone_analysis::Report;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use self::classes::{Column, Family, TableClass};
+use self::classes::{Family, TableClass};
+use self::columns::Column;
 use self::object::Object;
 use self::tables::ResultTable;
 
@@ -33,7 +35,7 @@ pub fn analyses() -> impl Iterator<Item = &'static str> {
 /// assert!(isochrone_export::lami::metadata("fds", "0.1.0").is_none());
 /// ```
 pub fn metadata(analysis: &str, version: &str) -> Option<impl Serialize> {
-    let family = classes::FAMILIES.iter().find(|family| family.analyses.contains(&analysis))?;
+    let family = classes::family(analysis)?;
     let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0u32));
     let mut number = || numbers.next().unwrap_or(0);
     Some(Metadata { family, version: [number(), number(), number()] })
@@ -74,11 +76,11 @@ impl Serialize for Metadata {
     }
 }
 
-struct Classes(&'static [&'static TableClass]);
+struct Classes(&'static [TableClass]);
 
 impl Serialize for Classes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|class| (class.name, *class)))
+        serializer.collect_map(self.0.iter().map(|class| (class.name, class)))
     }
 }
 
@@ -89,7 +91,7 @@ pub struct Results<'r> {
 }
 
 impl<'r> Results<'r> {
-    /// The results of reports; those of analyses without this form have none. `with_hosts`: whether several hosts were asked for. Then each
+    /// The results of reports; those of analyses without this form have none. `with_hosts`: whether several hosts were requested. Then each
     /// row begins with its host, and each result describes its columns itself, because the metadata know no hosts.
     pub fn new(reports: &'r [Report], with_hosts: bool) -> Self {
         let mut tables: Vec<ResultTable<'r>> = reports.iter().flat_map(tables::results).collect();
@@ -123,13 +125,11 @@ enum ClassRef {
     Titled { inherit: &'static str, title: String },
     /// With columns of its own.
     #[serde(rename_all = "kebab-case")]
-    Own { title: String, column_descriptions: Vec<Column> },
+    Own { title: String, column_descriptions: Vec<&'static Column> },
 }
 
 impl One<'_, '_> {
     fn class(&self) -> ClassRef {
-        /// The column before all others where rows are of several hosts.
-        const HOST: Column = Column { title: "Host", class: "string", unit: None };
         let class = self.table.class;
         let title = match &self.table.subtitle {
             Some(subtitle) => format!("{} [{subtitle}]", class.title),
@@ -137,7 +137,7 @@ impl One<'_, '_> {
         };
         match (self.with_hosts, &self.table.subtitle) {
             (true, _) => {
-                let columns = std::iter::once(HOST).chain(class.columns.iter().copied());
+                let columns = std::iter::once(&Column::HOST).chain(class.columns());
                 ClassRef::Own { title, column_descriptions: columns.collect() }
             }
             (false, Some(_)) => ClassRef::Titled { inherit: class.name, title },
@@ -149,9 +149,8 @@ impl One<'_, '_> {
 impl Serialize for One<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(3))?;
-        let [begin, end] = self.table.range;
         map.serialize_entry("class", &self.class())?;
-        map.serialize_entry("time-range", &Object::TimeRange(begin, end))?;
+        map.serialize_entry("time-range", &Object::TimeRange(self.table.range))?;
         map.serialize_entry("data", &Rows(self))?;
         map.end()
     }
@@ -163,9 +162,10 @@ struct Rows<'t, 'r>(&'t One<'t, 'r>);
 impl Serialize for Rows<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let One { table, with_hosts } = self.0;
-        serializer.collect_seq(table.rows.iter().map(|row| {
-            let host = with_hosts.then(|| row.string("host"));
-            host.into_iter().chain((table.objects)(row)).collect::<Vec<_>>()
+        let host = with_hosts.then_some(&Column::HOST);
+        serializer.collect_seq(table.rows.iter().map(|&index| {
+            let row = table.row(index);
+            host.into_iter().chain(table.class.columns()).map(|column| column.value(&row)).collect::<Vec<_>>()
         }))
     }
 }

@@ -1,17 +1,18 @@
 //! Perfetto's trace format: track events on tracks of hosts, processes and threads, as `ui.perfetto.dev` and its trace processor read them.
 //!
 //! Times are Unix ns, by the clock `REALTIME`, which is made the trace's own. What the clock of each host showed is in snapshots, as a clock of the
-//! number [`FIRST_HOST_CLOCK`] + its place. Hosts are no machines of Perfetto's: flows do not lead from one of these to another.
+//! number [`FIRST_HOST_CLOCK`] + its index. Hosts are not machines in the sense of Perfetto: flows do not lead from one of those to another.
 
 mod messages;
 
 use std::hash::Hash;
 use std::io::{self, Write};
 
+use isochrone_time::{RawNs, UnixNs};
 use prost::Message;
 use rustc_hash::FxHashMap;
 
-use crate::timeline::{Flow, Place, Row, Shown, Timeline, Value, number_of};
+use crate::timeline::{Event, Flow, Timeline, Track, TrackKind, Value, unique_id};
 use messages::{
     Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EXPLICIT, INCREMENTAL_STATE_CLEARED, Interned,
     InternedData, NEEDS_INCREMENTAL_STATE, ProcessDescriptor, REALTIME, ThreadDescriptor, TracePacket,
@@ -27,7 +28,7 @@ const SEQUENCE: u32 = 1;
 /// The tag of `Trace.packet`.
 const PACKET: u8 = 0x0a;
 
-/// Numbers for what is written again and again.
+/// Interned names: the ids of texts that are written once.
 #[derive(Debug)]
 struct Names<K> {
     numbers: FxHashMap<K, u64>,
@@ -54,19 +55,19 @@ impl<K: Hash + Eq> Names<K> {
     }
 }
 
-/// Writes a timeline. Memory: the names of slices and the last rows' numbers, no matter how much is written.
+/// Writes a timeline. Memory: the names of slices and of arguments.
 #[derive(Debug)]
 pub struct Perfetto<W> {
     to: W,
     buffer: Vec<u8>,
-    rows: u64,
+    tracks: u64,
     names: Names<String>,
     categories: Names<String>,
-    details: Names<String>,
+    args: Names<String>,
 }
 
 impl<W: Write> Perfetto<W> {
-    /// Begins a file.
+    /// Starts a file.
     ///
     /// # Errors
     /// It cannot be written.
@@ -74,10 +75,10 @@ impl<W: Write> Perfetto<W> {
         let mut writer = Self {
             to,
             buffer: Vec::new(),
-            rows: 0,
+            tracks: 0,
             names: Names::default(),
             categories: Names::default(),
-            details: Names::default(),
+            args: Names::default(),
         };
         let defaults = Some(TracePacketDefaults { timestamp_clock_id: Some(REALTIME) });
         let sequence_flags = Some(INCREMENTAL_STATE_CLEARED);
@@ -93,9 +94,9 @@ impl<W: Write> Perfetto<W> {
         self.to.write_all(&self.buffer)
     }
 
-    fn event(&mut self, at: i64, event: TrackEvent, interned: Option<InternedData>) -> io::Result<()> {
+    fn event(&mut self, at: UnixNs, event: TrackEvent, interned: Option<InternedData>) -> io::Result<()> {
         self.packet(TracePacket {
-            timestamp: Some(unsigned(at)),
+            timestamp: Some(timestamp(at.0)),
             sequence_flags: Some(NEEDS_INCREMENTAL_STATE),
             track_event: Some(event),
             interned_data: interned,
@@ -103,20 +104,20 @@ impl<W: Write> Perfetto<W> {
         })
     }
 
-    fn shown(&mut self, kind: i32, row: Row, at: i64, shown: &Shown<'_>) -> io::Result<()> {
+    fn track_event(&mut self, kind: i32, track: Track, at: UnixNs, event: &Event<'_>) -> io::Result<()> {
         let mut new = InternedData::default();
         let interned = |iid, name: &str| Interned { iid: Some(iid), name: Some(name.to_owned()) };
-        let (name, is_new) = self.names.number(shown.name);
+        let (name, is_new) = self.names.number(event.name);
         if is_new {
-            new.event_names.push(interned(name, shown.name));
+            new.event_names.push(interned(name, event.name));
         }
-        let (category, is_new) = self.categories.number(shown.category);
+        let (category, is_new) = self.categories.number(event.category);
         if is_new {
-            new.event_categories.push(interned(category, shown.category));
+            new.event_categories.push(interned(category, event.category));
         }
-        let mut debug_annotations = Vec::with_capacity(shown.details.len());
-        for (name, value) in shown.details {
-            let (iid, is_new) = self.details.number(*name);
+        let mut debug_annotations = Vec::with_capacity(event.args.len());
+        for (name, value) in event.args {
+            let (iid, is_new) = self.args.number(*name);
             if is_new {
                 new.debug_annotation_names.push(interned(iid, name));
             }
@@ -126,103 +127,103 @@ impl<W: Write> Perfetto<W> {
             };
             debug_annotations.push(DebugAnnotation { name_iid: Some(iid), int_value, string_value });
         }
-        let (flow_ids, terminating_flow_ids) = match shown.flow {
+        let (flow_ids, terminating_flow_ids) = match event.flow {
             None => (Vec::new(), Vec::new()),
-            Some(Flow::Begins(flow)) => (vec![flow], Vec::new()),
-            Some(Flow::Ends(flow)) => (Vec::new(), vec![flow]),
+            Some(Flow::Start(flow)) => (vec![flow], Vec::new()),
+            Some(Flow::End(flow)) => (Vec::new(), vec![flow]),
         };
-        let event = TrackEvent {
+        let written = TrackEvent {
             category_iids: vec![category],
             debug_annotations,
             r#type: Some(kind),
             name_iid: Some(name),
-            track_uuid: Some(row.0),
+            track_uuid: Some(track.0),
             flow_ids,
             terminating_flow_ids,
             ..TrackEvent::default()
         };
         let has_new = new != InternedData::default();
-        self.event(at, event, has_new.then_some(new))
+        self.event(at, written, has_new.then_some(new))
     }
 }
 
-/// A time of the format; there is none before 1970.
-fn unsigned(at: i64) -> u64 {
-    at.max(0).unsigned_abs()
+/// A time of the format, which has none before 1970.
+fn timestamp(at: impl Into<i128>) -> u64 {
+    u64::try_from(at.into().max(0)).unwrap_or(u64::MAX)
 }
 
 impl<W: Write> Timeline for Perfetto<W> {
-    fn row(&mut self, place: &Place<'_>) -> io::Result<Row> {
-        self.rows += 1;
-        let row = Row(self.rows);
-        let track = TrackDescriptor { uuid: Some(row.0), ..TrackDescriptor::default() };
-        // Linux has no numbers that do not fit: see `MOST_HOSTS`.
-        let number = |host, pid| Some(number_of(host, pid) as i32);
-        let under = |parent: Row, name: &str| TrackDescriptor {
+    fn track(&mut self, kind: &TrackKind<'_>) -> io::Result<Track> {
+        self.tracks += 1;
+        let track = Track(self.tracks);
+        let descriptor = TrackDescriptor { uuid: Some(track.0), ..TrackDescriptor::default() };
+        // Linux has no numbers that do not fit: see `MAX_HOSTS`.
+        let number = |host, pid| Some(unique_id(host, pid) as i32);
+        let under = |parent: Track, name: &str| TrackDescriptor {
             parent_uuid: Some(parent.0),
             name: Some(name.to_owned()),
             // In the order in which they come.
-            sibling_order_rank: i32::try_from(row.0).ok(),
-            ..track.clone()
+            sibling_order_rank: i32::try_from(track.0).ok(),
+            ..descriptor.clone()
         };
-        let descriptor = match *place {
-            Place::Host { name, .. } => TrackDescriptor {
+        let track_descriptor = match *kind {
+            TrackKind::Host { name, .. } => TrackDescriptor {
                 name: Some(name.to_owned()),
                 child_ordering: Some(EXPLICIT),
-                ..track.clone()
+                ..descriptor.clone()
             },
-            Place::Process { host, pid, name, host_name } => TrackDescriptor {
+            TrackKind::Process { host, pid, name, host_name } => TrackDescriptor {
                 process: Some(ProcessDescriptor {
                     pid: number(host, pid),
                     process_name: Some(name.to_owned()),
                     process_labels: vec![host_name.to_owned()],
                 }),
-                ..track.clone()
+                ..descriptor.clone()
             },
-            Place::Thread { host, pid, tid, name } => TrackDescriptor {
+            TrackKind::Thread { host, pid, tid, name } => TrackDescriptor {
                 thread: Some(ThreadDescriptor {
                     pid: number(host, pid),
-                    tid: Some(number_of(host, tid)),
+                    tid: Some(unique_id(host, tid)),
                     thread_name: Some(name.to_owned()),
                 }),
-                ..track.clone()
+                ..descriptor.clone()
             },
-            Place::Under { parent, name } => under(parent, name),
-            Place::Counter { parent, name, unit } => TrackDescriptor {
+            TrackKind::Under { parent, name } => under(parent, name),
+            TrackKind::Counter { parent, name, unit } => TrackDescriptor {
                 counter: Some(CounterDescriptor { unit_name: Some(unit.to_owned()) }),
                 ..under(parent, name)
             },
         };
-        self.packet(TracePacket { track_descriptor: Some(descriptor), ..TracePacket::default() })?;
-        Ok(row)
+        self.packet(TracePacket { track_descriptor: Some(track_descriptor), ..TracePacket::default() })?;
+        Ok(track)
     }
 
-    fn begin(&mut self, row: Row, at: i64, shown: &Shown<'_>) -> io::Result<()> {
-        self.shown(event_type::SLICE_BEGIN, row, at, shown)
+    fn start(&mut self, track: Track, at: UnixNs, event: &Event<'_>) -> io::Result<()> {
+        self.track_event(event_type::SLICE_BEGIN, track, at, event)
     }
 
-    fn end(&mut self, row: Row, at: i64) -> io::Result<()> {
-        let (kind, track_uuid) = (Some(event_type::SLICE_END), Some(row.0));
+    fn end(&mut self, track: Track, at: UnixNs) -> io::Result<()> {
+        let (kind, track_uuid) = (Some(event_type::SLICE_END), Some(track.0));
         self.event(at, TrackEvent { r#type: kind, track_uuid, ..TrackEvent::default() }, None)
     }
 
-    fn instant(&mut self, row: Row, at: i64, shown: &Shown<'_>) -> io::Result<()> {
-        self.shown(event_type::INSTANT, row, at, shown)
+    fn instant(&mut self, track: Track, at: UnixNs, event: &Event<'_>) -> io::Result<()> {
+        self.track_event(event_type::INSTANT, track, at, event)
     }
 
-    fn counter(&mut self, row: Row, at: i64, value: f64) -> io::Result<()> {
+    fn counter(&mut self, track: Track, at: UnixNs, value: f64) -> io::Result<()> {
         let event = TrackEvent {
             r#type: Some(event_type::COUNTER),
-            track_uuid: Some(row.0),
+            track_uuid: Some(track.0),
             double_counter_value: Some(value),
             ..TrackEvent::default()
         };
         self.event(at, event, None)
     }
 
-    fn clock(&mut self, (host, _): (u32, &str), at: i64, raw: i64) -> io::Result<()> {
-        let clock = |id, time| Clock { clock_id: Some(id), timestamp: Some(unsigned(time)) };
-        let clocks = vec![clock(REALTIME, at), clock(FIRST_HOST_CLOCK + host, raw)];
+    fn clock(&mut self, host: u32, at: UnixNs, raw: RawNs) -> io::Result<()> {
+        let clock = |id, time| Clock { clock_id: Some(id), timestamp: Some(time) };
+        let clocks = vec![clock(REALTIME, timestamp(at.0)), clock(FIRST_HOST_CLOCK + host, timestamp(raw.0))];
         let snapshot = ClockSnapshot { clocks, primary_trace_clock: Some(REALTIME) };
         self.packet(TracePacket { clock_snapshot: Some(snapshot), ..TracePacket::default() })
     }

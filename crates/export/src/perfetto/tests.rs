@@ -80,22 +80,22 @@ fn line(packet: &TracePacket) -> String {
 fn a_timeline_is_read_back() {
     let mut bytes = Vec::new();
     let mut to = Perfetto::new(&mut bytes).unwrap();
-    let host = to.row(&Place::Host { host: 1, name: "app" }).unwrap();
-    to.row(&Place::Process { host: 1, pid: 7, name: "srv", host_name: "app" }).unwrap();
-    let thread = to.row(&Place::Thread { host: 1, pid: 7, tid: 8, name: "srv:0" }).unwrap();
-    let state = to.row(&Place::Under { parent: thread, name: "state" }).unwrap();
-    let busy = to.row(&Place::Counter { parent: host, name: "CPUs busy", unit: "CPUs" }).unwrap();
-    to.clock((1, "app"), 1_000, 10).unwrap();
-    let read = Shown {
+    let host = to.track(&TrackKind::Host { host: 1, name: "app" }).unwrap();
+    to.track(&TrackKind::Process { host: 1, pid: 7, name: "srv", host_name: "app" }).unwrap();
+    let thread = to.track(&TrackKind::Thread { host: 1, pid: 7, tid: 8, name: "srv:0" }).unwrap();
+    let state = to.track(&TrackKind::Under { parent: thread, name: "state" }).unwrap();
+    let busy = to.track(&TrackKind::Counter { parent: host, name: "CPUs busy", unit: "CPUs" }).unwrap();
+    to.clock(1, UnixNs(1_000), RawNs(10)).unwrap();
+    let read = Event {
         name: "read",
         category: "syscall",
-        details: &[("fd", Value::Int(-1)), ("path", Value::Text("/tmp"))],
-        flow: Some(Flow::Begins(5)),
+        args: &[("fd", Value::Int(-1)), ("path", Value::Text("/tmp"))],
+        flow: Some(Flow::Start(5)),
     };
-    to.begin(thread, 1_795_154_041_823_216_897, &read).unwrap();
-    to.instant(state, 3, &Shown { flow: Some(Flow::Ends(5)), details: &[], ..read }).unwrap();
-    to.end(thread, 1_795_154_041_823_216_999).unwrap();
-    to.counter(busy, -4, 1.5).unwrap();
+    to.start(thread, UnixNs(1_795_154_041_823_216_897), &read).unwrap();
+    to.instant(state, UnixNs(3), &Event { flow: Some(Flow::End(5)), args: &[], ..read }).unwrap();
+    to.end(thread, UnixNs(1_795_154_041_823_216_999)).unwrap();
+    to.counter(busy, UnixNs(-4), 1.5).unwrap();
     to.finish().unwrap();
     let expect = [
         "clock 1",

@@ -1,10 +1,12 @@
-//! Rows for spans that may overlap: slices of a row have to nest.
+//! Tracks for spans that may overlap: slices of a track have to nest.
 
 use std::io;
 
-use super::{Row, Timeline};
+use isochrone_time::{UnixNs, Window};
 
-/// Rows of one kind. A span goes to the first one in which it nests.
+use super::{Event, Timeline, Track, TrackKind};
+
+/// Tracks of one kind. A span goes to the first one in which it nests.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
     lanes: Vec<Lane>,
@@ -12,50 +14,61 @@ pub(crate) struct Lanes {
 
 #[derive(Debug)]
 struct Lane {
-    row: Row,
-    /// The ends of slices that have begun, the innermost last.
-    open: Vec<i64>,
+    track: Track,
+    /// Ends of slices that have started, the innermost last.
+    open: Vec<UnixNs>,
 }
 
 impl Lanes {
-    /// With a first row.
-    pub(crate) fn of(row: Row) -> Self {
-        Self { lanes: vec![Lane { row, open: Vec::new() }] }
+    /// Lanes that start with a track.
+    pub(crate) fn of(track: Track) -> Self {
+        Self { lanes: vec![Lane { track, open: Vec::new() }] }
     }
 
-    /// The first row, if there is any.
-    pub(crate) fn first(&self) -> Option<Row> {
-        self.lanes.first().map(|lane| lane.row)
+    /// The first track, if there is any.
+    pub(crate) fn first(&self) -> Option<Track> {
+        self.lanes.first().map(|lane| lane.track)
     }
 
-    /// The row of the next span, whose begin is not before that of any before it (of equal begins, the longest comes first). Ends what has
-    /// ended by then in that row. `more` adds a row.
-    pub(crate) fn place<T: Timeline>(
+    /// Starts the slice of the next span, which does not start before any that was passed earlier (of equal starts, the longest comes
+    /// first), after ending what has ended by then. `more`: the track to add where it nests in none.
+    pub(crate) fn slice<T: Timeline>(
         &mut self,
-        (begin, end): (i64, i64),
+        span: Window<UnixNs>,
+        event: &Event<'_>,
+        more: TrackKind<'_>,
         to: &mut T,
-        more: impl FnOnce(&mut T) -> io::Result<Row>,
-    ) -> io::Result<Row> {
+    ) -> io::Result<()> {
+        let track = self.track(span, more, to)?;
+        to.start(track, span.start, event)
+    }
+
+    fn track<T: Timeline>(
+        &mut self,
+        span: Window<UnixNs>,
+        more: TrackKind<'_>,
+        to: &mut T,
+    ) -> io::Result<Track> {
         for lane in &mut self.lanes {
-            while let Some(&ended) = lane.open.last().filter(|&&ended| ended <= begin) {
-                to.end(lane.row, ended)?;
+            while let Some(&ended) = lane.open.last().filter(|&&ended| ended <= span.start) {
+                to.end(lane.track, ended)?;
                 lane.open.pop();
             }
-            if lane.open.last().is_none_or(|&outer| end <= outer) {
-                lane.open.push(end);
-                return Ok(lane.row);
+            if lane.open.last().is_none_or(|&outer| span.end <= outer) {
+                lane.open.push(span.end);
+                return Ok(lane.track);
             }
         }
-        let row = more(to)?;
-        self.lanes.push(Lane { row, open: vec![end] });
-        Ok(row)
+        let track = to.track(&more)?;
+        self.lanes.push(Lane { track, open: vec![span.end] });
+        Ok(track)
     }
 
     /// Ends all slices.
     pub(crate) fn finish<T: Timeline>(&mut self, to: &mut T) -> io::Result<()> {
         for lane in &mut self.lanes {
             while let Some(ended) = lane.open.pop() {
-                to.end(lane.row, ended)?;
+                to.end(lane.track, ended)?;
             }
         }
         Ok(())
@@ -64,35 +77,38 @@ impl Lanes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Place, Shown};
+    use isochrone_time::RawNs;
+
     use super::*;
 
-    /// What is ended, and how many rows there are.
+    /// The slices that were ended, and the number of tracks.
     #[derive(Debug, Default)]
     struct Ended {
-        rows: u64,
-        ends: Vec<(u64, i64)>,
+        tracks: u64,
+        started: Vec<u64>,
+        ends: Vec<(u64, i128)>,
     }
 
     impl Timeline for Ended {
-        fn row(&mut self, _: &Place<'_>) -> io::Result<Row> {
-            self.rows += 1;
-            Ok(Row(self.rows))
+        fn track(&mut self, _: &TrackKind<'_>) -> io::Result<Track> {
+            self.tracks += 1;
+            Ok(Track(self.tracks))
         }
-        fn begin(&mut self, _: Row, _: i64, _: &Shown<'_>) -> io::Result<()> {
+        fn start(&mut self, track: Track, _: UnixNs, _: &Event<'_>) -> io::Result<()> {
+            self.started.push(track.0);
             Ok(())
         }
-        fn end(&mut self, row: Row, at: i64) -> io::Result<()> {
-            self.ends.push((row.0, at));
+        fn end(&mut self, track: Track, at: UnixNs) -> io::Result<()> {
+            self.ends.push((track.0, at.0));
             Ok(())
         }
-        fn instant(&mut self, _: Row, _: i64, _: &Shown<'_>) -> io::Result<()> {
+        fn instant(&mut self, _: Track, _: UnixNs, _: &Event<'_>) -> io::Result<()> {
             Ok(())
         }
-        fn counter(&mut self, _: Row, _: i64, _: f64) -> io::Result<()> {
+        fn counter(&mut self, _: Track, _: UnixNs, _: f64) -> io::Result<()> {
             Ok(())
         }
-        fn clock(&mut self, _: (u32, &str), _: i64, _: i64) -> io::Result<()> {
+        fn clock(&mut self, _: u32, _: UnixNs, _: RawNs) -> io::Result<()> {
             Ok(())
         }
         fn finish(&mut self) -> io::Result<()> {
@@ -100,24 +116,27 @@ mod tests {
         }
     }
 
-    /// `rows`: of each span, the one that it goes to; `ends`: what is ended, in order.
-    fn check(spans: &[(i64, i64)], rows: &[u64], ends: &[(u64, i64)]) {
+    /// `tracks`: the one that each span goes to; `ends`: what is ended, in order.
+    fn check(spans: &[(i128, i128)], tracks: &[u64], ends: &[(u64, i128)]) {
         let (mut lanes, mut to) = (Lanes::default(), Ended::default());
-        let more = |to: &mut Ended| to.row(&Place::Under { parent: Row(0), name: "" });
-        let found: Vec<u64> = spans.iter().map(|&span| lanes.place(span, &mut to, more).unwrap().0).collect();
+        for &(start, end) in spans {
+            let span = Window::new(UnixNs(start), UnixNs(end));
+            let more = TrackKind::Under { parent: Track(0), name: "" };
+            lanes.slice(span, &Event::new("", ""), more, &mut to).unwrap();
+        }
         lanes.finish(&mut to).unwrap();
-        assert_eq!((found.as_slice(), to.ends.as_slice()), (rows, ends), "{spans:?}");
+        assert_eq!((to.started.as_slice(), to.ends.as_slice()), (tracks, ends), "{spans:?}");
     }
 
     #[test]
-    fn spans_that_nest_share_a_row() {
+    fn spans_that_nest_share_a_track() {
         check(&[], &[], &[]);
-        // One after the other, also without a gap; the end comes before the next begin.
+        // One after the other, also without a gap; the end comes before the next start.
         check(&[(0, 5), (5, 9)], &[1, 1], &[(1, 5), (1, 9)]);
         check(&[(0, 9), (2, 4), (4, 9)], &[1, 1, 1], &[(1, 4), (1, 9), (1, 9)]);
         // An instant.
         check(&[(3, 3), (3, 4)], &[1, 1], &[(1, 3), (1, 4)]);
-        // Overlapping ones are apart.
+        // Overlapping ones are on tracks of their own.
         check(&[(0, 5), (3, 8), (6, 7)], &[1, 2, 1], &[(1, 5), (1, 7), (2, 8)]);
         check(&[(0, 5), (3, 8), (4, 9)], &[1, 2, 3], &[(1, 5), (2, 8), (3, 9)]);
     }

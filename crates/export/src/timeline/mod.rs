@@ -1,69 +1,71 @@
-//! A timeline as viewers show it: rows with slices, instants, counters and flows. `walk` emits it, a module for each format
+//! A timeline as viewers show it: tracks with slices, instants, counters and flows. `walk` emits it, a module for each format
 //! ([`crate::perfetto`], [`crate::chrome`]) writes it.
 //!
-//! Nothing here knows hosts, stores or clocks: times are Unix ns on one clock.
+//! Nothing here knows hosts, stores or clocks.
 
 mod lanes;
 
 use std::io;
 
+use isochrone_time::{RawNs, UnixNs};
+
 pub(crate) use lanes::Lanes;
 
-/// A row: what a [`Timeline`] calls it.
+/// The number by which a [`Timeline`] knows a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Row(pub u64);
+pub struct Track(pub u64);
 
-/// What a row is, and where.
+/// What a track is, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum TrackKind<'a> {
     /// A heading for what belongs to a host as a whole.
     Host {
-        /// Its place among the hosts.
+        /// Index among the hosts.
         host: u32,
-        /// Its name.
+        /// Name of the host.
         name: &'a str,
     },
     /// A process: its threads follow.
     Process {
-        /// The place of its host among the hosts.
+        /// Index of its host among the hosts.
         host: u32,
-        /// Its pid there.
+        /// Pid on that host.
         pid: i32,
-        /// Its name.
+        /// Name of the process.
         name: &'a str,
-        /// The name of its host.
+        /// Name of its host.
         host_name: &'a str,
     },
     /// A thread of a process.
     Thread {
-        /// The place of its host among the hosts.
+        /// Index of its host among the hosts.
         host: u32,
-        /// Pid of its process there.
+        /// Pid of its process on that host.
         pid: i32,
-        /// Its tid there.
+        /// Tid on that host.
         tid: i32,
-        /// Its name.
+        /// Name of the thread.
         name: &'a str,
     },
-    /// A row of slices under another row.
+    /// A track of slices under another track.
     Under {
-        /// The other row.
-        parent: Row,
-        /// Its name: rows of one name under one row are shown as one.
+        /// The other track.
+        parent: Track,
+        /// Name of the track: tracks of one name under one track are shown as one.
         name: &'a str,
     },
-    /// A figure over time under another row.
+    /// A value over time under another track.
     Counter {
-        /// The other row.
-        parent: Row,
-        /// Its name.
+        /// The other track.
+        parent: Track,
+        /// Name of the counter.
         name: &'static str,
-        /// Its unit.
+        /// Unit of its values.
         unit: &'static str,
     },
 }
 
-/// The value of a detail.
+/// The value of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value<'a> {
     /// A text.
@@ -72,68 +74,75 @@ pub enum Value<'a> {
     Int(i64),
 }
 
-/// The end of a flow that a slice or an instant is.
+/// The end of a flow at a slice or an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// The flow of this number begins here.
-    Begins(u64),
-    /// It ends here.
-    Ends(u64),
+    /// The flow of this number starts here.
+    Start(u64),
+    /// The flow of this number ends here.
+    End(u64),
 }
 
-/// What is shown: of a slice, from its begin on.
+/// A slice from its start on, or an instant.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shown<'a> {
-    /// Its name.
+pub struct Event<'a> {
+    /// Name of the event.
     pub name: &'a str,
-    /// Its kind.
+    /// Kind of event.
     pub category: &'static str,
-    /// Details.
-    pub details: &'a [(&'static str, Value<'a>)],
-    /// A flow that begins or ends here.
+    /// Names and values of its arguments.
+    pub args: &'a [(&'static str, Value<'a>)],
+    /// A flow that starts or ends here.
     pub flow: Option<Flow>,
+}
+
+impl<'a> Event<'a> {
+    /// An event without arguments and without a flow.
+    pub const fn new(name: &'a str, category: &'static str) -> Self {
+        Self { name, category, args: &[], flow: None }
+    }
 }
 
 /// A format that timelines are written in. What is passed is written at once.
 ///
-/// Slices of a row nest: [`end`](Self::end) ends the one that began last. Times of a row do not go back, except those of instants and of counters.
-/// All functions fail where what they write to cannot be written.
+/// Slices of a track nest: [`end`](Self::end) ends the one that started last. Times of a track do not go back, except those of instants
+/// and of counters. All functions fail where what they write to cannot be written.
 pub trait Timeline {
-    /// Adds a row.
-    fn row(&mut self, place: &Place<'_>) -> io::Result<Row>;
+    /// Adds a track.
+    fn track(&mut self, kind: &TrackKind<'_>) -> io::Result<Track>;
 
-    /// Begins a slice.
-    fn begin(&mut self, row: Row, at: i64, shown: &Shown<'_>) -> io::Result<()>;
+    /// Starts a slice.
+    fn start(&mut self, track: Track, at: UnixNs, event: &Event<'_>) -> io::Result<()>;
 
-    /// Ends the slice that began last.
-    fn end(&mut self, row: Row, at: i64) -> io::Result<()>;
+    /// Ends the slice that started last.
+    fn end(&mut self, track: Track, at: UnixNs) -> io::Result<()>;
 
-    /// Something at an instant.
-    fn instant(&mut self, row: Row, at: i64, shown: &Shown<'_>) -> io::Result<()>;
+    /// Adds an instant.
+    fn instant(&mut self, track: Track, at: UnixNs, event: &Event<'_>) -> io::Result<()>;
 
-    /// The value of a counter from an instant on.
-    fn counter(&mut self, row: Row, at: i64, value: f64) -> io::Result<()>;
+    /// Sets the value of a counter from an instant on.
+    fn counter(&mut self, track: Track, at: UnixNs, value: f64) -> io::Result<()>;
 
-    /// What the clock of a host (its place among the hosts, and its name) showed at an instant.
-    fn clock(&mut self, host: (u32, &str), at: i64, raw: i64) -> io::Result<()>;
+    /// Adds what the clock of a host (by its index) showed at an instant.
+    fn clock(&mut self, host: u32, at: UnixNs, raw: RawNs) -> io::Result<()>;
 
     /// Ends the file. Nothing may follow.
     fn finish(&mut self) -> io::Result<()>;
 }
 
-/// How far apart numbers of processes and threads of different hosts are: formats have one space of them, and hosts have the same numbers.
-/// Linux has none above 2²².
-const BETWEEN_HOSTS: i64 = 10_000_000;
+/// Distance between the ids of processes and threads of different hosts: formats have one space of ids, and hosts have the same ids. Linux
+/// has none above 2²².
+const HOST_ID_STRIDE: i64 = 10_000_000;
 
-/// The most hosts that have numbers of their own: they are of 31 bits.
-pub const MOST_HOSTS: usize = 200;
+/// Maximum number of hosts whose ids stay below 2³¹.
+pub const MAX_HOSTS: usize = 200;
 
-/// The number of a process or a thread of a host, for formats that know no hosts: those of the first host are its own.
+/// The id of a process or a thread of a host (by its index), for formats that know no hosts: those of the first host are its own.
 ///
 /// ```
-/// assert_eq!(isochrone_export::timeline::number_of(0, 842), 842);
-/// assert_eq!(isochrone_export::timeline::number_of(2, 842), 20_000_842);
+/// assert_eq!(isochrone_export::timeline::unique_id(0, 842), 842);
+/// assert_eq!(isochrone_export::timeline::unique_id(2, 842), 20_000_842);
 /// ```
-pub fn number_of(host: u32, number: i32) -> i64 {
-    i64::from(host) * BETWEEN_HOSTS + i64::from(number)
+pub fn unique_id(host: u32, id: i32) -> i64 {
+    i64::from(host) * HOST_ID_STRIDE + i64::from(id)
 }

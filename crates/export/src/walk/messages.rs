@@ -1,36 +1,36 @@
 //! Messages between hosts, as flows: each with its latency, and with what the clocks of both hosts leave open of it.
 
 use isochrone_store::{Message, MessageEnd, StoreError};
+use isochrone_time::{RawNs, Window};
 
 use super::host::Host;
-use super::{ExportError, Exported};
-use crate::timeline::{Flow, Row, Shown, Timeline, Value};
+use super::{ExportError, ExportInput};
+use crate::timeline::{Event, Flow, Timeline, Track, Value};
 
 /// Passes all messages between the hosts: a few look-ups for each.
 pub(super) fn emit<T: Timeline>(
-    exported: &Exported<'_, '_>,
+    input: &ExportInput<'_, '_>,
     hosts: &mut [Host<'_>],
     flows: &mut u64,
     to: &mut T,
 ) -> Result<(), ExportError> {
     let mut failed: Result<(), ExportError> = Ok(());
-    exported.store.messages(|message| {
+    input.store.messages(|message| {
         if failed.is_ok() {
-            failed = one(exported, hosts, &message, flows, to);
+            failed = message_flow(input, hosts, &message, flows, to);
         }
     })?;
     failed
 }
 
-/// The host of an end of a message, if it is exported and the end lies in its window.
+/// Index of the host of an end of a message, if it is exported and the end lies in its window.
 fn host_of(hosts: &[Host<'_>], end: &MessageEnd) -> Option<usize> {
-    let place = hosts.iter().position(|host| host.number == end.host)?;
-    let (first, after) = hosts[place].window;
-    (first..after).contains(&end.at).then_some(place)
+    let index = hosts.iter().position(|host| host.number == end.host)?;
+    hosts[index].window.contains(end.at).then_some(index)
 }
 
-fn one<T: Timeline>(
-    exported: &Exported<'_, '_>,
+fn message_flow<T: Timeline>(
+    input: &ExportInput<'_, '_>,
     hosts: &mut [Host<'_>],
     message: &Message,
     flows: &mut u64,
@@ -39,24 +39,24 @@ fn one<T: Timeline>(
     let Message { sent, received } = message;
     let (Some(from), Some(at)) = (host_of(hosts, sent), host_of(hosts, received)) else { return Ok(()) };
     *flows += 1;
-    let row = row_of(&mut hosts[from], sent, true, to)?;
-    let details = [("to", Value::Text(&hosts[at].name)), ("sent_raw_ns", Value::Int(sent.at))];
-    let flow = Some(Flow::Begins(*flows));
-    let shown = Shown { name: "message sent", category: "message", details: &details, flow };
-    to.instant(row, hosts[from].common(sent.at), &shown)?;
-    let row = row_of(&mut hosts[at], received, false, to)?;
-    let mut details =
-        vec![("from", Value::Text(&hosts[from].name)), ("received_raw_ns", Value::Int(received.at))];
-    details.extend(latency(exported, &hosts[from], &hosts[at], message));
-    let flow = Some(Flow::Ends(*flows));
-    let shown = Shown { name: "message received", category: "message", details: &details, flow };
-    to.instant(row, hosts[at].common(received.at), &shown)?;
+    let track = track_of(&mut hosts[from], sent, true, to)?;
+    let args = [("to", Value::Text(&hosts[at].name)), ("sent_raw_ns", Value::Int(sent.at.0))];
+    let flow = Some(Flow::Start(*flows));
+    let event = Event { args: &args, flow, ..Event::new("message sent", "message") };
+    to.instant(track, hosts[from].common(sent.at), &event)?;
+    let track = track_of(&mut hosts[at], received, false, to)?;
+    let mut args =
+        vec![("from", Value::Text(&hosts[from].name)), ("received_raw_ns", Value::Int(received.at.0))];
+    args.extend(latency(input, &hosts[from], &hosts[at], message));
+    let flow = Some(Flow::End(*flows));
+    let event = Event { args: &args, flow, ..Event::new("message received", "message") };
+    to.instant(track, hosts[at].common(received.at), &event)?;
     Ok(())
 }
 
-/// How long a message took, and at least and at most, as the report `messages` says. Nothing, where the clocks cannot be compared.
+/// The latency of a message, and its bounds, as the report `messages` has them; empty where the clocks cannot be compared.
 fn latency(
-    exported: &Exported<'_, '_>,
+    input: &ExportInput<'_, '_>,
     from: &Host<'_>,
     at: &Host<'_>,
     message: &Message,
@@ -66,44 +66,43 @@ fn latency(
         return Vec::new();
     }
     let Message { sent, received } = message;
-    let latency = at.common(received.at).saturating_sub(from.common(sent.at));
+    let latency = at.common(received.at).saturating_since(from.common(sent.at));
     let mut all = vec![("latency_ns", Value::Int(latency))];
-    let related = exported.clocks.and_then(|clocks| clocks.related(sender, receiver, sent.at));
+    let related = input.clocks.and_then(|clocks| clocks.related(sender, receiver, sent.at));
     let related = related.filter(|related| related.proven);
-    if let Some((related, (lo, hi))) = related.and_then(|it| Some((it, (it.bounds.0?, it.bounds.1?)))) {
-        let most = related.time.saturating_sub(lo).max(hi.saturating_sub(related.time)).max(0);
+    if let Some((related, uncertainty)) = related.and_then(|it| Some((it, it.uncertainty()?))) {
         let (least, greatest) = related.latency_until(received.at);
         all.extend(least.map(|least| ("latency_lo_ns", Value::Int(least))));
         all.extend(greatest.map(|greatest| ("latency_hi_ns", Value::Int(greatest))));
-        all.push(("uncertainty_ns", Value::Int(most)));
+        all.push(("uncertainty_ns", Value::Int(uncertainty)));
     }
     all
 }
 
-/// Where an end of a message is shown: in the thread that sent it, else in the interrupts of the CPU, which send and receive, too; at the host, where
-/// no CPU is known.
-fn row_of<T: Timeline>(
+/// The track of an end of a message: of the thread that sent it, else of the interrupts of the CPU, which send and receive too; of the
+/// host, where no CPU is known.
+fn track_of<T: Timeline>(
     host: &mut Host<'_>,
     end: &MessageEnd,
     is_sent: bool,
     to: &mut T,
-) -> Result<Row, ExportError> {
-    let Some(cpu) = end.cpu else { return Ok(host.row) };
+) -> Result<Track, ExportError> {
+    let Some(cpu) = end.cpu else { return Ok(host.track) };
     if is_sent
         && !is_interrupted(host, end.at, cpu)?
         && let Some(runner) = host.store.runner_at_packet(end.at, cpu, true)?
-        && let Some(row) = host.row_of(runner.thread)
+        && let Some(track) = host.track_of(runner.thread)
     {
-        return Ok(row);
+        return Ok(track);
     }
     Ok(host.interrupts_of(cpu, to)?)
 }
 
 /// Whether a CPU handles an interrupt or a softirq at an instant.
-fn is_interrupted(host: &Host<'_>, at: i64, cpu: u32) -> Result<bool, StoreError> {
-    let instant = (at, at.saturating_add(1));
-    let mut is_so = false;
-    host.store.softirqs(instant, |it| is_so |= it.cpu == cpu)?;
-    host.store.irqs(instant, |it| is_so |= it.cpu == cpu)?;
-    Ok(is_so)
+fn is_interrupted(host: &Host<'_>, at: RawNs, cpu: u32) -> Result<bool, StoreError> {
+    let instant = Window::new(at, at.saturating_add(1));
+    let mut is_handling = false;
+    host.store.softirqs(instant, |it| is_handling |= it.cpu == cpu)?;
+    host.store.irqs(instant, |it| is_handling |= it.cpu == cpu)?;
+    Ok(is_handling)
 }

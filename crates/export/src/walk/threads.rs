@@ -1,20 +1,22 @@
-//! What threads did: states, system calls, phases of programs, and wake-ups as flows from what wakes to the thread that waits for a CPU then.
+//! What threads did: states, system calls, phases of programs, and wake-ups as flows to the thread that waits for a CPU then.
 
 use std::cmp::Reverse;
 use std::io;
 
 use isochrone_kernel::Cause;
-use isochrone_store::{CallSpan, PhaseSpan, State, StateRow, WakeupSpan};
+use isochrone_store::{CallSpan, PhaseSpan, State, StateRow, ThreadRow, WakeupSpan};
+use isochrone_time::{RawNs, Window};
 use rustc_hash::FxHashMap;
 
 use super::ExportError;
+use super::counters::Counted;
 use super::host::Host;
-use crate::timeline::{Flow, Place, Shown, Timeline, Value};
+use crate::timeline::{Event, Flow, Timeline, TrackKind, Value};
 
 /// Passes what threads did in a part of a host's time. `flows`: the number of the last flow.
 pub(super) fn emit<T: Timeline>(
     host: &mut Host<'_>,
-    part: (i64, i64),
+    part: Window<RawNs>,
     flows: &mut u64,
     to: &mut T,
 ) -> Result<(), ExportError> {
@@ -25,12 +27,12 @@ pub(super) fn emit<T: Timeline>(
 
 fn states<T: Timeline>(
     host: &mut Host<'_>,
-    part: (i64, i64),
+    part: Window<RawNs>,
     flows: &mut u64,
     to: &mut T,
 ) -> Result<(), ExportError> {
-    // Of several events that wake a thread at one instant, the first one.
-    let mut wakeups: FxHashMap<(u32, i64), WakeupSpan> = FxHashMap::default();
+    // Of several events that wake a thread at one instant, the first.
+    let mut wakeups: FxHashMap<(ThreadRow, RawNs), WakeupSpan> = FxHashMap::default();
     host.store.wakeups(part, |wakeup| {
         if let Some(thread) = wakeup.thread {
             wakeups.entry((thread, wakeup.at)).or_insert(wakeup);
@@ -39,124 +41,112 @@ fn states<T: Timeline>(
     let rows = host.store.states(&host.numbers, part)?;
     for row in rows {
         if row.state == State::WaitCpu {
-            host.figures.wait(row.begin, row.end);
+            host.counters.add_time(Counted::WaitingThreads, row.start, row.end);
         }
-        let Some(rows) = host.thread(Some(row.thread)) else { continue };
-        if let Some((last, _)) = &mut rows.state
-            && last.end == row.begin
+        let Some(tracks) = host.thread(Some(row.thread)) else { continue };
+        if let Some((last, _)) = &mut tracks.state
+            && last.end == row.start
             && is_same(last, &row)
         {
             last.end = row.end;
             continue;
         }
         let number = row.thread;
-        host.settle(number, to)?;
-        let woken = (row.state == State::WaitCpu).then(|| wakeups.get(&(number, row.begin))).flatten();
+        host.emit_last_state(number, to)?;
+        let woken = (row.state == State::WaitCpu).then(|| wakeups.get(&(number, row.start))).flatten();
         let flow = match woken {
             Some(wakeup) => {
                 *flows += 1;
                 wake(host, wakeup, *flows, to)?;
-                Some(Flow::Ends(*flows))
+                Some(Flow::End(*flows))
             }
             None => None,
         };
-        if let Some(rows) = host.thread(Some(number)) {
-            rows.state = Some((row, flow));
+        if let Some(tracks) = host.thread(Some(number)) {
+            tracks.state = Some((row, flow));
         }
     }
     Ok(())
 }
 
-/// Whether a state goes on in another one.
+/// Whether a state continues in another one.
 fn is_same(a: &StateRow, b: &StateRow) -> bool {
     (a.state, a.cpu, a.fd, a.waker, &a.syscall) == (b.state, b.cpu, b.fd, b.waker, &b.syscall)
 }
 
-/// The begin of the flow of a wake-up: in the thread that wakes, or in the interrupts of the CPU.
+/// Starts the flow of a wake-up: in the thread that wakes, or in the interrupts of the CPU.
 fn wake<T: Timeline>(host: &mut Host<'_>, wakeup: &WakeupSpan, flow: u64, to: &mut T) -> io::Result<()> {
     let is_by_thread = matches!(wakeup.cause, Cause::Thread | Cause::Unknown);
-    let row = match host.row_of(wakeup.waker).filter(|_| is_by_thread) {
-        Some(row) => row,
+    let track = match host.track_of(wakeup.waker).filter(|_| is_by_thread) {
+        Some(track) => track,
         None => host.interrupts_of(wakeup.cpu, to)?,
     };
-    let woken = wakeup.thread.and_then(|thread| host.store.threads().get(thread as usize));
+    let woken = wakeup.thread.and_then(|thread| host.store.thread(thread));
     let tid = woken.and_then(|thread| thread.tid).unwrap_or_default();
-    let details = [("thread", Value::Text(host.name_of(wakeup.thread))), ("tid", Value::Int(tid.into()))];
-    let shown =
-        Shown { name: "wake-up", category: "wakeup", details: &details, flow: Some(Flow::Begins(flow)) };
-    to.instant(row, host.common(wakeup.at), &shown)
+    let args = [("thread", Value::Text(host.name_of(wakeup.thread))), ("tid", Value::Int(tid.into()))];
+    let event = Event { args: &args, flow: Some(Flow::Start(flow)), ..Event::new("wake-up", "wakeup") };
+    to.instant(track, host.common(wakeup.at), &event)
 }
 
 impl Host<'_> {
-    /// Passes the state that a thread was in last: it is over.
-    pub(super) fn settle<T: Timeline>(&mut self, number: u32, to: &mut T) -> io::Result<()> {
-        let Some((state, flow)) = self.thread(Some(number)).and_then(|rows| rows.state.take()) else {
+    /// Passes the last state of a thread, which is over.
+    pub(super) fn emit_last_state<T: Timeline>(&mut self, number: ThreadRow, to: &mut T) -> io::Result<()> {
+        let Some((state, flow)) = self.thread(Some(number)).and_then(|tracks| tracks.state.take()) else {
             return Ok(());
         };
-        let Some(rows) = self.threads.get(number as usize).and_then(Option::as_ref) else { return Ok(()) };
+        let Some(tracks) = self.threads.get(number.index()).and_then(Option::as_ref) else { return Ok(()) };
         if state.state == State::Dead {
             return Ok(());
         }
-        let mut details = Vec::with_capacity(4);
-        details.extend(state.cpu.map(|cpu| ("cpu", Value::Int(cpu.into()))));
+        let mut args = Vec::with_capacity(4);
+        args.extend(state.cpu.map(|cpu| ("cpu", Value::Int(cpu.into()))));
         let call = state.syscall.as_ref().filter(|name| !name.is_empty());
-        details.extend(call.map(|name| ("syscall", Value::Text(name))));
-        details.extend(state.fd.map(|fd| ("fd", Value::Int(fd.into()))));
-        let waker = state.waker.and_then(|waker| self.store.threads().get(waker as usize)?.tid);
-        details.extend(waker.map(|tid| ("waker_tid", Value::Int(tid.into()))));
-        let shown = Shown { name: state.state.name(), category: "state", details: &details, flow };
-        to.begin(rows.states, self.common(state.begin), &shown)?;
-        to.end(rows.states, self.common(state.end))
+        args.extend(call.map(|name| ("syscall", Value::Text(name))));
+        args.extend(state.fd.map(|fd| ("fd", Value::Int(fd.into()))));
+        let waker = state.waker.and_then(|waker| self.store.thread(waker)?.tid);
+        args.extend(waker.map(|tid| ("waker_tid", Value::Int(tid.into()))));
+        let event = Event { args: &args, flow, ..Event::new(state.state.name(), "state") };
+        to.start(tracks.states, self.common(state.start), &event)?;
+        to.end(tracks.states, self.common(state.end))
     }
 }
 
-/// System calls of which both ends were seen.
-fn calls<T: Timeline>(host: &mut Host<'_>, part: (i64, i64), to: &mut T) -> Result<(), ExportError> {
+/// Passes system calls with both ends in the trace.
+fn calls<T: Timeline>(host: &mut Host<'_>, part: Window<RawNs>, to: &mut T) -> Result<(), ExportError> {
     let mut calls: Vec<CallSpan> = Vec::new();
-    host.store.calls(part, |call| {
-        if (part.0..part.1).contains(&call.begin) {
+    host.store.syscalls(part, |call| {
+        if part.contains(call.start) {
             calls.push(call);
         }
     })?;
-    calls.sort_unstable_by_key(|call| (call.thread, call.begin, Reverse(call.end)));
+    calls.sort_unstable_by_key(|call| (call.thread, call.start, Reverse(call.end)));
     for call in &calls {
-        let (begin, end) = (host.common(call.begin), host.common(call.end));
-        let Some(rows) = host.thread(call.thread) else { continue };
-        let of_thread = rows.row;
-        let row = rows.calls.place((begin, end), to, |to| {
-            to.row(&Place::Under { parent: of_thread, name: "system calls" })
-        })?;
-        let mut details = [("ret", Value::Int(call.ret)), ("fd", Value::Int(0))];
-        let details = match call.fd {
-            Some(fd) => {
-                details[1].1 = Value::Int(fd.into());
-                &details[..]
-            }
-            None => &details[..1],
-        };
-        to.begin(row, begin, &Shown { name: &call.name, category: "syscall", details, flow: None })?;
+        let span = host.span(call.start, call.end);
+        let Some(tracks) = host.thread(call.thread) else { continue };
+        let args = [("ret", Value::Int(call.ret)), ("fd", Value::Int(call.fd.unwrap_or(0).into()))];
+        let args = if call.fd.is_some() { &args[..] } else { &args[..1] };
+        let event = Event { args, ..Event::new(&call.name, "syscall") };
+        let more = TrackKind::Under { parent: tracks.track, name: "system calls" };
+        tracks.calls.slice(span, &event, more, to)?;
     }
     Ok(())
 }
 
-/// Phases of programs.
-fn phases<T: Timeline>(host: &mut Host<'_>, part: (i64, i64), to: &mut T) -> Result<(), ExportError> {
+/// Passes phases of programs.
+fn phases<T: Timeline>(host: &mut Host<'_>, part: Window<RawNs>, to: &mut T) -> Result<(), ExportError> {
     let mut phases: Vec<PhaseSpan> = Vec::new();
     host.store.phases(part, |phase| {
-        if (part.0..part.1).contains(&phase.begin) {
+        if part.contains(phase.start) {
             phases.push(phase);
         }
     })?;
-    let key = |phase: &PhaseSpan| (phase.thread, phase.begin, Reverse(phase.end));
+    let key = |phase: &PhaseSpan| (phase.thread, phase.start, Reverse(phase.end));
     phases.sort_by(|a, b| (key(a), &a.name).cmp(&(key(b), &b.name)));
     for phase in &phases {
-        let (begin, end) = (host.common(phase.begin), host.common(phase.end));
-        let Some(rows) = host.thread(phase.thread) else { continue };
-        let of_thread = rows.row;
-        let row = rows
-            .phases
-            .place((begin, end), to, |to| to.row(&Place::Under { parent: of_thread, name: "phases" }))?;
-        to.begin(row, begin, &Shown { name: &phase.name, category: "phase", details: &[], flow: None })?;
+        let span = host.span(phase.start, phase.end);
+        let Some(tracks) = host.thread(phase.thread) else { continue };
+        let more = TrackKind::Under { parent: tracks.track, name: "phases" };
+        tracks.phases.slice(span, &Event::new(&phase.name, "phase"), more, to)?;
     }
     Ok(())
 }

@@ -1,66 +1,66 @@
-//! What `isochrone analyze` can be asked.
+//! `isochrone analyze`, and the analyses that are commands by their own names.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
-use isochrone_analysis::{AnalysisKind, Interrupt, errno_of};
+use clap::{Args, Subcommand, ValueEnum};
+use isochrone_analysis::{AnalysisKind, Interrupt, OptionKind};
+use isochrone_strace::errno_of;
 use wildmatch::WildMatch;
 
-use super::clock::Clock;
-use super::cluster::Cluster;
+use super::common::{Clock, Cluster, Threads, TimeWindow, at_least_one};
 use super::options::GivenOptions;
-use super::time::{Given, Zone, given};
-use crate::near::did_you_mean;
+use super::time::{TimeArg, Zone};
+use crate::suggest::did_you_mean;
 
 const EXAMPLES: &str = "Examples:\n  \
-    isochrone analyze cputop web/                              who used the CPUs\n  \
+    isochrone analyze cputop web/                              threads by CPU time\n  \
     isochrone analyze cputop web/ app/ db/                     of three hosts, on one clock\n  \
     isochrone analyze syscallstats --procname 'postgres*' db/  the calls of one program\n  \
-    isochrone analyze irqstats,schedfreq db/                   two questions, one pass\n  \
-    isochrone analyze schedtop --min 1ms web/                  who waited for a CPU longest\n  \
+    isochrone analyze irqstats,schedfreq db/                   two analyses, one pass\n  \
+    isochrone analyze schedtop --min 1ms web/                  the longest waits for a CPU\n  \
     isochrone analyze syscallstats --sort p99 --by-process db/ the slowest system calls of each process\n  \
     isochrone analyze fds --tid 842 --at 12:30:01.5 web/       what was open in thread 842 then\n  \
     isochrone analyze iousagetop --by-process db/              which process read and wrote which files\n  \
     isochrone analyze usage --every 100ms web/ app/ db/        CPU, memory, disks, network over time\n  \
-    isochrone analyze syscalls --errno ENOSPC --around db/     who hit a full disk, and what else ran\n  \
+    isochrone analyze syscalls --errno ENOSPC --around db/     calls that failed on a full disk, and what else ran\n  \
     isochrone analyze phases thumbnails/                       where the time of each phase of a program went\n  \
     isochrone analyze states --tid 842 --begin 12:30:01 --end 12:30:02 web/   what thread 842 did in that second\n  \
     isochrone analyze cputop --format jsonl web/ | jq 'select(.percent > 10)'\n\n\
-    What is enough for all of them:\n  \
+    Events that are enough for all of them:\n  \
     lttng enable-event --kernel 'sched_*','irq_*','timer_hrtimer_expire_*'\n  \
     lttng enable-event --kernel net_dev_queue,net_dev_xmit,net_if_receive_skb\n  \
     lttng enable-event --kernel 'block_rq_*','kmem_mm_page_*','lttng_statedump_*'\n  \
     lttng enable-event --kernel --syscall --all\n  \
     lttng add-context --kernel --type tid --type pid --type procname\n\n\
-    The contexts tid, pid and procname make threads known from the first event on, a state \
-    dump (LTTng writes one by itself) tells which files were open.\n\n\
-    Time that a trace cannot account for is unknown, not idle: before the first switch of a CPU, while events were lost, while \
-    a chunk is missing. CPU time is cut at --begin and --end; calls, interrupts and waits count where they end.";
+    The contexts tid, pid and procname identify threads from the first event on; a state \
+    dump (LTTng writes one by itself) has the files that were open.\n\n\
+    Time that a trace does not account for is unknown, not idle: before the first switch of a CPU, and where events or a chunk \
+    are missing. CPU time is cut at --begin and --end; calls, interrupts and waits count where they end.";
 
-/// The analyses there are, and examples.
+/// The list of analyses, and examples.
 pub(super) fn help() -> String {
     let kinds = AnalysisKind::ALL.iter().map(|kind| (kind.name(), kind.about()));
     let lines = kinds
-        .chain([(PHASES, ABOUT_PHASES), (STATES, ABOUT_STATES)])
+        .chain(STORED.map(|stored| (stored.name, stored.about)))
         .map(|(name, about)| format!("  {name:<14} {about}\n"));
     format!("Analyses:\n{}\n{EXAMPLES}", lines.collect::<String>())
 }
 
-/// `isochrone analyze`: which analyses, and what they are asked.
+/// `isochrone analyze`: names of analyses, and their options.
 #[derive(Debug, Args)]
 pub(crate) struct AnalyzeNamed {
-    /// What to compute; several with commas between them take one pass together and are shown in this order
+    /// The analysis; several, separated by commas, take one pass together and are shown in this order
     #[arg(value_name = "NAME", value_parser = names)]
     pub(crate) names: Names,
     #[command(flatten)]
     pub(crate) analyze: Analyze,
 }
 
-/// What analyses can be asked.
+/// The options of analyses.
 #[derive(Debug, Args)]
-#[allow(clippy::struct_excessive_bools)] // Each is a flag that somebody types.
+#[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
 pub(crate) struct Analyze {
     /// Traces, of one host or many; the chunks of a rotated session belong together
     #[arg(required_unless_present_any = ["metadata", "mi_version"], value_name = "TRACE")]
@@ -69,31 +69,25 @@ pub(crate) struct Analyze {
     pub(crate) clock: Clock,
     #[command(flatten)]
     pub(crate) zone: Zone,
-    /// Show how early and how late each time of a table can have been on the common clock
+    /// Show the bounds of each time of a table on the common clock
     #[arg(long, help_heading = "Times")]
     pub(crate) bounds: bool,
-    /// Only from this time on: any form in which a command prints one (06:11:25.5, 2026-11-20 06:11:25.5, Unix seconds with a
-    /// decimal point, Unix nanoseconds), or RFC 3339
-    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Filters")]
-    pub(crate) begin: Option<Given>,
-    /// Only before this time
-    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Filters")]
-    pub(crate) end: Option<Given>,
-    /// The state at this instant (processes, fds, syscalls): who was where, what was open, which calls were in progress
-    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, conflicts_with_all = ["begin", "end"])]
-    pub(crate) at: Option<Given>,
+    #[command(flatten)]
+    pub(crate) window: TimeWindow,
+    /// The state at this instant (processes, fds, syscalls): threads, open descriptors, calls in progress
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = TimeArg::parse,
+        allow_negative_numbers = true,
+        conflicts_with_all = ["begin", "end"]
+    )]
+    pub(crate) at: Option<TimeArg>,
     /// Only these hosts
     #[arg(long = "host", value_name = "HOST", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) hosts: Vec<String>,
-    /// Only these threads, by number
-    #[arg(long = "tid", value_name = "TID", value_delimiter = ',', value_parser = number::<i32>, help_heading = "Filters")]
-    pub(crate) tids: Vec<i32>,
-    /// Only the threads of these processes, by number
-    #[arg(long = "pid", value_name = "PID", value_delimiter = ',', value_parser = number::<i32>, help_heading = "Filters")]
-    pub(crate) pids: Vec<i32>,
-    /// Only threads of these names; `*` stands for anything, `?` for one character
-    #[arg(long = "procname", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
-    pub(crate) procnames: Vec<String>,
+    #[command(flatten)]
+    pub(crate) of: Threads,
     /// Only these CPUs: 2, or 0-3,8
     #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', value_parser = cpus, help_heading = "Filters")]
     pub(crate) cpus: Vec<RangeInclusive<u32>>,
@@ -109,11 +103,11 @@ pub(crate) struct Analyze {
     /// Only I/O calls and requests to disks that move this many bytes or fewer (io*)
     #[arg(long = "maxsize", value_name = "SIZE", value_parser = size, help_heading = "Filters")]
     pub(crate) max_size: Option<u64>,
-    /// Only hardware interrupts (irqfreq, irqlog, irqstats); with a value, only those of a number or name: --irq=27, --irq='virtio*'.
+    /// Only hardware interrupts (irqfreq, irqlog, irqstats); with a value, those of a number or name: --irq=27, --irq='virtio*'.
     /// Together with --softirq: both kinds
     #[arg(long, value_name = "IRQ", value_delimiter = ',', num_args = 0.., require_equals = true, value_parser = interrupt::<i32>, help_heading = "Filters")]
     pub(crate) irq: Option<Vec<Interrupt<i32>>>,
-    /// Only softirqs (irqfreq, irqlog, irqstats); with a value, only those of a vector or name: --softirq=3, `--softirq=net_rx`.
+    /// Only softirqs (irqfreq, irqlog, irqstats); with a value, those of a vector or name: --softirq=3, `--softirq=net_rx`.
     /// Together with --irq: both kinds
     #[arg(long, value_name = "SOFTIRQ", value_delimiter = ',', num_args = 0.., require_equals = true, value_parser = interrupt::<u32>, help_heading = "Filters")]
     pub(crate) softirq: Option<Vec<Interrupt<u32>>>,
@@ -126,17 +120,17 @@ pub(crate) struct Analyze {
     /// Only calls that ended in these errors, ENOENT or 2 (syscalls)
     #[arg(long = "errno", value_name = "ERROR", value_delimiter = ',', value_parser = error, help_heading = "Filters")]
     pub(crate) errors: Vec<u16>,
-    /// Show what all CPUs ran when each of the calls ended (syscalls): a row for each CPU and call, so ask for few calls
+    /// Show what all CPUs ran when each of the calls ended (syscalls): a row for each CPU and call, so choose few calls
     #[arg(long, conflicts_with = "at")]
     pub(crate) around: bool,
     /// By process instead of by thread (cputop, iousagetop, memtop, syscallstats)
     #[arg(long)]
     pub(crate) by_process: bool,
-    /// Sort the tables that have this column by it: figures the greatest first, names and times in their order. Columns have the names
-    /// that --format csv gives; `_ns` may be left out
+    /// Sort the tables that have this column by it: numbers in descending, names and times in ascending order. Columns have the names
+    /// that --format csv prints; `_ns` may be left out
     #[arg(long, value_name = "COLUMN")]
     pub(crate) sort: Option<String>,
-    /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that begin with the greatest; else all]
+    /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that start with the greatest; else all]
     #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub(crate) limit: Option<usize>,
     /// Show at most N rows of each distribution (irqfreq, schedfreq, iolatencyfreq) [default: 20]
@@ -145,8 +139,7 @@ pub(crate) struct Analyze {
     /// Distributions in bins of equal width instead of growing width (irqfreq, schedfreq, iolatencyfreq)
     #[arg(long)]
     pub(crate) linear: bool,
-    /// How long each step is of what is shown over time (usage): 100ms, 1s; steps begin at whole multiples of it [default: such that there
-    /// are some dozens]
+    /// Length of the steps of tables over time (usage): 100ms, 1s; steps start at whole multiples of it [default: some dozens of steps]
     #[arg(long, value_name = "DURATION", value_parser = step)]
     pub(crate) every: Option<u64>,
     /// Only within periods, and by period: `[NAME[(PARENT)]] : BEGIN [: END]`, with expressions as those of events --where, in which END
@@ -154,47 +147,47 @@ pub(crate) struct Analyze {
     /// periodstats and periodfreq: these instead of what programs recorded. May be repeated
     #[arg(long = "period", value_name = "PERIOD", conflicts_with_all = ["at", "around"], help_heading = "Filters")]
     pub(crate) periods: Vec<String>,
-    /// What to show of the events that a period begins and ends with (periodlog, periodtop): `NAME : [irq =] $evt.irq, … [: [ret =] $evt.ret, …]`
+    /// Fields of the first and last event of a period to show (periodlog, periodtop): `NAME : [irq =] $evt.irq, … [: [ret =] $evt.ret, …]`
     #[arg(long = "period-captures", value_name = "CAPTURES", requires = "periods")]
     pub(crate) period_captures: Vec<String>,
-    /// Show about N rows of each thread at most: states within the same Nth of the window become one (states)
+    /// Maximum number of rows of each thread, approximately: states within the same Nth of the window become one (states)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pixels: Option<u32>,
     /// The store to use, built by `isochrone index -o` (states, phases, --at) [default: in the cache, built if it is missing or stale]
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
-    /// What to print: tables for people, comma-separated values, or JSON; text leaves out columns that have no room
+    /// What to print: tables for people, comma-separated values, or JSON; text leaves out columns that do not fit
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
-    /// Instead of an analysis, say what its tables look like (--format lami)
+    /// Print the description of the tables instead of results (--format lami)
     #[arg(long, help_heading = "LAMI")]
     pub(crate) metadata: bool,
-    /// Instead of an analysis, say the version of the interface (--format lami)
+    /// Print the version of the interface instead of results (--format lami)
     #[arg(long, help_heading = "LAMI", conflicts_with = "metadata")]
     pub(crate) mi_version: bool,
-    /// Only say, by the exit status, whether the traces have what the analysis needs (--format lami)
+    /// Only check, by the exit status, that the traces have what the analysis needs (--format lami)
     #[arg(long, help_heading = "LAMI", conflicts_with_all = ["metadata", "mi_version"])]
     pub(crate) test_compatibility: bool,
-    /// Print lines that begin with the part of the work that is done before the document (--format lami)
+    /// Print lines with the progress of the work before the document (--format lami)
     #[arg(long, help_heading = "LAMI")]
     pub(crate) output_progress: bool,
     /// Only the table of this name; an unknown name lists the valid ones
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
-    /// How many cores to use [default: all]
-    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    /// Number of cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Split each host's trace into N pieces, analysed separately and merged; the result is the same
-    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    /// Split each host's trace into N pieces that are analysed separately and merged; the result is the same
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) chunks: Option<std::num::NonZeroUsize>,
     #[command(flatten)]
     pub(crate) cluster: Cluster,
-    /// Which options were typed.
+    /// The options that were typed.
     #[arg(skip)]
     pub(crate) given: GivenOptions,
 }
 
-/// What is to be computed.
+/// The analyses that are requested.
 #[derive(Debug, Clone)]
 pub(crate) enum Names {
     /// These analyses, in one pass.
@@ -205,25 +198,76 @@ pub(crate) enum Names {
     Phases,
 }
 
-/// The name of the table of states, which is read from a store.
+/// An analysis that is read from a store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoredAnalysis {
+    pub(crate) name: &'static str,
+    about: &'static str,
+    /// The options of some analyses that it accepts.
+    pub(crate) accepts: &'static [OptionKind],
+}
+
+pub(crate) const PHASES: &str = "phases";
 pub(crate) const STATES: &str = "states";
 
-/// The name of the tables of phases, which are read from a store.
-pub(crate) const PHASES: &str = "phases";
+/// The analyses that are read from a store.
+pub(crate) const STORED: [StoredAnalysis; 2] = [
+    StoredAnalysis {
+        name: PHASES,
+        about: "Durations of phases of programs, and where their time went: by call, by file or peer, by cause; from a store, as states",
+        accepts: &[OptionKind::Threads, OptionKind::Durations],
+    },
+    StoredAnalysis {
+        name: STATES,
+        about: "What each thread did, and when; from a store, which is built if there is none",
+        accepts: &[OptionKind::Threads],
+    },
+];
 
-/// What they tell.
-pub(super) const ABOUT_PHASES: &str = "How long phases of programs take, and where their time went: by call, by file or peer, by cause; from a store, as states";
+/// An analysis as a command, with the options of `isochrone analyze`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Short {
+    #[command(
+        about = STORED[0].about,
+        after_help = "The same as `isochrone analyze phases`.\n\nExample:\n  \
+            isochrone phases thumbnails/   where the time of each phase of a program went"
+    )]
+    Phases(Box<Analyze>),
+    #[command(
+        about = STORED[1].about,
+        after_help = "The same as `isochrone analyze states`.\n\nExample:\n  \
+            isochrone states --tid 842 --begin 12:30:01 --end 12:30:02 web/   what thread 842 did in that second"
+    )]
+    States(Box<Analyze>),
+}
 
-/// What it tells.
-pub(super) const ABOUT_STATES: &str =
-    "What each thread did, and when; from a store, which is built if there is none";
+impl Short {
+    /// Its options.
+    pub(super) fn analyze(&self) -> &Analyze {
+        let (Self::Phases(analyze) | Self::States(analyze)) = self;
+        analyze
+    }
+
+    pub(super) fn analyze_mut(&mut self) -> &mut Analyze {
+        let (Self::Phases(analyze) | Self::States(analyze)) = self;
+        analyze
+    }
+
+    /// The same as `isochrone analyze`.
+    pub(crate) fn into_analyze(self) -> AnalyzeNamed {
+        match self {
+            Self::Phases(analyze) => AnalyzeNamed { names: Names::Phases, analyze: *analyze },
+            Self::States(analyze) => AnalyzeNamed { names: Names::States, analyze: *analyze },
+        }
+    }
+}
 
 /// What pieces hold.
 #[derive(Debug, Clone)]
 pub(crate) enum MapNames {
     /// What these analyses keep.
     Kinds(Vec<AnalysisKind>),
-    /// All spans, of which a store is made.
+    /// All spans, from which a store can be made.
     Spans,
 }
 
@@ -245,41 +289,46 @@ pub(crate) enum TableFormat {
     Lami,
 }
 
-/// Names of analyses with commas between them.
+/// Parses names of analyses, separated by commas.
 pub(super) fn names(text: &str) -> Result<Names, String> {
     match text.trim() {
         STATES => return Ok(Names::States),
         PHASES => return Ok(Names::Phases),
         _ => {}
     }
-    if let Some(name) =
-        [STATES, PHASES].into_iter().find(|&stored| text.split(',').any(|name| name.trim() == stored))
+    if let Some(name) = STORED
+        .iter()
+        .map(|stored| stored.name)
+        .find(|&stored| text.split(',').any(|name| name.trim() == stored))
     {
         return Err(format!("`{name}` is read from a store and cannot be combined with other analyses"));
     }
     let kind = |name: &str| {
         AnalysisKind::of(name.trim()).ok_or_else(|| {
-            let known: Vec<_> =
-                AnalysisKind::ALL.iter().map(|kind| kind.name()).chain([PHASES, STATES]).collect();
-            let near = did_you_mean(name.trim(), known.iter().copied());
+            let known: Vec<_> = AnalysisKind::ALL
+                .iter()
+                .map(|kind| kind.name())
+                .chain(STORED.map(|stored| stored.name))
+                .collect();
+            let similar = did_you_mean(name.trim(), known.iter().copied());
             if Path::new(text).exists() {
                 return format!(
                     "`{text}` is a path: the analysis comes first, as in `isochrone analyze cputop {text}`"
                 );
             }
-            format!("no analysis is called `{name}`{near} [possible values: {}]", known.join(", "))
+            format!("no analysis is called `{name}`{similar} [possible values: {}]", known.join(", "))
         })
     };
     text.split(',').map(kind).collect::<Result<_, _>>().map(Names::Kinds)
 }
 
-/// Names of analyses, or one that needs a store, for which pieces hold spans.
+/// Parses names of analyses, or `spans`, or an analysis that is read from a store, for which pieces hold spans.
 pub(super) fn map_names(text: &str) -> Result<MapNames, String> {
     if text.trim() == SPANS {
         return Ok(MapNames::Spans);
     }
     if text.split(',').any(|name| name.trim() == SPANS) {
-        return Err(format!("`{SPANS}` cannot be combined with analyses: all of them can be asked of spans"));
+        return Err(format!("`{SPANS}` cannot be combined with analyses: spans serve all of them"));
     }
     Ok(match names(text)? {
         Names::Kinds(kinds) => MapNames::Kinds(kinds),
@@ -287,7 +336,7 @@ pub(super) fn map_names(text: &str) -> Result<MapNames, String> {
     })
 }
 
-/// A duration in ns.
+/// Parses a duration, ns.
 pub(super) fn duration(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -303,16 +352,16 @@ pub(super) fn duration(text: &str) -> Result<u64, String> {
     if part.len() > digits_after || (whole.is_empty() && part.is_empty()) {
         return Err(wrong());
     }
-    // Exact: the digits behind the point are filled up to ns.
+    // Exact: the digits after the point are filled up to ns.
     format!("{whole}{part:0<digits_after$}").parse().map_err(|_| wrong())
 }
 
-/// The length of a step.
+/// Parses the length of a step, ns.
 pub(super) fn step(text: &str) -> Result<u64, String> {
     duration(text).and_then(|ns| if ns < 1_000 { Err("less than 1us".to_owned()) } else { Ok(ns) })
 }
 
-/// A number of bytes.
+/// Parses a number of bytes.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -336,18 +385,18 @@ pub(super) fn number<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "not a number".to_owned())
 }
 
-/// CPUs with higher numbers are not asked for as a range: each of them is kept.
-const MOST_CPUS: u32 = 1 << 16;
+/// Maximum number of CPUs of a range, each of which is kept.
+const MAX_CPUS: u32 = 1 << 16;
 
-/// `2` or `0-3`.
+/// Parses `2` or `0-3`.
 pub(super) fn cpus(text: &str) -> Result<RangeInclusive<u32>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let range = first.parse().ok().zip(last.parse().ok()).map(|(first, last): (u32, u32)| first..=last);
-    let known = range.filter(|cpus| !cpus.is_empty() && cpus.end() - cpus.start() < MOST_CPUS);
-    known.ok_or_else(|| "not a CPU or a range of CPUs, as in 0-3".to_owned())
+    let valid = range.filter(|cpus| !cpus.is_empty() && cpus.end() - cpus.start() < MAX_CPUS);
+    valid.ok_or_else(|| "not a CPU or a range of CPUs, as in 0-3".to_owned())
 }
 
-/// An interrupt by number or name.
+/// Parses the number or name of an interrupt.
 fn interrupt<N: FromStr>(text: &str) -> Result<Interrupt<N>, String> {
     match text.parse() {
         Ok(number) => Ok(Interrupt::Number(number)),
@@ -358,7 +407,7 @@ fn interrupt<N: FromStr>(text: &str) -> Result<Interrupt<N>, String> {
     }
 }
 
-/// An error by name or number.
+/// Parses the name or number of an error.
 fn error(text: &str) -> Result<u16, String> {
     let number = text.parse().ok().filter(|number| (1..=4095).contains(number));
     number.or_else(|| errno_of(text)).ok_or_else(|| {

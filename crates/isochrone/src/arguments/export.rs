@@ -1,46 +1,29 @@
-//! `isochrone export`: timelines and time series in the formats of other tools.
+//! `isochrone export` and `isochrone summary`: results in the formats of other tools, and as a page.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::clock::Clock;
-use super::time::{Given, Zone, given};
+use super::analyze::step;
+use super::common::Sources;
 
-/// What `isochrone export` can be asked.
+/// `isochrone export`.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// Traces of the hosts, or a store of them
-    #[arg(required = true, value_name = "TRACE")]
-    pub(crate) traces: Vec<PathBuf>,
     /// The format
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) to: ExportFormat,
     /// The file to write [default: stdout, unless it is a terminal]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) clock: Clock,
-    #[command(flatten)]
-    pub(crate) zone: Zone,
-    /// Only what begins from this time on: any form in which a command prints one
-    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Filters")]
-    pub(crate) begin: Option<Given>,
-    /// Only what begins before this time
-    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Filters")]
-    pub(crate) end: Option<Given>,
     /// Only these hosts
     #[arg(long = "host", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) hosts: Vec<String>,
-    /// How long each step of counters and of time series is: 1ms, 100ms; steps begin at whole multiples of it [default: such that there are some hundreds]
-    #[arg(long, value_name = "DURATION", value_parser = super::analyze::step)]
+    /// Length of the steps of counters and time series: 1ms, 100ms; steps start at whole multiples of it [default: some hundreds of steps]
+    #[arg(long, value_name = "DURATION", value_parser = step)]
     pub(crate) every: Option<u64>,
-    /// The store of timelines, built by `isochrone index -o` [default: in the cache, built if it is missing or stale]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) store: Option<PathBuf>,
-    /// How many cores to use [default: all]
-    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
 }
 
 /// A format.
@@ -50,10 +33,23 @@ pub(crate) enum ExportFormat {
     Perfetto,
     /// Chrome's trace events, in JSON
     Chrome,
-    /// Time series of what was used, with times, for Prometheus and its relatives
+    /// Time series of resource usage, with times, for Prometheus and similar tools
     #[value(name = "openmetrics")]
     OpenMetrics,
-    /// Reports of analyses: made by another command.
+    /// Reports of analyses: written by another command.
     #[value(hide = true)]
     Lami,
+}
+
+/// `isochrone summary`.
+#[derive(Debug, Args)]
+pub(crate) struct Summary {
+    /// The page to write [default: stdout, unless it is a terminal]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Only these hosts
+    #[arg(long = "host", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) hosts: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
 }

@@ -1,4 +1,4 @@
-//! What `isochrone live` can be asked.
+//! `isochrone live`.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use clap::Args;
 use isochrone_ctf::live::PORT;
 
-use super::EventFormat;
 use super::analyze::{duration, size};
+use super::events::EventFormat;
 use super::time::Zone;
 
-/// `isochrone live`: which sessions, and how their events are printed.
+/// `isochrone live`: sessions, and how their events are printed.
 #[derive(Debug, Args)]
 pub(crate) struct Live {
     /// Sessions of relay daemons, of one host or many; without a session, the daemon's sessions are listed
-    #[arg(required = true, value_name = "net://HOST[:PORT][/host/HOSTNAME/SESSION]", value_parser = place)]
-    pub(crate) sessions: Vec<Place>,
-    /// Put times on the common clock of this file, which `isochrone sync -o` wrote [default: each host stays on its own clock]
+    #[arg(required = true, value_name = "net://HOST[:PORT][/host/HOSTNAME/SESSION]", value_parser = session)]
+    pub(crate) sessions: Vec<SessionUrl>,
+    /// Put times on the common clock of this file, written by `isochrone sync -o` [default: each host stays on its own clock]
     #[arg(long, value_name = "FILE", help_heading = "Times")]
     pub(crate) sync: Option<PathBuf>,
     #[command(flatten)]
@@ -32,32 +32,32 @@ pub(crate) struct Live {
     /// End after the first N events
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<NonZeroU64>,
-    /// Keep the traces below this directory, which must be empty or new [default: they are kept while this runs]
+    /// Keep the traces below this directory, which must be empty or new [default: they are removed at the end]
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// End when more than this has come of all sessions together, kept or not: 500MiB, 20GiB [default: no limit]
+    /// End when more than this has been received of all sessions together, kept or not: 500MiB, 20GiB [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) keep_at_most: Option<u64>,
-    /// Also show what has come as `isochrone view` does, at this address, for any number of browsers and viewers; it stays after the
+    /// Also serve what has been received as `isochrone view` does, at this address, for any number of browsers and viewers, also after the
     /// sessions have ended, until Ctrl-C. On other addresses than this machine's own, requests need the token that is printed
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
     /// How long to try to connect again when a connection is lost: 30s, 500ms
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = patience)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = wait)]
     pub(crate) reconnect: Duration,
 }
 
-/// A relay daemon, and one of its sessions.
+/// The address of a relay daemon, and one of its sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SessionUrl {
     /// `host:port`.
     pub(crate) address: String,
     /// The traced host's name, and the session's.
     pub(crate) session: Option<(String, String)>,
 }
 
-/// `net://relay:5344/host/web1/my-session`.
-fn place(text: &str) -> Result<Place, String> {
+/// Parses `net://relay:5344/host/web1/my-session`.
+fn session(text: &str) -> Result<SessionUrl, String> {
     let wrong = || "not of the form net://HOST[:PORT]/host/HOSTNAME/SESSION".to_owned();
     let rest = ["net://", "net4://", "net6://", "tcp://"].iter().find_map(|scheme| text.strip_prefix(scheme));
     let (daemon, path) = rest.map(|rest| rest.split_once('/').unwrap_or((rest, ""))).ok_or_else(wrong)?;
@@ -70,15 +70,15 @@ fn place(text: &str) -> Result<Place, String> {
     let address =
         if has_port { daemon.to_owned() } else { format!("{}:{PORT}", daemon.trim_end_matches(':')) };
     if path.is_empty() {
-        return Ok(Place { address, session: None });
+        return Ok(SessionUrl { address, session: None });
     }
     let names = path.strip_prefix("host/").and_then(|names| names.split_once('/'));
     let (host, session) =
         names.filter(|(host, session)| !host.is_empty() && !session.is_empty()).ok_or_else(wrong)?;
-    Ok(Place { address, session: Some((host.to_owned(), session.trim_end_matches('/').to_owned())) })
+    Ok(SessionUrl { address, session: Some((host.to_owned(), session.trim_end_matches('/').to_owned())) })
 }
 
-fn patience(text: &str) -> Result<Duration, String> {
+pub(super) fn wait(text: &str) -> Result<Duration, String> {
     duration(text).map(Duration::from_nanos)
 }
 
@@ -87,10 +87,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places() {
+    fn session_urls() {
         let check = |text, expect: Option<(&str, Option<(&str, &str)>)>| {
-            let found = place(text).ok();
-            let expect = expect.map(|(address, session)| Place {
+            let found = session(text).ok();
+            let expect = expect.map(|(address, session)| SessionUrl {
                 address: address.to_owned(),
                 session: session.map(|(host, name)| (host.to_owned(), name.to_owned())),
             });

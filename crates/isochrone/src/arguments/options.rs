@@ -1,21 +1,69 @@
-//! The options of `isochrone analyze`, one row for each: what it asks, what it decides, and which commands take it. `map`, `watch` and the
-//! commands that are named as analyses have the same options; what does not apply is refused by this list.
+//! The options of `isochrone analyze`, a row for each: the analyses to which it applies, what it decides, and whether `watch` takes it. `map`,
+//! `watch` and the commands named after analyses have the same options; what does not apply to them is hidden and refused by this table.
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
-use isochrone_analysis::Asks;
+use clap::{ArgMatches, Command};
+use isochrone_analysis::{AnalysisKind, OptionKind};
+use isochrone_export::lami;
+
+use super::analyze::{PHASES, STATES, STORED};
 
 /// What an option decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decides {
-    /// What of traces is kept: it is given where these are read.
+    /// What is kept of traces: it is given where they are read.
     Kept,
-    /// How tables look that are made of what was kept.
+    /// The tables that are made of what was kept.
     Tables,
-    /// What needs traces and tables in one command: mapped pieces have nothing of it.
+    /// What needs traces and tables in one command: it does not apply to mapped pieces.
     Traces,
-    /// Neither: which hosts, which clock, how many cores.
+    /// None of these: hosts, clocks, cores.
     Neither,
+}
+
+/// The analyses to which an option applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Applies {
+    ToAll,
+    /// Those that accept what it sets.
+    To(OptionKind),
+    /// Only those of these names.
+    Only(&'static [&'static str]),
+    /// All but those of these names.
+    Except(&'static [&'static str]),
+    /// Those that are read from a store, and those of an instant.
+    Stores,
+    /// Those with a LAMI document, in that format.
+    Lami,
+}
+
+impl Applies {
+    /// Whether it applies to the analysis of a name.
+    pub(crate) fn to(self, analysis: &str) -> bool {
+        let stored = STORED.iter().find(|stored| stored.name == analysis);
+        match self {
+            Self::ToAll => true,
+            Self::To(asks) => match stored {
+                Some(stored) => stored.accepts.contains(&asks),
+                None => AnalysisKind::of(analysis).is_some_and(|kind| kind.accepts(asks)),
+            },
+            Self::Only(names) => names.contains(&analysis),
+            Self::Except(names) => !names.contains(&analysis),
+            Self::Stores => stored.is_some(),
+            Self::Lami => lami::analyses().any(|name| name == analysis),
+        }
+    }
+
+    /// The names of those analyses, for a message.
+    pub(crate) fn users(self) -> String {
+        let names = AnalysisKind::ALL.iter().map(|kind| kind.name()).chain(STORED.map(|stored| stored.name));
+        match self {
+            Self::ToAll => "all analyses".to_owned(),
+            Self::Except(names) => format!("all analyses but {}", names.join(", ")),
+            Self::Stores => "phases, states, and to processes and fds with --at".to_owned(),
+            _ => names.filter(|name| self.to(name)).collect::<Vec<_>>().join(", "),
+        }
+    }
 }
 
 /// An option.
@@ -25,19 +73,18 @@ pub(crate) struct AnalyzeOption {
     id: &'static str,
     /// How it is typed.
     pub(crate) name: &'static str,
-    /// What it asks, if not all analyses have that.
-    pub(crate) asks: Option<Asks>,
+    pub(crate) applies: Applies,
     pub(crate) decides: Decides,
     /// Whether `watch` takes it.
     pub(crate) is_watched: bool,
 }
 
-/// Those that were given.
+/// Options that were given.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GivenOptions(Vec<&'static AnalyzeOption>);
 
 impl GivenOptions {
-    /// Those that were typed, in the order of the list.
+    /// The options that were typed, in the order of the table.
     pub(crate) fn of(matches: &ArgMatches) -> Self {
         let is_typed = |option: &&AnalyzeOption| {
             let is_known = matches.try_contains_id(option.id).unwrap_or(false);
@@ -51,74 +98,113 @@ impl GivenOptions {
     }
 }
 
-/// The option of a field of [`Analyze`](super::Analyze).
-pub(super) fn by_id(id: &str) -> Option<&'static AnalyzeOption> {
-    OPTIONS.iter().find(|option| option.id == id)
+/// The command line with helps that show only the options that apply.
+pub(super) fn with_own_helps(mut command: Command) -> Command {
+    for name in [PHASES, STATES] {
+        command = hide(command, name, |option| !option.applies.to(name));
+    }
+    // Each host stays on its own clock in these.
+    command = hide(command, "map", |option| {
+        matches!(option.decides, Decides::Tables | Decides::Traces) || option.name == "--no-sync"
+    });
+    command = hide(command, "watch", |option| !option.is_watched || option.name == "--no-sync");
+    command = command.mut_subcommand("map", |command| {
+        command.mut_arg("sync", |argument| {
+            argument.help(
+                "Put times on the common clock of this file, written by `isochrone sync -o`, and keep it in the pieces \
+                 [default: each host stays on its own clock, and `isochrone analyze --sync` takes the file]",
+            )
+        })
+    });
+    command.mut_subcommand("watch", |command| {
+        let command = command.mut_arg("traces", |argument| {
+            argument.value_name("DIR").help(
+                "Directories of rotated sessions, or above them: what `lttng create --output` names, or the output of a \
+                 relay daemon",
+            )
+        });
+        command.mut_arg("sync", |argument| {
+            argument.help(
+                "Put times on the common clock of this file, written by `isochrone sync -o` [default: each host stays on \
+                 its own clock]",
+            )
+        })
+    })
 }
 
-macro_rules! options {
-    ($($id:literal $name:literal $($Asks:ident)?, $Decides:ident, $is_watched:literal;)*) => {
-        /// All of them.
-        static OPTIONS: &[AnalyzeOption] = &[$(AnalyzeOption {
-            id: $id,
-            name: $name,
-            asks: options!(@asks $($Asks)?),
-            decides: Decides::$Decides,
-            is_watched: $is_watched,
-        }),*];
-    };
-    (@asks) => { None };
-    (@asks $Asks:ident) => { Some(Asks::$Asks) };
+/// Hides options from the help of a command.
+fn hide(command: Command, name: &str, is_hidden: impl Fn(&AnalyzeOption) -> bool) -> Command {
+    command.mut_subcommand(name, |command| {
+        command.mut_args(|argument| {
+            let option = OPTIONS.iter().find(|option| option.id == argument.get_id().as_str());
+            let is_hidden = option.map_or(argument.is_hide_set(), &is_hidden);
+            argument.hide(is_hidden)
+        })
+    })
 }
 
-// Field, name, what it asks, what it decides, whether `watch` takes it.
-options! {
-    "tids" "--tid" Threads, Tables, true;
-    "pids" "--pid" Threads, Tables, true;
-    "procnames" "--procname" Threads, Tables, true;
-    "cpus" "--cpu" Cpus, Kept, true;
-    "min" "--min" Durations, Kept, true;
-    "max" "--max" Durations, Kept, true;
-    "min_size" "--minsize" Sizes, Kept, true;
-    "max_size" "--maxsize" Sizes, Kept, true;
-    "irq" "--irq" Interrupts, Kept, true;
-    "softirq" "--softirq" Interrupts, Kept, true;
-    "fds" "--fd" Fds, Tables, true;
-    "calls" "--call" Calls, Kept, true;
-    "errors" "--errno" Errors, Kept, true;
-    "around" "--around" Around, Kept, false;
-    "by_process" "--by-process" Processes, Tables, true;
-    "bars" "--bars" Distributions, Tables, true;
-    "linear" "--linear" Distributions, Kept, true;
-    "every" "--every" Steps, Kept, false;
-    "at" "--at" Instant, Kept, false;
-    "begin" "--begin", Kept, false;
-    "end" "--end", Kept, false;
-    "bounds" "--bounds", Tables, false;
-    "sort" "--sort", Tables, true;
-    "limit" "--limit", Tables, true;
-    "table" "--table", Tables, true;
-    "format" "--format", Tables, true;
-    "metadata" "--metadata", Tables, false;
-    "mi_version" "--mi-version", Tables, false;
-    "test_compatibility" "--test-compatibility", Tables, false;
-    "output_progress" "--output-progress", Tables, false;
-    "periods" "--period", Traces, false;
-    "period_captures" "--period-captures", Traces, false;
-    "chunks" "--chunks", Traces, false;
-    "cluster" "--cluster", Traces, true;
-    "cert" "--cert", Traces, true;
-    "key" "--key", Traces, true;
-    "ca" "--ca", Traces, true;
-    "pixels" "--pixels", Traces, false;
-    "store" "--store", Traces, false;
-    "sync" "--sync", Neither, true;
-    "no_sync" "--no-sync", Neither, true;
-    "timezone" "--timezone", Neither, true;
-    "gmt" "--gmt", Neither, true;
-    "hosts" "--host", Neither, true;
-    "threads" "--threads", Neither, true;
+const fn option(
+    id: &'static str,
+    name: &'static str,
+    applies: Applies,
+    decides: Decides,
+    is_watched: bool,
+) -> AnalyzeOption {
+    AnalyzeOption { id, name, applies, decides, is_watched }
 }
+
+/// All options: field, name, analyses, what it decides, whether `watch` takes it.
+static OPTIONS: &[AnalyzeOption] = {
+    use Applies::{Except, Lami, Only, Stores, To, ToAll};
+    use Decides::{Kept, Neither, Tables, Traces};
+    &[
+        option("tids", "--tid", To(OptionKind::Threads), Tables, true),
+        option("pids", "--pid", To(OptionKind::Threads), Tables, true),
+        option("procnames", "--procname", To(OptionKind::Threads), Tables, true),
+        option("cpus", "--cpu", To(OptionKind::Cpus), Kept, true),
+        option("min", "--min", To(OptionKind::Durations), Kept, true),
+        option("max", "--max", To(OptionKind::Durations), Kept, true),
+        option("min_size", "--minsize", To(OptionKind::Sizes), Kept, true),
+        option("max_size", "--maxsize", To(OptionKind::Sizes), Kept, true),
+        option("irq", "--irq", To(OptionKind::Interrupts), Kept, true),
+        option("softirq", "--softirq", To(OptionKind::Interrupts), Kept, true),
+        option("fds", "--fd", To(OptionKind::Fds), Tables, true),
+        option("calls", "--call", To(OptionKind::Calls), Kept, true),
+        option("errors", "--errno", To(OptionKind::Errors), Kept, true),
+        option("around", "--around", To(OptionKind::Around), Kept, false),
+        option("by_process", "--by-process", To(OptionKind::Processes), Tables, true),
+        option("bars", "--bars", To(OptionKind::Distributions), Tables, true),
+        option("linear", "--linear", To(OptionKind::Distributions), Kept, true),
+        option("every", "--every", To(OptionKind::Steps), Kept, false),
+        option("at", "--at", To(OptionKind::Instant), Kept, false),
+        option("begin", "--begin", ToAll, Kept, false),
+        option("end", "--end", ToAll, Kept, false),
+        option("bounds", "--bounds", ToAll, Tables, false),
+        option("sort", "--sort", ToAll, Tables, true),
+        option("limit", "--limit", ToAll, Tables, true),
+        option("table", "--table", ToAll, Tables, true),
+        option("format", "--format", ToAll, Tables, true),
+        option("metadata", "--metadata", Lami, Tables, false),
+        option("mi_version", "--mi-version", Lami, Tables, false),
+        option("test_compatibility", "--test-compatibility", Lami, Tables, false),
+        option("output_progress", "--output-progress", Lami, Tables, false),
+        option("periods", "--period", Except(&[STATES]), Traces, false),
+        option("period_captures", "--period-captures", Except(&[STATES]), Traces, false),
+        option("chunks", "--chunks", ToAll, Traces, false),
+        option("cluster", "--cluster", ToAll, Traces, true),
+        option("cert", "--cert", ToAll, Traces, true),
+        option("key", "--key", ToAll, Traces, true),
+        option("ca", "--ca", ToAll, Traces, true),
+        option("pixels", "--pixels", Only(&[STATES]), Traces, false),
+        option("store", "--store", Stores, Traces, false),
+        option("sync", "--sync", ToAll, Neither, true),
+        option("no_sync", "--no-sync", ToAll, Neither, true),
+        option("timezone", "--timezone", ToAll, Neither, true),
+        option("gmt", "--gmt", ToAll, Neither, true),
+        option("hosts", "--host", ToAll, Neither, true),
+        option("threads", "--threads", ToAll, Neither, true),
+    ]
+};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)] // A test may panic.
@@ -128,9 +214,9 @@ mod tests {
     use super::*;
     use crate::arguments::Arguments;
 
-    /// Each option that can be typed has a row, under its own name, and each row an option.
+    /// Each option has a row, under its own name, and each row an option.
     #[test]
-    fn the_list_is_that_of_the_command() {
+    fn the_table_has_the_options_of_the_command() {
         let command = Arguments::command_line();
         let analyze = command.find_subcommand("analyze").unwrap();
         let typed: BTreeMap<&str, String> = analyze
@@ -145,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_given_and_defaults_are_not() {
+    fn typed_options_are_given_and_defaults_are_not() {
         let command = Arguments::command_line();
         let given = |line: &str| {
             let matches = command.clone().try_get_matches_from(line.split(' ')).unwrap();

@@ -1,4 +1,4 @@
-//! `isochrone order`: two instants, each of a host, by their times or by the events that happened then.
+//! `isochrone order`: two instants, each of a host, given by their times or by events.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -7,9 +7,9 @@ use clap::Args;
 use isochrone_periods::Condition;
 
 use super::ReportFormat;
-use super::time::{Given, Zone};
+use super::time::{TimeArg, Zone};
 
-/// Which two instants, and what their times are of.
+/// `isochrone order`: two instants, and the clocks of their times.
 #[derive(Debug, Args)]
 pub(crate) struct Order {
     /// A host and a time, once or twice: in any form in which a command prints a time (06:11:25.5, 2026-11-20 06:11:25.5, Unix seconds
@@ -17,12 +17,12 @@ pub(crate) struct Order {
     /// for several hosts, unless --own or --raw is given. Those of a list of messages are as the list has them
     #[arg(value_names = ["HOST", "TIME"], num_args = 1.., required_unless_present = "events", allow_negative_numbers = true)]
     pub(crate) instants: Vec<String>,
-    /// An event instead of a HOST and a TIME, once or twice: its host, and what only it has. WHICH is its name, or a condition as of
-    /// `isochrone events --where` ('h1:$event == "net_*" && len > 1000'); with `@TIME` behind it the event of that
-    /// time, as `isochrone events` prints it, to the nanosecond; with `#N` behind it the N-th such event of the host. Needs --traces
-    #[arg(long = "event", value_name = "HOST:WHICH", value_parser = EventOf::parse, requires = "traces")]
-    pub(crate) events: Vec<EventOf>,
-    /// Traces of the hosts: without --sync they are synchronized on the way
+    /// An event instead of a HOST and a TIME, once or twice: its host, and what identifies it. WHICH is its name, or a condition as of
+    /// `isochrone events --where` ('h1:$event == "net_*" && len > 1000'); followed by `@TIME`, the event of that
+    /// time, as `isochrone events` prints it, to the nanosecond; followed by `#N`, the N-th such event of the host. Needs --traces
+    #[arg(long = "event", value_name = "HOST:WHICH", value_parser = EventArg::parse, requires = "traces")]
+    pub(crate) events: Vec<EventArg>,
+    /// Traces of the hosts, which are synchronized unless --sync is given
     #[arg(long, value_name = "TRACE", num_args = 1.., required_unless_present_any = ["sync", "messages"])]
     pub(crate) traces: Vec<PathBuf>,
     /// The corrections, as written by `isochrone sync -o`
@@ -44,21 +44,21 @@ pub(crate) struct Order {
     pub(crate) zone: Zone,
 }
 
-/// An event of a host, by what only it has.
+/// An event of a host, by what identifies it.
 #[derive(Debug, Clone)]
-pub(crate) struct EventOf {
+pub(crate) struct EventArg {
     /// As it was typed.
     pub(crate) text: String,
     pub(crate) host: String,
     pub(crate) condition: Condition,
     /// When it happened.
-    pub(crate) at: Option<Given>,
-    /// Which of those that are alike, from 1 on.
+    pub(crate) at: Option<TimeArg>,
+    /// Its number among those that match, from 1 on.
     pub(crate) number: Option<NonZeroU64>,
 }
 
-impl EventOf {
-    /// Reads `HOST:NAME`, `HOST:CONDITION`, each with `@TIME` or `#N` behind it or without.
+impl EventArg {
+    /// Reads `HOST:NAME`, `HOST:CONDITION`, each optionally followed by `@TIME` or `#N`.
     fn parse(text: &str) -> Result<Self, String> {
         let (host, which) = text
             .split_once(':')
@@ -73,8 +73,8 @@ impl EventOf {
             _ => (which, None),
         };
         let (which, at) = match which.rsplit_once('@') {
-            // A condition may have this sign in a text.
-            Some((which, time)) if !time.contains('"') => (which, Some(Given::parse(time)?)),
+            // A text in a condition may contain `@`.
+            Some((which, time)) if !time.contains('"') => (which, Some(TimeArg::parse(time)?)),
             _ => (which, None),
         };
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_:.*?-".contains(&byte);
@@ -95,8 +95,8 @@ mod tests {
     #[test]
     fn events_are_named() {
         let check = |text: &str, host: &str, at: Option<i128>, number: Option<u64>| {
-            let read = EventOf::parse(text).unwrap();
-            let at_ns = read.at.map(|at| at.unix_ns(None).unwrap());
+            let read = EventArg::parse(text).unwrap();
+            let at_ns = read.at.map(|at| at.unix(None).unwrap().0);
             assert_eq!(
                 (read.host.as_str(), at_ns, read.number.map(NonZeroU64::get)),
                 (host, at, number),
@@ -111,7 +111,7 @@ mod tests {
         check("h1:comm == \"a@b#3\"", "h1", None, None);
         check("h1:next_tid == 9 #2", "h1", None, Some(2));
         for wrong in ["h1", ":x", "h1:", "h1:x@soon", "h1:x#0", "h1:@12.5", "h1:tid ==", "h1:a b"] {
-            assert!(EventOf::parse(wrong).is_err(), "{wrong}");
+            assert!(EventArg::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What `isochrone map` and `isochrone merge` can be asked.
+//! `isochrone map` and `isochrone merge`.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,12 @@ use clap::Args;
 use isochrone_experiment::pieces::MOST_PARTS;
 
 use super::analyze::{Analyze, MapNames, map_names};
-use super::options::{self, Decides};
-use super::time::{Given, given};
+use super::time::TimeArg;
 
-/// `isochrone map`: what `isochrone analyze` is asked, of a part of each host.
+/// `isochrone map`: the options of `isochrone analyze`, for a part of each host.
 #[derive(Debug, Args)]
 pub(crate) struct Map {
-    /// Which analyses the pieces are for, with commas between them: `isochrone analyze` can ask for any of them later. Or `spans`: all
+    /// Analyses, separated by commas, any of which `isochrone analyze` can show later; or `spans`: all
     /// that a store is made of, for every command that reads traces
     #[arg(value_name = "NAME", value_parser = map_names)]
     pub(crate) names: MapNames,
@@ -24,12 +23,12 @@ pub(crate) struct Map {
     /// Only the Kth of N pieces of each host, 1/N to N/N, which are of nearly equal size [default: all of each host]
     #[arg(long, value_name = "K/N", value_parser = share, conflicts_with_all = ["from", "to"], help_heading = "Pieces")]
     pub(crate) piece: Option<(usize, usize)>,
-    /// Only the piece of each host that begins at this time; what another piece ends at, this one begins with
-    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Pieces")]
-    pub(crate) from: Option<Given>,
+    /// Only the piece of each host that starts at this time, where another piece may end
+    #[arg(long, value_name = "TIME", value_parser = TimeArg::parse, allow_negative_numbers = true, help_heading = "Pieces")]
+    pub(crate) from: Option<TimeArg>,
     /// Only the piece of each host that ends before this time
-    #[arg(long, value_name = "TIME", value_parser = given, allow_negative_numbers = true, help_heading = "Pieces")]
-    pub(crate) to: Option<Given>,
+    #[arg(long, value_name = "TIME", value_parser = TimeArg::parse, allow_negative_numbers = true, help_heading = "Pieces")]
+    pub(crate) to: Option<TimeArg>,
 }
 
 /// `isochrone merge`.
@@ -43,36 +42,14 @@ pub(crate) struct Merge {
     pub(crate) output: PathBuf,
 }
 
-/// `3/8`.
+/// Parses `3/8`.
 fn share(text: &str) -> Result<(usize, usize), String> {
     let numbers =
         text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-    let known =
+    let valid =
         numbers.filter(|&(number, of): &(usize, usize)| (1..=of).contains(&number) && of <= MOST_PARTS);
-    known.ok_or_else(|| {
+    valid.ok_or_else(|| {
         format!("not a piece K/N with K from 1 to N, and N at most {MOST_PARTS}: 3/8 is the third of eight")
-    })
-}
-
-/// The command line with a help of `map` that names only what applies to it.
-pub(super) fn with_own_help(command: clap::Command) -> clap::Command {
-    command.mut_subcommand("map", |command| {
-        let command = command.mut_args(|argument| {
-            // Each host stays on its own clock here unless something else is said.
-            let is_hidden = match options::by_id(argument.get_id().as_str()) {
-                Some(option) => {
-                    matches!(option.decides, Decides::Tables | Decides::Traces) || option.name == "--no-sync"
-                }
-                None => argument.is_hide_set(),
-            };
-            argument.hide(is_hidden)
-        });
-        command.mut_arg("sync", |argument| {
-            argument.help(
-                "Put times on the common clock of this file, which `isochrone sync -o` wrote, and keep it in the pieces \
-                 [default: each host stays on its own clock, and `isochrone analyze --sync` takes the file]",
-            )
-        })
     })
 }
 

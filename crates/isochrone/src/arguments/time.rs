@@ -1,6 +1,7 @@
-//! Times as people type them: every form in which a command prints one, and the time zone that they are shown in.
+//! Times on the command line: every form in which a command prints one, and the time zone in which they are shown.
 
 use clap::Args;
+use isochrone_time::UnixNs;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -9,13 +10,13 @@ use crate::render::time;
 
 const NS_PER_S: i128 = 1_000_000_000;
 
-/// Unix times in ns below this are times of 12 days after 1970: surely seconds were meant.
+/// Unix times below this, ns, are within 12 days of 1970: seconds were meant.
 const PLAUSIBLE_NS: i128 = 1_000_000_000_000_000;
 
-/// A time of day is the one after the traces begin, if it lies farther before their begin than this.
+/// A time of day that is farther before the start of the traces than this is of the next day.
 const HALF_A_DAY_NS: i128 = 43_200 * NS_PER_S;
 
-/// What the forms of a time look like.
+/// The forms of a time.
 const FORMS: &str = "give a time of day (06:11:25.5), a date with one (2026-11-20 06:11:25.5, or with a zone \
                      2026-11-20T06:11:25.5Z), Unix seconds with a decimal point, or Unix nanoseconds";
 
@@ -32,7 +33,7 @@ pub(crate) struct Zone {
 }
 
 impl Zone {
-    /// The zone that was asked for.
+    /// The requested zone.
     pub(crate) fn get(&self) -> TimeZone {
         self.timezone.clone().unwrap_or(TimeZone::UTC)
     }
@@ -48,19 +49,19 @@ fn zone(name: &str) -> Result<TimeZone, String> {
     }
 }
 
-/// An instant as it was typed. What it lacks comes from the zone, and from when the traces begin.
+/// An instant on the command line. Its zone, and the day of a time of day, come from elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Given {
-    /// Unix ns.
-    Unix(i128),
+pub(crate) enum TimeArg {
+    /// A time on the common clock, or on a host's own.
+    Unix(UnixNs),
     /// A date and a time of day, in the zone of times.
     Civil(DateTime),
-    /// A time of day, of the day on which the traces begin or of the next one.
+    /// A time of day, of the day on which the traces start or of the next one.
     OfDay(Time),
 }
 
-impl Given {
-    /// Reads any form of a time.
+impl TimeArg {
+    /// Parses any form of a time.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is not a valid time: {FORMS}");
         let bare = text.trim();
@@ -71,15 +72,15 @@ impl Given {
             if !bare.contains('.') && ns != 0 && ns.abs() < PLAUSIBLE_NS {
                 return Err(format!("`{text}` means nanoseconds after 1970: write `{bare}.0` for seconds"));
             }
-            return Ok(Self::Unix(ns));
+            return Ok(Self::Unix(UnixNs(ns)));
         }
         if is_leap_second(bare) {
             return Err(format!(
-                "`{text}` is a leap second, which Unix time does not tell from the next: name that one"
+                "`{text}` is a leap second, which Unix time cannot represent: give the next second"
             ));
         }
         if let Ok(timestamp) = bare.parse::<Timestamp>() {
-            return Ok(Self::Unix(timestamp.as_nanosecond()));
+            return Ok(Self::Unix(UnixNs(timestamp.as_nanosecond())));
         }
         if let Some(time) = of_day(bare) {
             return Ok(Self::OfDay(time));
@@ -92,44 +93,39 @@ impl Given {
         }
     }
 
-    /// Unix ns, where the traces begin at an instant; `None`: nothing tells the day.
-    pub(crate) fn unix_ns(self, begin: Option<i128>) -> Result<i128, String> {
-        self.in_zone(begin, time::zone())
+    /// The instant, for traces that start at `start`; `None`: unknown, so that a time of day is an error.
+    pub(crate) fn unix(self, start: Option<UnixNs>) -> Result<UnixNs, String> {
+        self.in_zone(start, time::zone())
     }
 
-    fn in_zone(self, begin: Option<i128>, zone: &TimeZone) -> Result<i128, String> {
+    fn in_zone(self, start: Option<UnixNs>, zone: &TimeZone) -> Result<UnixNs, String> {
         let of_day = match self {
-            Self::Unix(unix_ns) => return Ok(unix_ns),
+            Self::Unix(unix) => return Ok(unix),
             Self::Civil(civil) => return in_zone(civil, zone),
             Self::OfDay(time) => time,
         };
-        let begin = begin
-            .ok_or_else(|| format!("{of_day}: no trace says which day is meant: give a date as well"))?;
-        let date = Timestamp::from_nanosecond(begin).map(|at| zone.to_datetime(at).date());
+        let start = start
+            .ok_or_else(|| format!("{of_day}: the day is unknown without a trace: give a date as well"))?;
+        let date = Timestamp::from_nanosecond(start.0).map(|at| zone.to_datetime(at).date());
         let date: Date = date.map_err(|_| format!("{of_day}: give a date as well"))?;
         let that_day = in_zone(date.to_datetime(of_day), zone)?;
-        // Traces that run over midnight: a time long before they begin is one of the next day.
-        match begin - that_day > HALF_A_DAY_NS {
+        // Traces that run over midnight: a time long before their start is one of the next day.
+        match start - that_day > HALF_A_DAY_NS {
             true => in_zone(date.saturating_add(1.day()).to_datetime(of_day), zone),
             false => Ok(that_day),
         }
     }
 }
 
-/// Reads an instant that has all it needs, for options that no trace is looked at for.
-pub(crate) fn given(text: &str) -> Result<Given, String> {
-    Given::parse(text)
-}
-
-fn in_zone(civil: DateTime, zone: &TimeZone) -> Result<i128, String> {
-    let there = zone.to_ambiguous_timestamp(civil);
-    if there.is_ambiguous() {
+fn in_zone(civil: DateTime, zone: &TimeZone) -> Result<UnixNs, String> {
+    let instant = zone.to_ambiguous_timestamp(civil);
+    if instant.is_ambiguous() {
         return Err(format!(
             "{civil} falls into a clock change in {}: add an offset, as in +01:00",
             time::zone_name()
         ));
     }
-    there.unambiguous().map(Timestamp::as_nanosecond).map_err(|error| error.to_string())
+    instant.unambiguous().map(|at| UnixNs(at.as_nanosecond())).map_err(|error| error.to_string())
 }
 
 /// `2026-11-20 06:11:25.5`, without seconds, or without a time.
@@ -161,18 +157,18 @@ fn is_leap_second(text: &str) -> bool {
     digits.by_ref().take(4).all(|byte| byte.is_ascii_digit()) && digits.take(2).eq(*b"60")
 }
 
-/// Reads seconds with a decimal point, or nanoseconds without, of a clock that starts at 0.
+/// Parses a raw time: seconds with a decimal point, or nanoseconds without; ns, which may be beyond 64 bits.
 pub(crate) fn raw(text: &str) -> Result<i128, String> {
     let wrong = || format!("`{text}` is not a valid time: give nanoseconds, or seconds with a decimal point");
     number(text.trim()).ok_or_else(wrong)
 }
 
-/// Seconds with a decimal point, nanoseconds without, in ns.
+/// Parses seconds with a decimal point, or nanoseconds without; ns.
 fn number(text: &str) -> Option<i128> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    // Longer numbers are no times, and would overflow.
+    // Longer numbers would overflow.
     let plausible =
         !whole.is_empty() && whole.len() <= 20 && part.len() <= 9 && all_digits(whole) && all_digits(part);
     let whole: i128 = whole.parse().ok().filter(|_| plausible)?;
@@ -191,7 +187,7 @@ mod tests {
     const BEGIN: i128 = 1_795_155_081_500_000_000;
 
     fn read(text: &str, zone: &TimeZone) -> Result<i128, String> {
-        Given::parse(text)?.in_zone(Some(BEGIN), zone)
+        TimeArg::parse(text)?.in_zone(Some(UnixNs(BEGIN)), zone).map(|at| at.0)
     }
 
     #[test]
@@ -226,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn times_without_a_zone_are_of_the_one_that_is_asked_for() {
+    fn times_without_a_zone_are_in_the_requested_one() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         let check = |text: &str, expect: i128| assert_eq!(read(text, &zone), Ok(expect), "{text}");
         check("08:11:21.5", BEGIN);
@@ -235,8 +231,11 @@ mod tests {
         check("2026-11-20T06:11:21.5Z", BEGIN);
         // The traces begin at 08:11: six hours before that it was still the same day.
         check("02:11:21.5", BEGIN - 21_600_000_000_000);
-        let late = Given::parse("00:10").unwrap().in_zone(Some(BEGIN + 50_000_000_000_000), &zone).unwrap();
-        assert_eq!(late, BEGIN - 1_500_000_000 + 57_520_000_000_000);
+        let late = TimeArg::parse("00:10")
+            .unwrap()
+            .in_zone(Some(UnixNs(BEGIN + 50_000_000_000_000)), &zone)
+            .unwrap();
+        assert_eq!(late.0, BEGIN - 1_500_000_000 + 57_520_000_000_000);
     }
 
     #[test]
@@ -257,7 +256,7 @@ mod tests {
             "2017-01-01T00:59:60+01:00",
             "23:59:60",
         ] {
-            let error = Given::parse(text).unwrap_err();
+            let error = TimeArg::parse(text).unwrap_err();
             assert!(error.starts_with(&format!("`{text}` is a leap second")), "{error}");
         }
     }

@@ -2,56 +2,51 @@
 
 use std::io::{self, Write};
 
+use isochrone_corrections::Clocks;
 use isochrone_experiment::{Conversion, ConversionError, Converted, Scale, TimeBase, read_clocks};
-use isochrone_sync::apply::Clocks;
+use isochrone_time::UnixNs;
 use serde::Serialize;
 
 use super::{host_selection, open};
-use crate::ExitStatus;
-use crate::arguments::time::{self as given, Given};
+use crate::arguments::time::{self as typed, TimeArg};
 use crate::arguments::{Convert, ReportFormat};
-use crate::output::{self, tell};
+use crate::output::{self, Console, note};
 use crate::render::plain::plain;
 use crate::render::{figures, time};
 
-pub(crate) fn run(arguments: &Convert, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(arguments: &Convert, console: &Console) -> anyhow::Result<()> {
     let Some(path) = &arguments.sync else {
-        let (opened, ending) = open(&arguments.traces, TimeBase::Synchronize(Box::default()), quiet)?;
-        let Some(clocks) = opened.clocks() else { return Ok(ending) };
-        // What the result is worth is said with each time.
-        return Ok(ending.max(convert(arguments, clocks, quiet)?));
+        let opened = open(&arguments.traces, TimeBase::Synchronize(Box::default()), console)?;
+        // The bounds of the corrections are printed with each time.
+        return opened.clocks().map_or(Ok(()), |clocks| convert(arguments, clocks, console));
     };
-    convert(arguments, &read_clocks(path)?, quiet)
+    convert(arguments, &read_clocks(path)?, console)
 }
 
-fn convert(arguments: &Convert, clocks: &Clocks, quiet: bool) -> anyhow::Result<ExitStatus> {
+fn convert(arguments: &Convert, clocks: &Clocks, console: &Console) -> anyhow::Result<()> {
     let conversion = Conversion::new(clocks, &arguments.from, arguments.to.as_deref());
-    let conversion = conversion.map_err(|error| in_words(&error))?;
+    let conversion = conversion.map_err(|error| conversion_error(&error))?;
     let rows = arguments.times.iter().map(|text| Row::new(arguments.raw, conversion, text));
     let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
-    if !quiet && !arguments.raw {
-        note_offsets(conversion);
+    if !arguments.raw {
+        note_offsets(conversion, console);
     }
-    output::print(|stdout| {
-        match arguments.format {
-            ReportFormat::Json => {
-                serde_json::to_writer_pretty(&mut *stdout, &rows)?;
-                writeln!(stdout)?;
-            }
-            ReportFormat::Text => rows.iter().try_for_each(|row| row.text(arguments.raw, stdout))?,
-        }
-        Ok(())
+    output::print(|stdout| match arguments.format {
+        ReportFormat::Json => output::json(&rows, stdout),
+        ReportFormat::Text => Ok(rows.iter().try_for_each(|row| row.text(arguments.raw, stdout))?),
     })?;
-    let bounded = rows.iter().all(|row| row.bounds_ns.0.is_some() && row.bounds_ns.1.is_some());
-    Ok(ExitStatus::partly_if(!bounded))
+    let is_bounded = |row: &Row<'_>| row.bounds_ns.0.is_some() && row.bounds_ns.1.is_some();
+    console.partial_if(!rows.iter().all(is_bounded));
+    Ok(())
 }
 
-/// A Unix time of the host means another instant in each trace that states another offset.
-fn note_offsets(conversion: Conversion<'_>) {
+/// Notes that a Unix time of the host is another instant in each trace that declares another offset.
+fn note_offsets(conversion: Conversion<'_>, console: &Console) {
     let (least, greatest) = conversion.offsets();
     if least != greatest {
-        tell!(
-            "note: the traces of {} state clock offsets that differ by {} ns; the bounds allow for each of them, --raw \
+        note!(
+            console,
+            "the traces of {} declare clock offsets that differ by {} ns; the bounds allow for each of them, --raw \
              does not depend on them",
             plain(conversion.from()),
             i128::from(greatest) - i128::from(least)
@@ -59,8 +54,8 @@ fn note_offsets(conversion: Conversion<'_>) {
     }
 }
 
-/// Names of hosts come from traces.
-pub(super) fn in_words(error: &ConversionError) -> anyhow::Error {
+/// An error with the names of hosts, which come from traces, escaped.
+pub(super) fn conversion_error(error: &ConversionError) -> anyhow::Error {
     match error {
         ConversionError::Unknown(unknown) => host_selection::unknown_host(unknown),
         ConversionError::Apart { from, to } => anyhow::anyhow!(
@@ -72,14 +67,24 @@ pub(super) fn in_words(error: &ConversionError) -> anyhow::Error {
     }
 }
 
-/// A converted time. Raw ns where raw values were asked for, else Unix ns.
+/// The same error of a time as it was typed.
+pub(super) fn beyond(error: ConversionError, text: &str) -> anyhow::Error {
+    match error {
+        ConversionError::Beyond { host, .. } => {
+            anyhow::anyhow!("`{text}` lies beyond what the clock of {} can show", plain(&host))
+        }
+        other => conversion_error(&other),
+    }
+}
+
+/// A converted time: raw ns with --raw, else Unix ns.
 #[derive(Debug, Serialize)]
 struct Row<'c> {
     from: &'c str,
     from_ns: i128,
     to: &'c str,
     to_ns: i128,
-    /// What the truth is surely not before and not behind; `null`: not known.
+    /// The bounds of the converted time; `null`: unknown.
     bounds_ns: (Option<i128>, Option<i128>),
     e95_ns: Option<i64>,
     #[serde(skip)]
@@ -89,18 +94,15 @@ struct Row<'c> {
 impl<'c> Row<'c> {
     fn new(raw: bool, conversion: Conversion<'c>, text: &str) -> anyhow::Result<Self> {
         let (given, scale) = match raw {
-            true => (given::raw(text), Scale::Raw),
-            false => (Given::parse(text).and_then(|given| given.unix_ns(conversion.begin())), Scale::Unix),
+            true => (typed::raw(text), Scale::Raw),
+            false => {
+                let given = TimeArg::parse(text).and_then(|given| given.unix(conversion.start()));
+                (given.map(|at| at.0), Scale::Unix)
+            }
         };
         let from_ns = given.map_err(anyhow::Error::msg)?;
         let Converted { ns, lo, hi, e95, proven } =
-            conversion.convert(from_ns, scale).map_err(|error| match error {
-                // As it was typed.
-                ConversionError::Beyond { host, .. } => {
-                    anyhow::anyhow!("`{text}` lies beyond what the clock of {} can show", plain(&host))
-                }
-                other => in_words(&other),
-            })?;
+            conversion.convert(from_ns, scale).map_err(|error| beyond(error, text))?;
         let (from, to) = (conversion.from(), conversion.to());
         Ok(Self { from, from_ns, to, to_ns: ns, bounds_ns: (lo, hi), e95_ns: e95, proven })
     }
@@ -110,7 +112,7 @@ impl<'c> Row<'c> {
             if raw {
                 return format!("{ns} ns");
             }
-            format!("{} ({})", time::seconds(ns), time::full(ns))
+            format!("{} ({})", time::seconds(ns), time::full(UnixNs(ns)))
         };
         let (from, to) = (plain(self.from), plain(self.to));
         writeln!(out, "{from} {} = {to} {}", shown(self.from_ns), shown(self.to_ns))?;

@@ -1,75 +1,87 @@
-//! Questions across hosts: `critical-path`, `accounting` and the like. Each is answered from the store of the traces.
+//! Analyses across hosts: `critical-path`, `accounting` and the like, from the store of the traces.
 
+use std::cmp::Reverse;
 use std::io::Write;
 
 use anyhow::Context;
 use isochrone_analysis::{Options, Report};
 use isochrone_crosshost::{
-    Asked, Cluster, Party, Requests, accounting, blocking, critical_path, dot, ipc, messages, path,
-    phase_names, requests, thread_path,
+    Cluster, RequestQuery, Requests, ThreadRef, accounting, blocking, critical_path, dot, ipc, messages,
+    path, phase_names, requests, thread_path,
 };
 use isochrone_experiment::{Spread, Times, extent, is_on_one_clock, recorded};
+use isochrone_time::{UnixNs, Window};
 use wildmatch::WildMatch;
 
 use super::analyze::add_needs;
-use super::reports::{Shown, TEXT_ROWS};
+use super::reports::{ReportStyle, TEXT_ROWS};
 use super::{host_selection, index, named, open_named};
-use crate::ExitStatus;
-use crate::arguments::{
-    AcrossHosts, Blocking, CriticalPath, CrossHost, Ipc, Messages, TableFormat, ThreadName,
-};
-use crate::output;
+use crate::arguments::{AcrossHosts, Blocking, CriticalPath, CrossHost, TableFormat, ThreadName};
+use crate::output::{self, Console};
 use crate::render::{drawing, plain::plain};
 
-/// The times that are asked for, Unix ns.
-type Window = Option<(i64, i64)>;
+/// The store of the hosts, and what of it is analysed.
+struct Store<'c, 'o> {
+    cluster: &'c Cluster<'o>,
+    /// The requested times; `None`: all.
+    window: Option<Window<UnixNs>>,
+    is_synchronized: bool,
+    console: &'c Console,
+}
 
-pub(crate) fn run(asked: &CrossHost, quiet: bool) -> anyhow::Result<ExitStatus> {
-    match asked {
-        CrossHost::CriticalPath(asked) => critical_path_of(asked, quiet),
-        CrossHost::Accounting(asked) => across(&asked.common, quiet, |cluster, window, is_synchronized| {
-            Ok(Some(accounting(cluster, window, is_synchronized)?))
+pub(crate) fn run(analysis: &CrossHost, console: &Console) -> anyhow::Result<()> {
+    match analysis {
+        CrossHost::CriticalPath(arguments) => critical_path_of(arguments, console),
+        CrossHost::Accounting(common) => across(common, console, |store| {
+            Ok(Some(accounting(store.cluster, store.window, store.is_synchronized)?))
         }),
-        CrossHost::Blocking(asked) => blocking_of(asked, quiet),
-        CrossHost::Ipc(asked) => ipc_of(asked, quiet),
-        CrossHost::Messages(asked) => messages_of(asked, quiet),
+        CrossHost::Blocking(arguments) => blocking_of(arguments, console),
+        CrossHost::Ipc(arguments) => across(&arguments.common, console, |store| {
+            report_or_graph(arguments.dot, ipc(store.cluster, store.window, store.is_synchronized)?)
+        }),
+        CrossHost::Messages(common) => across(common, console, |store| {
+            let has_log = has_log(common, "messages");
+            Ok(Some(messages(store.cluster, store.window, has_log, store.is_synchronized)?))
+        }),
     }
 }
 
-fn critical_path_of(arguments: &CriticalPath, quiet: bool) -> anyhow::Result<ExitStatus> {
-    across(&arguments.common, quiet, |cluster, window, is_synchronized| {
-        // They are many: people name the one that they want.
-        let has_steps = arguments.common.format != TableFormat::Text || arguments.common.table.is_some();
-        let found = match &arguments.thread {
-            Some(name) => vec![thread_path(cluster, party(cluster, name)?, span(cluster, window)?)?],
+fn critical_path_of(arguments: &CriticalPath, console: &Console) -> anyhow::Result<()> {
+    let CriticalPath { service, phases, request, thread, common } = arguments;
+    across(common, console, |store| {
+        let cluster = store.cluster;
+        // Steps are many: as text they are shown if their table is named.
+        let has_steps = common.format != TableFormat::Text || common.table.is_some();
+        let found = match thread {
+            Some(name) => {
+                // The whole time, unless a part is requested.
+                let window = store.window.or_else(|| cluster.range());
+                let window = window.context("the traces have no events")?;
+                vec![thread_path(cluster, party(cluster, name)?, window)?]
+            }
             None => {
-                let of = match (&arguments.service, arguments.phases.as_slice()) {
+                let of = match (service, phases.as_slice()) {
                     (Some(service), _) => Requests::Service(service.clone()),
                     (None, []) => Requests::Outermost,
                     (None, names) => {
+                        host_selection::note_unmatched("phase", names, &phase_names(cluster)?, store.console);
                         Requests::Phases(names.iter().map(|name| WildMatch::new(name)).collect())
                     }
                 };
-                if !arguments.phases.is_empty() {
-                    host_selection::tell_unmatched("phase", &arguments.phases, &phase_names(cluster)?);
-                }
-                requests(cluster, &Asked { of, window, only_sums: !has_steps })?
+                requests(cluster, &RequestQuery { of, window: store.window, only_sums: !has_steps })?
             }
         };
-        let report = critical_path(cluster, &found, has_steps, is_synchronized);
-        let drawn =
-            match arguments.request {
-                Some(number) => {
-                    let request = found.iter().find(|request| request.number == number);
-                    Some(request.with_context(|| {
-                        format!("there are {} requests, and no number {number}", found.len())
-                    })?)
-                }
-                None => {
-                    found.iter().max_by_key(|request| (request.duration(), std::cmp::Reverse(request.number)))
-                }
-            };
-        let is_drawn = arguments.common.format == TableFormat::Text && arguments.common.table.is_none();
+        let report = critical_path(cluster, &found, has_steps, store.is_synchronized);
+        let drawn = match request {
+            Some(number) => Some(
+                found
+                    .iter()
+                    .find(|request| request.number == *number)
+                    .with_context(|| format!("there are {} requests, and no number {number}", found.len()))?,
+            ),
+            None => found.iter().max_by_key(|request| (request.duration(), Reverse(request.number))),
+        };
+        let is_drawn = common.format == TableFormat::Text && common.table.is_none();
         if let Some(request) = drawn.filter(|_| is_drawn) {
             let mut request = request.clone();
             request.path = path(cluster, &request)?;
@@ -79,29 +91,25 @@ fn critical_path_of(arguments: &CriticalPath, quiet: bool) -> anyhow::Result<Exi
     })
 }
 
-fn blocking_of(asked: &Blocking, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let names: Vec<WildMatch> = asked.procnames.iter().map(|name| WildMatch::new(name)).collect();
-    across(&asked.common, quiet, |cluster, window, is_synchronized| {
-        let is_asked = |party: Party| {
-            let comm = || cluster.comm(party);
-            (asked.tids.is_empty() || cluster.tid(party).is_some_and(|tid| asked.tids.contains(&tid)))
-                && (asked.pids.is_empty() || cluster.pid(party).is_some_and(|pid| asked.pids.contains(&pid)))
+fn blocking_of(arguments: &Blocking, console: &Console) -> anyhow::Result<()> {
+    let Blocking { of, dot, common } = arguments;
+    let names: Vec<WildMatch> = of.procnames.iter().map(|name| WildMatch::new(name)).collect();
+    across(common, console, |store| {
+        let is_shown = |party: ThreadRef| {
+            let cluster = store.cluster;
+            (of.tids.is_empty() || cluster.tid(party).is_some_and(|tid| of.tids.contains(&tid)))
+                && (of.pids.is_empty() || cluster.pid(party).is_some_and(|pid| of.pids.contains(&pid)))
                 && (names.is_empty()
-                    || comm().is_some_and(|comm| names.iter().any(|name| name.matches(comm))))
+                    || cluster.comm(party).is_some_and(|comm| names.iter().any(|name| name.matches(comm))))
         };
-        let has_log = !asked.dot && has_log(&asked.common, "waits");
-        shown_as(asked.dot, blocking(cluster, window, is_asked, has_log, is_synchronized)?)
+        let has_log = !dot && has_log(common, "waits");
+        let report = blocking(store.cluster, store.window, is_shown, has_log, store.is_synchronized)?;
+        report_or_graph(*dot, report)
     })
 }
 
-fn ipc_of(asked: &Ipc, quiet: bool) -> anyhow::Result<ExitStatus> {
-    across(&asked.common, quiet, |cluster, window, is_synchronized| {
-        shown_as(asked.dot, ipc(cluster, window, is_synchronized)?)
-    })
-}
-
-/// Prints a report as a graph, if that is asked for; else gives it back.
-fn shown_as(is_graph: bool, report: Report) -> anyhow::Result<Option<Report>> {
+/// Prints a report as a graph, if that is requested; else returns it.
+fn report_or_graph(is_graph: bool, report: Report) -> anyhow::Result<Option<Report>> {
     if !is_graph {
         return Ok(Some(report));
     }
@@ -109,30 +117,24 @@ fn shown_as(is_graph: bool, report: Report) -> anyhow::Result<Option<Report>> {
     Ok(None)
 }
 
-fn messages_of(asked: &Messages, quiet: bool) -> anyhow::Result<ExitStatus> {
-    across(&asked.common, quiet, |cluster, window, is_synchronized| {
-        Ok(Some(messages(cluster, window, has_log(&asked.common, "messages"), is_synchronized)?))
-    })
-}
-
-/// Whether a table with a row for each of many things is wanted: programs get it, people if they name it.
+/// Whether a report has its log: for programs always, as text if its table is named.
 fn has_log(arguments: &AcrossHosts, table: &str) -> bool {
     match &arguments.table {
-        Some(asked) => asked == table || arguments.format != TableFormat::Text,
+        Some(name) => name == table || arguments.format != TableFormat::Text,
         None => arguments.format != TableFormat::Text,
     }
 }
 
 /// The thread of a name.
-fn party(cluster: &Cluster<'_>, name: &ThreadName) -> anyhow::Result<Party> {
+fn party(cluster: &Cluster<'_>, name: &ThreadName) -> anyhow::Result<ThreadRef> {
     let hosts = match &name.host {
         Some(host) => {
-            let place = cluster.host_named(host);
-            vec![place.with_context(|| format!("no host is called `{}`", plain(host)))?]
+            let index = cluster.host_named(host);
+            vec![index.with_context(|| format!("no host is called `{}`", plain(host)))?]
         }
         None => (0..cluster.len()).collect(),
     };
-    let found: Vec<Party> = hosts.iter().filter_map(|&host| cluster.thread_of(host, name.tid)).collect();
+    let found: Vec<ThreadRef> = hosts.iter().filter_map(|&host| cluster.thread_of(host, name.tid)).collect();
     match found.as_slice() {
         [one] => Ok(*one),
         [] => anyhow::bail!("no thread {} is in the traces", name.tid),
@@ -146,62 +148,55 @@ fn party(cluster: &Cluster<'_>, name: &ThreadName) -> anyhow::Result<Party> {
     }
 }
 
-/// The whole time, unless a part is asked for.
-fn span(cluster: &Cluster<'_>, window: Window) -> anyhow::Result<(i64, i64)> {
-    window.or_else(|| cluster.range()).context("the traces have no events")
+/// The requested times of traces of an extent; `None`: all.
+pub(super) fn window(times: Times, (first, last): (UnixNs, UnixNs)) -> Option<Window<UnixNs>> {
+    let is_limited = times.start.is_some() || times.end.is_some();
+    is_limited.then(|| Window::new(times.start.unwrap_or(first), times.end.unwrap_or(last + 1)))
 }
 
-/// The times that are asked for, of traces that hold these.
-pub(super) fn window(times: Times, (first, last): (i128, i128)) -> Window {
-    let bound =
-        |time: Option<i128>, otherwise: i128| time.unwrap_or(otherwise).clamp(0, i64::MAX.into()) as i64;
-    let is_asked = times.begin.is_some() || times.end.is_some();
-    is_asked.then(|| (bound(times.begin, first), bound(times.end, last + 1)))
-}
-
-/// Opens what was named and its store, asks, and prints the report.
+/// Opens the traces that were named and their store, analyses them, and prints the report.
 fn across(
     arguments: &AcrossHosts,
-    quiet: bool,
-    ask: impl FnOnce(&Cluster<'_>, Window, bool) -> anyhow::Result<Option<Report>>,
-) -> anyhow::Result<ExitStatus> {
-    let named = named(&arguments.traces)?;
-    let kept = arguments.store.as_deref();
-    let (opened, ending) = open_named(&named, kept, arguments.clock.time_base()?, quiet)?;
+    console: &Console,
+    analyse: impl FnOnce(&Store<'_, '_>) -> anyhow::Result<Option<Report>>,
+) -> anyhow::Result<()> {
+    let AcrossHosts { sort, limit, format, table, sources } = arguments;
+    let named = named(&sources.traces)?;
+    let kept = sources.store.store.as_deref();
+    let opened = open_named(&named, kept, sources.clock.time_base()?, console)?;
     let experiment = opened.experiment();
-    let consequence = ": what goes from one to the other is not followed";
-    let (hosts, ending) = host_selection::chosen(&opened, &experiment, &[], consequence, ending, quiet)?;
-    let (first, last) = extent(hosts.iter().copied()).unwrap_or_default();
-    let times = host_selection::times([arguments.begin, arguments.end, None], Some((first, last)))?;
-    let window = window(times, (first, last));
-    let spread = Spread { threads: arguments.threads, pieces: None };
-    let (store, ending) = index::store(&named, kept, &opened, spread, ending, quiet)?;
+    let hosts = host_selection::choose(&opened, &experiment, &[], host_selection::NOT_FOLLOWED, console)?;
+    let extent = extent(hosts.iter().copied()).unwrap_or_default();
+    let times = host_selection::times([sources.window.begin, sources.window.end, None], Some(extent))?;
+    let spread = Spread { threads: sources.store.threads, pieces: None };
+    let store = index::store(&named, kept, &opened, spread, console)?;
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
-    let Some(mut report) = ask(&cluster, window, is_on_one_clock(&hosts))? else { return Ok(ending) };
-    let shown = Shown {
-        format: arguments.format,
-        table: arguments.table.as_deref(),
-        sort: arguments.sort.as_deref(),
+    let (window, is_synchronized) = (window(times, extent), is_on_one_clock(&hosts));
+    let store = Store { cluster: &cluster, window, is_synchronized, console };
+    let Some(mut report) = analyse(&store)? else { return Ok(()) };
+    let style = ReportStyle {
+        format: *format,
+        table: table.as_deref(),
+        sort: sort.as_deref(),
         has_bounds: false,
         threads: spread.threads(),
     };
-    shown.check(std::slice::from_ref(&report))?;
-    let is_text = arguments.format == TableFormat::Text;
-    if is_text && arguments.sort.is_none() {
-        // The slowest and the dearest first: people look for these.
+    style.check(std::slice::from_ref(&report))?;
+    let is_text = *format == TableFormat::Text;
+    if is_text && sort.is_none() {
+        // The slowest and the most expensive first.
         for table in report.tables.iter_mut().filter(|table| table.name == "requests") {
             let _ = table.sort("total_ns") || table.sort("cpu_ns");
             (table.is_top, table.by_time) = (true, None);
         }
     }
-    report.arrange(&Options {
-        limit: arguments.limit.filter(|&limit| limit > 0),
-        top: (is_text && arguments.limit.is_none()).then_some(TEXT_ROWS),
-        sort: arguments.sort.clone(),
+    report.sort_and_limit(&Options {
+        limit: limit.filter(|&limit| limit > 0),
+        top: (is_text && limit.is_none()).then_some(TEXT_ROWS),
+        sort: sort.clone(),
         ..Options::default()
     });
     let mut reports = [report];
     add_needs(&mut reports, &recorded(&hosts));
-    shown.print(&reports, None, hosts.len(), quiet)?;
-    Ok(ending)
+    style.print(&reports, None, hosts.len(), console)
 }

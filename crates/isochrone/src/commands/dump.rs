@@ -3,19 +3,18 @@
 use isochrone_ctf::{Trace, dump, find_traces};
 
 use super::{index, refuse_capture, refuse_missing};
-use crate::ExitStatus;
 use crate::arguments::Dump;
-use crate::output;
+use crate::output::{self, Console};
 use crate::render::plain::Plain;
 use crate::render::{complaints, figures};
 
-/// Traces that are named; the rest is counted.
-const MOST_TRACES: usize = 8;
+/// Maximum number of traces that are named; the rest is counted.
+const MAX_TRACES: usize = 8;
 
-pub(crate) fn run(arguments: &Dump, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(arguments: &Dump, console: &Console) -> anyhow::Result<()> {
     refuse_missing(std::slice::from_ref(&arguments.trace))?;
     refuse_capture(&arguments.trace)?;
-    // A directory that holds one trace stands for it, and a store for what it was made of, as in all other commands.
+    // A directory with one trace stands for it, and a store for its traces, as in all other commands.
     let below = match index::is_store(&arguments.trace) {
         true => index::traces_of(&arguments.trace)?,
         false => find_traces(&arguments.trace).map(|found| found.traces).unwrap_or_default(),
@@ -27,13 +26,13 @@ pub(crate) fn run(arguments: &Dump, quiet: bool) -> anyhow::Result<ExitStatus> {
             anyhow::bail!(
                 "{}: name one of the traces in it: {}",
                 Plain(arguments.trace.display()),
-                Plain(figures::listed(&paths, MOST_TRACES))
+                Plain(figures::listed(&paths, MAX_TRACES))
             );
         }
         _ => Trace::open(&arguments.trace)?,
     };
-    let opened = complaints::show(trace.diagnostics(), quiet);
+    complaints::show(trace.diagnostics(), console);
     let lost = output::print(|out| Ok(dump::dump(&trace, out)?))?;
-    let read = complaints::show(&lost.unwrap_or_default(), quiet);
-    Ok(opened.max(read))
+    complaints::show(&lost.unwrap_or_default(), console);
+    Ok(())
 }

@@ -1,86 +1,81 @@
 //! `isochrone export`: timelines in the formats of other tools, from the store of the traces; and time series, from the traces.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 use anyhow::Context;
 use isochrone_analysis::{AnalysisKind, Options, TIMELINE, lacking};
 use isochrone_experiment::{Question, Spread, TimedHost, Times, extent, recorded, reports, step_length};
 use isochrone_export::chrome::Chrome;
 use isochrone_export::perfetto::Perfetto;
-use isochrone_export::{ExportError, Exported, SOME_STEPS, export, openmetrics};
-use isochrone_sync::output as files;
+use isochrone_export::{DEFAULT_STEPS, ExportError, ExportInput, export, openmetrics};
+use isochrone_files::output as files;
 
 use super::answers::modelled;
 use super::{check_output, host_selection, index, named, open_named};
-use crate::ExitStatus;
 use crate::arguments::{Export, ExportFormat};
-use crate::output::{self, tell};
+use crate::output::{self, Console, note};
 use crate::progress::Progress;
 use crate::render::plain::Plain;
 
-pub(crate) fn run(arguments: &Export, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(arguments: &Export, console: &Console) -> anyhow::Result<()> {
+    let Export { to: format, output, hosts: names, every, sources } = arguments;
     anyhow::ensure!(
-        arguments.to != ExportFormat::Lami,
+        *format != ExportFormat::Lami,
         "--to lami: LAMI has reports and no timelines: isochrone analyze NAME --format lami"
     );
-    let is_series = arguments.to == ExportFormat::OpenMetrics;
+    let is_series = *format == ExportFormat::OpenMetrics;
     anyhow::ensure!(
-        !is_series || arguments.store.is_none(),
+        !is_series || sources.store.store.is_none(),
         "--store does not apply to --to openmetrics: time series are made of the traces"
     );
-    match &arguments.output {
-        Some(path) => {
-            let (sync, store) = (arguments.clock.sync.as_slice(), arguments.store.as_slice());
-            check_output(path, &[&arguments.traces[..], sync, store].concat())?;
-        }
+    match output {
+        Some(path) => check_output(path, &sources.inputs())?,
         None => anyhow::ensure!(
-            arguments.to != ExportFormat::Perfetto || !std::io::stdout().is_terminal(),
-            "--to perfetto is no text for a terminal: name a file with -o"
+            *format != ExportFormat::Perfetto || !std::io::stdout().is_terminal(),
+            "--to perfetto is not text for a terminal: name a file with -o"
         ),
     }
-    let named = named(&arguments.traces)?;
-    let kept = arguments.store.as_deref();
-    let (opened, ending) = open_named(&named, kept, arguments.clock.time_base()?, quiet)?;
+    let named = named(&sources.traces)?;
+    let kept = sources.store.store.as_deref();
+    let opened = open_named(&named, kept, sources.clock.time_base()?, console)?;
     let experiment = opened.experiment();
-    let consequence = ": their times cannot be compared";
-    let (hosts, mut ending) =
-        host_selection::chosen(&opened, &experiment, &arguments.hosts, consequence, ending, quiet)?;
-    let given = [arguments.begin, arguments.end, None];
+    let hosts = host_selection::choose(&opened, &experiment, names, host_selection::NOT_COMPARABLE, console)?;
+    let given = [sources.window.begin, sources.window.end, None];
     let times = host_selection::times(given, extent(hosts.iter().copied()))?;
-    let spread = Spread { threads: arguments.threads, pieces: None };
+    let spread = Spread { threads: sources.store.threads, pieces: None };
     if is_series {
-        let (text, here) = series(arguments, &hosts, times, spread, quiet)?;
-        ending = ending.max(here);
-        write(arguments, |to| Ok(to.write_all(text.as_bytes())?))?;
+        let text = series(*every, &hosts, times, spread, console)?;
+        write(output.as_deref(), |to| Ok(to.write_all(text.as_bytes())?))?;
     } else {
-        let (store, here) = index::store(&named, kept, &opened, spread, ending, quiet)?;
-        ending = here;
+        let store = index::store(&named, kept, &opened, spread, console)?;
         let clocks = opened.clocks();
-        let exported = Exported { store: &store, hosts: &hosts, clocks, times, every: arguments.every };
+        let input = ExportInput { store: &store, hosts: &hosts, clocks, times, every_ns: *every };
         let traced = hosts.iter().filter_map(|host| host.traced.extent());
-        let length = traced.map(|(first, last)| last.abs_diff(first)).sum();
-        let bar = Progress::over_file(length, "exporting", quiet);
-        write(arguments, |to| timeline(arguments.to, &exported, to, &|ns| bar.add(ns)))?;
+        let length = traced.map(|(first, last)| last.ns().abs_diff(first.ns())).sum();
+        let bar = Progress::over_file(length, "exporting", console);
+        write(output.as_deref(), |to| match format {
+            ExportFormat::Perfetto => export(&input, &mut Perfetto::new(to)?, &|ns| bar.add(ns)),
+            _ => export(&input, &mut Chrome::new(to, input.origin())?, &|ns| bar.add(ns)),
+        })?;
         bar.finish();
     }
-    if !quiet {
-        let needs = if is_series { AnalysisKind::Usage.needs() } else { &TIMELINE };
-        for note in lacking(needs, &recorded(&hosts)) {
-            tell!("note: {}", Plain(note.shown(|ns| ns.to_string())));
-        }
+    let needs = if is_series { AnalysisKind::Usage.needs() } else { &TIMELINE };
+    for missing in lacking(needs, &recorded(&hosts)) {
+        note!(console, "{}", Plain(missing.shown(|ns| ns.to_string())));
     }
-    if let (Some(path), false) = (&arguments.output, quiet) {
-        tell!("note: {} is for {}", Plain(path.display()), readers(arguments.to));
+    if let Some(path) = output {
+        note!(console, "{} is for {}", Plain(path.display()), readers(*format));
     }
-    Ok(ending)
+    Ok(())
 }
 
-/// Writes to the file that is named, or to stdout.
+/// Writes to a file, or to stdout.
 fn write(
-    arguments: &Export,
+    path: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>,
 ) -> anyhow::Result<()> {
-    match &arguments.output {
+    match path {
         Some(path) => files::write_with(path, |to| {
             write(to).with_context(|| format!("cannot write {}", Plain(path.display())))
         }),
@@ -88,40 +83,27 @@ fn write(
     }
 }
 
-/// Writes a timeline.
-fn timeline(
-    format: ExportFormat,
-    exported: &Exported<'_, '_>,
-    to: &mut dyn Write,
-    progress: &dyn Fn(u64),
-) -> Result<(), ExportError> {
-    match format {
-        ExportFormat::Perfetto => export(exported, &mut Perfetto::new(to)?, progress),
-        ExportFormat::Chrome | ExportFormat::OpenMetrics | ExportFormat::Lami => {
-            export(exported, &mut Chrome::new(to, exported.origin())?, progress)
-        }
-    }
-}
-
-/// The text of time series of what hosts used.
+/// The text of time series of the usage of hosts.
 fn series(
-    arguments: &Export,
+    every: Option<u64>,
     hosts: &[&TimedHost<'_>],
     times: Times,
     spread: Spread,
-    quiet: bool,
-) -> anyhow::Result<(String, ExitStatus)> {
-    let every = step_length(arguments.every, times, hosts.iter().copied(), SOME_STEPS);
+    console: &Console,
+) -> anyhow::Result<String> {
+    let every = step_length(every, times, hosts.iter().copied(), DEFAULT_STEPS);
     let options = Options { every_ns: Some(every), ..Options::default() };
     let question = Question { kinds: &[AnalysisKind::Usage], options: &options, times, periods: None };
-    let (modelled, ending) = modelled(&question, hosts, spread, quiet)?;
-    Ok((openmetrics::text(&openmetrics::series(&reports(&modelled, &options, spread))), ending))
+    let modelled = modelled(&question, hosts, spread, console)?;
+    Ok(openmetrics::text(&openmetrics::series(&reports(&modelled, &options, spread))))
 }
 
-/// Who reads a format.
+/// Readers of a format.
 fn readers(format: ExportFormat) -> &'static str {
     match format {
-        ExportFormat::Perfetto => "ui.perfetto.dev, which reads it in the browser and sends it nowhere",
+        ExportFormat::Perfetto => {
+            "ui.perfetto.dev, which reads it in the browser and does not send it anywhere"
+        }
         ExportFormat::OpenMetrics => {
             "Prometheus: promtool tsdb create-blocks-from openmetrics FILE DIRECTORY"
         }

@@ -1,4 +1,4 @@
-//! Which events `isochrone events` shows: by time, name, thread, process, CPU and condition. `follow` knows whom to follow.
+//! The filter of `isochrone events`: by time, name, thread, process, CPU and condition; `follow` has the threads that are followed.
 
 use std::collections::BTreeSet;
 
@@ -8,32 +8,33 @@ use isochrone_ctf::schema::shown_name;
 use isochrone_ctf::{Event, FieldRef, Packet, Trace};
 use isochrone_experiment::{TimedTrace, Times};
 use isochrone_periods::{Binding, Condition, Field, Fields, PacketFields, Reading};
+use isochrone_time::UnixNs;
 use rustc_hash::FxHashMap;
 use wildmatch::WildMatch;
 
 use super::follow::Follower;
-use crate::arguments::Events;
+use crate::arguments::{Events, Threads};
 use crate::event_cpu::EventCpus;
-use crate::near::did_you_mean;
 use crate::render::plain::plain;
+use crate::suggest::did_you_mean;
 
-/// What is asked of events. Who they are of is what their contexts say: the thread that ran.
+/// The conditions for events. The thread of an event is that of its contexts: the one that ran.
 pub(super) struct Filter<'a> {
     arguments: &'a Events,
     times: Times,
     names: Vec<WildMatch>,
     procnames: Vec<WildMatch>,
-    /// By trace, stream class and event class: where an event says who it is of.
+    /// By trace, stream class and event class: the contexts with the thread of an event.
     contexts: FxHashMap<Class, Contexts>,
     cpus: EventCpus,
-    condition: Option<Holding<'a>>,
+    condition: Option<BoundCondition<'a>>,
     follower: Option<Follower>,
 }
 
-/// A condition, and what has been looked up for it.
-pub(super) struct Holding<'a> {
+/// A condition, and the fields that it was bound to.
+pub(super) struct BoundCondition<'a> {
     condition: &'a Condition,
-    /// By class: where the fields of the condition are.
+    /// By class: the fields of the condition.
     bindings: FxHashMap<Class, Binding>,
     /// By trace and stream: the last packet, and its context.
     packets: FxHashMap<(usize, usize), (*const Packet, PacketFields)>,
@@ -42,7 +43,7 @@ pub(super) struct Holding<'a> {
 /// A class of events: trace, stream class, event class.
 pub(super) type Class = (usize, usize, usize);
 
-/// Where the events of a class say who they are of.
+/// The contexts of a class that identify the thread of an event.
 #[derive(Debug)]
 struct Contexts {
     tid: Option<FieldRef>,
@@ -56,37 +57,38 @@ const PID: [&str; 2] = ["pid", "vpid"];
 const PROCNAME: [&str; 1] = ["procname"];
 
 impl<'a> Filter<'a> {
-    /// What the arguments ask for.
+    /// The filter of some arguments.
     ///
     /// # Errors
-    /// No trace says what is asked for: nothing would be found.
+    /// No trace has what they refer to.
     pub(super) fn new(
         arguments: &'a Events,
         times: Times,
         sources: &[TimedTrace<'_>],
     ) -> anyhow::Result<Self> {
-        let asked = [
-            ("--tid", !arguments.tids.is_empty(), &TID[..]),
-            ("--pid", !arguments.pids.is_empty(), &PID[..]),
-            ("--procname", !arguments.procnames.is_empty(), &PROCNAME[..]),
+        let requested = [
+            ("--tid", !arguments.of.tids.is_empty(), &TID[..]),
+            ("--pid", !arguments.of.pids.is_empty(), &PID[..]),
+            ("--procname", !arguments.of.procnames.is_empty(), &PROCNAME[..]),
         ];
-        for (option, _, names) in asked.into_iter().filter(|(_, is_asked, _)| *is_asked) {
+        for (option, _, names) in requested.into_iter().filter(|(_, is_requested, _)| *is_requested) {
             let has =
                 |plan: &StreamPlan| plan.events.iter().any(|class| context(class, plan, names).is_some());
             ensure!(
                 plans(sources.iter().map(TimedTrace::trace)).any(has),
-                "{option}: no event says `{name}`; before the next recording, type: lttng add-context --kernel --type {name}",
+                "{option}: no event has the context `{name}`; before the next recording, type: lttng add-context --kernel --type {name}",
                 name = names[0]
             );
         }
         let condition = arguments.condition.as_ref();
-        let condition = condition.map(|condition| Holding::new("--where", condition, sources)).transpose()?;
+        let condition =
+            condition.map(|condition| BoundCondition::new("--where", condition, sources)).transpose()?;
         let patterns = |names: &[String]| names.iter().map(|name| WildMatch::new(name)).collect();
         Ok(Self {
             arguments,
             times,
             names: patterns(&arguments.names),
-            procnames: patterns(&arguments.procnames),
+            procnames: patterns(&arguments.of.procnames),
             contexts: FxHashMap::default(),
             cpus: EventCpus::default(),
             condition,
@@ -95,25 +97,20 @@ impl<'a> Filter<'a> {
     }
 
     /// Whether an event of a trace is shown.
-    pub(super) fn keeps(
-        &mut self,
-        (source, host): (usize, &str),
-        unix_ns: Option<i128>,
-        event: &Event<'_>,
-    ) -> bool {
+    pub(super) fn keeps(&mut self, source: usize, host: &str, at: Option<UnixNs>, event: &Event<'_>) -> bool {
         let stream_class = event.trace().streams()[event.stream()].class;
         let key = (source, stream_class, event.class().index);
         if let Some(follower) = &mut self.follower {
             let cpu = self.cpus.of(source, event);
-            // Of all events, those before the window too: who is followed follows from them.
-            if !follower.sees(key, host, cpu, event) {
+            // Also of events before the window, which may create threads that are followed.
+            if !follower.is_followed(key, host, cpu, event) {
                 return false;
             }
         }
-        let Times { begin, end, .. } = self.times;
-        let in_time = match unix_ns {
-            Some(time) => begin.is_none_or(|begin| time >= begin) && end.is_none_or(|end| time < end),
-            None => begin.is_none() && end.is_none(),
+        let Times { start, end, .. } = self.times;
+        let in_time = match at {
+            Some(time) => start.is_none_or(|start| time >= start) && end.is_none_or(|end| time < end),
+            None => start.is_none() && end.is_none(),
         };
         if !in_time {
             return false;
@@ -122,16 +119,16 @@ impl<'a> Filter<'a> {
         if !self.names.is_empty() && !self.names.iter().any(|pattern| pattern.matches(name)) {
             return false;
         }
-        let Events { tids, pids, cpus, .. } = self.arguments;
+        let Events { of: Threads { tids, pids, .. }, cpus, .. } = self.arguments;
         let is_free = tids.is_empty() && pids.is_empty() && cpus.is_empty() && self.procnames.is_empty();
         if is_free && self.condition.is_none() {
             return true;
         }
         let contexts = self.contexts.entry(key).or_insert_with(|| Contexts::of(event));
         let number = |field: &Option<FieldRef>| event.signed(field.as_ref()?);
-        let is_one = |asked: &[i32], field: &Option<FieldRef>| {
-            asked.is_empty()
-                || number(field).is_some_and(|found| asked.iter().any(|&one| i64::from(one) == found))
+        let is_one = |wanted: &[i32], field: &Option<FieldRef>| {
+            wanted.is_empty()
+                || number(field).is_some_and(|found| wanted.iter().any(|&one| i64::from(one) == found))
         };
         let is_named = || {
             let text = contexts.procname.as_ref().and_then(|field| event.text(field));
@@ -151,11 +148,11 @@ impl<'a> Filter<'a> {
         if !cpus.is_empty() && !cpu.is_some_and(|cpu| cpus.iter().any(|range| range.contains(&cpu))) {
             return false;
         }
-        self.condition.as_mut().is_none_or(|condition| condition.holds((source, host), cpu, event))
+        self.condition.as_mut().is_none_or(|condition| condition.holds(source, host, cpu, event))
     }
 }
 
-impl<'a> Holding<'a> {
+impl<'a> BoundCondition<'a> {
     /// A condition that was given as `option`.
     ///
     /// # Errors
@@ -171,12 +168,7 @@ impl<'a> Holding<'a> {
     }
 
     /// Whether it holds for an event of a trace.
-    pub(super) fn holds(
-        &mut self,
-        (source, host): (usize, &str),
-        cpu: Option<u32>,
-        event: &Event<'_>,
-    ) -> bool {
+    pub(super) fn holds(&mut self, source: usize, host: &str, cpu: Option<u32>, event: &Event<'_>) -> bool {
         let stream_class = event.trace().streams()[event.stream()].class;
         let bound = || Binding::new(self.condition.fields(), event.class(), event.stream_plan(), host);
         let binding = self.bindings.entry((source, stream_class, event.class().index)).or_insert_with(bound);
@@ -195,7 +187,7 @@ fn plans<'p>(traces: impl IntoIterator<Item = &'p Trace>) -> impl Iterator<Item 
     traces.into_iter().flat_map(|trace| (0..trace.streams().len()).map(|stream| trace.stream_plan(stream)))
 }
 
-/// Words that conditions have for what is no field.
+/// Variables of conditions that are not fields.
 const VARIABLES: [&str; 3] = ["$host", "$event", "$cpu"];
 
 /// Checks that some trace has each of some fields.
@@ -212,8 +204,8 @@ pub(super) fn check_fields(option: &str, fields: &Fields, traces: &[&Trace]) -> 
         let members = classes.filter_map(|class| class.payload.as_ref()).flat_map(|payload| &payload.members);
         let known: BTreeSet<&str> =
             VARIABLES.into_iter().chain(members.map(|member| shown_name(&member.name))).collect();
-        let near = did_you_mean(name, known);
-        anyhow::bail!("{option}: no event has a field `{}`{}", plain(&field.to_string()), plain(&near));
+        let similar = did_you_mean(name, known);
+        anyhow::bail!("{option}: no event has a field `{}`{}", plain(&field.to_string()), plain(&similar));
     }
     Ok(())
 }
@@ -225,7 +217,7 @@ impl Contexts {
     }
 }
 
-/// A context of a class, by the first of its names that there is.
+/// A context of a class, by the first of its names that exists.
 fn context(class: &EventPlan, stream: &StreamPlan, names: &[&str]) -> Option<FieldRef> {
     names.iter().find_map(|name| class.context_field(stream, name))
 }

@@ -1,37 +1,37 @@
-//! `events --follow`: the events of some threads and processes, and of all that they make.
+//! `events --follow`: the events of some threads and processes, and of all that they create.
 //!
-//! Events come in the order of time: who is followed grows with each fork, and an event without contexts is of the thread that was
-//! switched to last on its CPU.
+//! Events come in the order of time: the threads that are followed grow with each fork, and an event without contexts is of the thread that
+//! was switched to last on its CPU.
 
 use isochrone_ctf::{Event, FieldRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::filter::Class;
 
-/// Who is followed on each host.
+/// The threads that are followed on each host.
 pub(super) struct Follower {
-    asked: Vec<i64>,
-    /// Threads by host and number, those that were asked for left out.
-    made: FxHashSet<(String, i64)>,
-    /// The thread that runs by host and CPU.
+    requested: Vec<i64>,
+    /// Threads that were created by those, by host and number.
+    created: FxHashSet<(String, i64)>,
+    /// The running thread by host and CPU.
     running: FxHashMap<(String, u32), i64>,
     /// By trace, stream class and event class.
     classes: FxHashMap<Class, Fields>,
 }
 
-/// Which threads the events of a class are of, and which they name.
+/// The fields of the events of a class with their own thread and those that they name.
 #[derive(Debug, Default)]
 struct Fields {
     /// The context `tid`, then `pid`.
     own: [Option<FieldRef>; 2],
-    /// Of `sched_*`: threads that the event is about.
+    /// In `sched_*`: the threads that the event is about.
     named: Vec<FieldRef>,
-    /// Of a switch, who runs then.
+    /// In a switch: the next thread.
     next: Option<FieldRef>,
-    /// Of a fork: parents (thread, process), children (thread).
+    /// In a fork: parents (thread, process), child (thread).
     parents: Vec<FieldRef>,
     child: Option<FieldRef>,
-    /// Of the end of a thread, its number, which another one may get.
+    /// At the end of a thread: its number, which may be reused.
     ends: Option<FieldRef>,
 }
 
@@ -57,42 +57,49 @@ impl Fields {
 
 impl Follower {
     /// Follows threads and processes by number.
-    pub(super) fn new(asked: &[i32]) -> Self {
+    pub(super) fn new(requested: &[i32]) -> Self {
         Self {
-            asked: asked.iter().copied().map(i64::from).collect(),
-            made: FxHashSet::default(),
+            requested: requested.iter().copied().map(i64::from).collect(),
+            created: FxHashSet::default(),
             running: FxHashMap::default(),
             classes: FxHashMap::default(),
         }
     }
 
-    /// Whether an event is of one that is followed, or about one. To be asked of every event, in order.
-    pub(super) fn sees(&mut self, class: Class, host: &str, cpu: Option<u32>, event: &Event<'_>) -> bool {
+    /// Whether an event is of a thread that is followed, or about one. To be called for every event, in order.
+    pub(super) fn is_followed(
+        &mut self,
+        class: Class,
+        host: &str,
+        cpu: Option<u32>,
+        event: &Event<'_>,
+    ) -> bool {
         let fields = self.classes.entry(class).or_insert_with(|| Fields::of(event));
         let number = |field: &FieldRef| event.signed(field);
-        let is_followed =
-            |number: i64| self.asked.contains(&number) || self.made.contains(&(host.to_owned(), number));
+        let is_followed = |number: i64| {
+            self.requested.contains(&number) || self.created.contains(&(host.to_owned(), number))
+        };
         let [tid, pid] = fields.own.each_ref().map(|field| field.as_ref().and_then(number));
         let here = cpu.map(|cpu| (host.to_owned(), cpu));
         let runs = here.as_ref().and_then(|here| self.running.get(here)).copied();
-        // The tracer knows better than the last switch who runs.
+        // Contexts take precedence over the last switch.
         let is_own = match (tid, pid) {
             (None, None) => runs.is_some_and(is_followed),
             own => [own.0, own.1].into_iter().flatten().any(is_followed),
         };
         let is_about = fields.named.iter().filter_map(number).any(is_followed);
-        let makes = is_own || fields.parents.iter().filter_map(number).any(is_followed);
+        let creates = is_own || fields.parents.iter().filter_map(number).any(is_followed);
         let child = fields.child.as_ref().and_then(number);
         if let (Some(here), Some(next)) = (here, fields.next.as_ref().and_then(number)) {
             self.running.insert(here, next);
         }
         let ends = fields.ends.as_ref().and_then(number);
         if let Some(ended) = ends {
-            self.made.remove(&(host.to_owned(), ended));
+            self.created.remove(&(host.to_owned(), ended));
         }
         match child {
-            Some(child) if makes => {
-                self.made.insert((host.to_owned(), child));
+            Some(child) if creates => {
+                self.created.insert((host.to_owned(), child));
                 true
             }
             _ => is_own || is_about,

@@ -1,64 +1,68 @@
-//! What is said of the choice of hosts and of their clocks.
+//! The choice of hosts, of the time range, and what is reported of both and of the hosts' clocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
+use isochrone_corrections::artefact::RefusedKind;
+use isochrone_corrections::{Clock, Clocks};
 use isochrone_experiment::{
     Experiment, Opened, Selection, TimedHost, Times, Timing, UnknownHost, WrongTimes,
 };
-use isochrone_sync::RefusedKind;
-use isochrone_sync::apply::{Clock, Clocks};
+use isochrone_time::UnixNs;
 use wildmatch::WildMatch;
 
-use crate::ExitStatus;
-use crate::arguments::time::Given;
-use crate::near::did_you_mean;
-use crate::output::tell;
+use crate::arguments::time::TimeArg;
+use crate::output::{Console, note, warn_partial};
 use crate::render::error_summary::Errors;
 use crate::render::plain::{Plain, plain};
 use crate::render::{complaints, figures, time};
+use crate::suggest::did_you_mean;
 
-/// Says which host is which, where several have one name and are told apart by numbers behind it.
-pub(super) fn tell_names<'h, 'o: 'h>(hosts: impl IntoIterator<Item = &'h TimedHost<'o>>, quiet: bool) {
-    for host in hosts.into_iter().filter(|_| !quiet) {
+/// Consequence of clocks that cannot be compared, for tables of single hosts.
+pub(crate) const NOT_COMPARABLE: &str = ": their times cannot be compared";
+
+/// The same for what is followed from host to host.
+pub(crate) const NOT_FOLLOWED: &str = ": what goes from one to the other is not followed";
+
+/// Notes the trace of each host, where several have one name and are numbered.
+pub(super) fn note_names<'h, 'o: 'h>(hosts: impl IntoIterator<Item = &'h TimedHost<'o>>, console: &Console) {
+    for host in hosts {
         let shared = host.name().split_once('#').map(|(name, _)| name);
         let shared = shared.filter(|name| host.traced.hostnames.iter().any(|own| own == name));
         if let (Some(name), Some(trace)) = (shared, host.traced.traces().first()) {
             let (name, numbered, path) = (plain(name), plain(host.name()), Plain(trace.path().display()));
-            tell!("note: several hosts are called {name}; {numbered} is the one of {path}");
+            note!(console, "several hosts are called {name}; {numbered} is the one of {path}");
         }
     }
 }
 
-/// The hosts of an experiment that are asked for (all, where none are named), with what is to be said of those that are left out, of
-/// their names and of their clocks. `consequence`: what it means for what is shown that no messages tie some of them.
+/// The hosts of an experiment that are requested (all, where `names` is empty). Reports hosts that are left out, names that are ambiguous, and
+/// clocks. `consequence`: of clocks that no messages tie together.
 ///
 /// # Errors
-/// There is no host of a name, or nothing is left.
-pub(crate) fn chosen<'e, 'o>(
+/// There is no host of a name, or no host is left.
+pub(crate) fn choose<'e, 'o>(
     opened: &'o Opened,
     experiment: &'e Experiment<'o>,
     names: &[String],
     consequence: &str,
-    mut ending: ExitStatus,
-    quiet: bool,
-) -> anyhow::Result<(Vec<&'e TimedHost<'o>>, ExitStatus)> {
+    console: &Console,
+) -> anyhow::Result<Vec<&'e TimedHost<'o>>> {
     for trace in experiment.left_out() {
-        tell!("warning: {}: no clock stamps its events; left out", Plain(trace.path().display()));
-        ending = ExitStatus::Partly;
+        warn_partial!(console, "{}: no clock stamps its events; left out", Plain(trace.path().display()));
     }
     let Selection { hosts, uncorrected } = experiment.select(names).map_err(|error| unknown_host(&error))?;
     for host in uncorrected {
-        ending = ending.max(leave_out_unsynchronized(&host.traced.name));
+        warn_uncorrected(&host.traced.name, console);
     }
     anyhow::ensure!(!hosts.is_empty(), OTHER_CLOCKS);
-    tell_names(hosts.iter().copied(), quiet);
+    note_names(hosts.iter().copied(), console);
     let clocks = hosts.iter().filter_map(|host| host.timing.and_then(Timing::clock));
-    ending = ending.max(tell_clocks(opened, clocks, consequence, quiet));
-    Ok((hosts, ending))
+    report_clocks(opened, clocks, consequence, console);
+    Ok(hosts)
 }
 
-/// Why nothing is left where corrections are asked for.
+/// Why no host is left with corrections.
 pub(super) const OTHER_CLOCKS: &str = "the corrections are of other clocks than those of these traces";
 
 /// Why there are no bounds to show.
@@ -71,61 +75,58 @@ pub(super) fn unknown_host(UnknownHost { name, known }: &UnknownHost) -> anyhow:
     anyhow::anyhow!("no host is called `{}`; there are {}", plain(name), known.join(", "))
 }
 
-/// Says that something is left out because nobody knows how to correct its clock.
-pub(super) fn leave_out_unsynchronized(what: impl Display) -> ExitStatus {
-    tell!("warning: {}: no correction for its clock is known; left out", Plain(what));
-    ExitStatus::Partly
+/// Warns that something is left out because no correction of its clock is known.
+pub(super) fn warn_uncorrected(what: impl Display, console: &Console) {
+    warn_partial!(console, "{}: no correction for its clock is known; left out", Plain(what));
 }
 
-/// Says what the times of some hosts are worth, where they are on a common clock: with what bound they were synchronized on the
-/// way, and which hosts no messages tie to the others. `consequence`: what that means for what is shown.
-pub(super) fn tell_clocks<'c>(
+/// Reports the bounds of the clocks of some hosts, where they were synchronized by this command, and hosts that no messages tie to the others.
+pub(super) fn report_clocks<'c>(
     opened: &'c Opened,
     shown: impl IntoIterator<Item = &'c Clock>,
     consequence: &str,
-    quiet: bool,
-) -> ExitStatus {
-    let Some(clocks) = opened.clocks() else { return ExitStatus::Done };
+    console: &Console,
+) {
+    let Some(clocks) = opened.clocks() else { return };
     let mut islands: BTreeMap<usize, BTreeMap<usize, &Clock>> = BTreeMap::new();
     for clock in shown {
         islands.entry(clock.entry.island).or_default().insert(clock.number, clock);
     }
-    let several: Vec<Vec<&Clock>> =
+    let islands: Vec<Vec<&Clock>> =
         islands.into_values().map(|island| island.into_values().collect()).collect();
-    let refused = opened.synchronized().map_or(&[][..], |made| &made.refused);
+    let refused = opened.synchronized().map_or(&[][..], |outcome| &outcome.refused);
     for refused in refused.iter().filter(|refused| refused.what != RefusedKind::Trace) {
         complaints::show_refused(std::slice::from_ref(refused), "warning");
     }
-    if opened.is_synchronized() && !quiet {
-        for island in several.iter().filter(|island| island.iter().any(|clock| !is_reference(clock))) {
-            tell!("note: {}", synchronized(island, clocks));
+    if opened.is_synchronized() {
+        for island in islands.iter().filter(|island| island.iter().any(|clock| !is_reference(clock))) {
+            note!(console, "{}", synchronized(island, clocks));
         }
     }
-    if several.len() < 2 {
-        return ExitStatus::Done;
+    if islands.len() < 2 {
+        return;
     }
-    // Where several are tied to each other, it is to be seen to which.
     let shown = |island: &Vec<&Clock>| match island.len() {
         1 => listed(island),
         _ => format!("({})", listed(island)),
     };
-    let names: Vec<String> = several.iter().map(shown).collect();
-    tell!(
-        "warning: no usable chain of messages ties {} together{consequence}",
-        names.join(if several.len() == 2 { " and " } else { "; " })
+    let names: Vec<String> = islands.iter().map(shown).collect();
+    warn_partial!(
+        console,
+        "no usable chain of messages ties {} together{consequence}",
+        names.join(if islands.len() == 2 { " and " } else { "; " })
     );
-    if !quiet && let Some(made) = opened.synchronized() {
-        complaints::show_advice(&made.advice);
+    if let Some(outcome) = opened.synchronized() {
+        complaints::show_advice(&outcome.advice, console);
     }
-    ExitStatus::Partly
 }
 
-/// How many hosts are named; the rest is counted.
-const MOST_NAMED: usize = 8;
+/// Maximum number of hosts that are named; the rest is counted.
+const MAX_NAMED: usize = 8;
 
 fn listed(island: &[&Clock]) -> String {
     let names: Vec<String> = island.iter().map(|clock| plain(&clock.entry.host).into_owned()).collect();
-    figures::listed(&names, MOST_NAMED)
+    figures::listed(&names, MAX_NAMED)
 }
 
 fn is_reference(clock: &Clock) -> bool {
@@ -154,27 +155,28 @@ fn synchronized(island: &[&Clock], clocks: &Clocks) -> String {
     format!("times of {whose} are synchronized to the clock of {}{bound}{unproven}", plain(reference))
 }
 
-/// Says which patterns no name fits, and which names are near.
-pub(super) fn tell_unmatched<'p>(
+/// Notes patterns that no name matches, with similar names.
+pub(super) fn note_unmatched<'p>(
     what: &str,
     patterns: impl IntoIterator<Item = &'p String>,
     known: &BTreeSet<String>,
+    console: &Console,
 ) {
     for pattern in patterns {
-        let asked = WildMatch::new(pattern);
-        if !known.iter().any(|name| asked.matches(name)) {
+        let parsed = WildMatch::new(pattern);
+        if !known.iter().any(|name| parsed.matches(name)) {
             let near = did_you_mean(pattern, known.iter().map(String::as_str));
-            tell!("note: no {what} in the traces is called `{}`{}", plain(pattern), plain(&near));
+            note!(console, "no {what} in the traces is called `{}`{}", plain(pattern), plain(&near));
         }
     }
 }
 
-/// The times that are asked for, of traces that hold these.
-pub(super) fn times(given: [Option<Given>; 3], extent: Option<(i128, i128)>) -> anyhow::Result<Times> {
+/// The requested times: `--begin`, `--end` and `--at`, of traces of an extent.
+pub(super) fn times(given: [Option<TimeArg>; 3], extent: Option<(UnixNs, UnixNs)>) -> anyhow::Result<Times> {
     let mut times = [None; 3];
     for (time, given) in times.iter_mut().zip(given) {
-        let begin = extent.map(|(first, _)| first);
-        *time = given.map(|given| given.unix_ns(begin)).transpose().map_err(anyhow::Error::msg)?;
+        let start = extent.map(|(first, _)| first);
+        *time = given.map(|given| given.unix(start)).transpose().map_err(anyhow::Error::msg)?;
     }
     let [begin, end, at] = times;
     Times::new(times, extent).map_err(|wrong| match wrong {

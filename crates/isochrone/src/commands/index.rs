@@ -1,4 +1,4 @@
-//! `isochrone index`: the store of traces, and where it is kept. Commands that read one find or make it here.
+//! `isochrone index`: the store of traces, and where it is kept. Commands that read a store find or build it here.
 
 use std::fs;
 use std::hash::Hasher;
@@ -6,37 +6,36 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use isochrone_corrections::Clocks;
 use isochrone_experiment::{
     Experiment, IndexError, Indexing, Inputs, Opened, Spread, TimeBase, fresh_store, index, index_if_stale,
     index_of_pieces, sources, stored_clocks,
 };
 use isochrone_export::ExportError;
 use isochrone_store::{Manifest, Store, StoreError};
-use isochrone_sync::apply::Clocks;
 
-use super::analyze::{in_words, report_missing};
-use super::pieces::{error_in_words, spans};
+use super::analyze::{model_error, report_missing};
+use super::pieces::{pieces_error, spans};
 use super::{Named, named, open_named, writable};
-use crate::ExitStatus;
 use crate::arguments::Index;
-use crate::output::{self, tell};
+use crate::output::{self, Console, note};
 use crate::progress::Progress;
 use crate::render::figures;
 use crate::render::plain::{Plain, plain};
 
-pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(arguments: &Index, console: &Console) -> anyhow::Result<()> {
     let named = named(&arguments.traces)?;
     let path = match &arguments.output {
         Some(path) => {
-            refuse_what_is_no_store(path)?;
+            refuse_unless_store(path)?;
             writable(path.parent().unwrap_or(Path::new("")))?;
             path.clone()
         }
         None => cache(&named.traces)?,
     };
-    let (opened, ending) = open_named(&named, None, TimeBase::Own, quiet)?;
+    let opened = open_named(&named, None, TimeBase::Own, console)?;
     let spread = Spread { threads: arguments.threads, pieces: None };
-    let ending = make(&path, &named.pieces, &opened, spread, When::Always, ending, quiet)?;
+    build(&path, &named.pieces, &opened, spread, When::Always, console)?;
     let store = Store::open(&path)?;
     output::print(|stdout| {
         writeln!(stdout, "{}", Plain(path.display()))?;
@@ -58,10 +57,10 @@ pub(crate) fn run(arguments: &Index, quiet: bool) -> anyhow::Result<ExitStatus> 
         }
         Ok(())
     })?;
-    Ok(ending)
+    Ok(())
 }
 
-/// Whether a path is a store, of whatever version, or a damaged one.
+/// Whether a path is a store, of any version, or a damaged one.
 pub(super) fn is_store(path: &Path) -> bool {
     Manifest::version_at(path).is_some() || Store::is_at(path)
 }
@@ -74,7 +73,7 @@ pub(super) fn files_of(store: &Path) -> Vec<PathBuf> {
     files.into_iter().chain(hosts.iter().flat_map(|host| inside(host))).collect()
 }
 
-/// Whether an error comes of a damaged store in the cache. That is none any more then: who needs it makes it anew.
+/// Whether the cause of an error is a damaged store in the cache, which is removed then, so that it will be built again.
 pub(crate) fn discard_damaged(error: &anyhow::Error) -> bool {
     let of_store = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
         Some(ExportError::Store(error)) => Some(error.path().to_owned()),
@@ -85,10 +84,10 @@ pub(crate) fn discard_damaged(error: &anyhow::Error) -> bool {
     store.is_some_and(Store::discard_if_damaged)
 }
 
-/// The traces and captures that a store was made of.
+/// The traces and captures of which a store was made.
 ///
 /// # Errors
-/// It is of another version, or one of them is not there any more.
+/// It is of another version, or one of them no longer exists.
 pub(super) fn traces_of(store: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let sources = Manifest::read(store)?.sources;
     let is_metadata = |path: &Path| path.file_name().is_some_and(|name| name == "metadata");
@@ -112,65 +111,18 @@ pub(super) fn traces_of(store: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// The store of what was named, made in the cache if it is missing or stale. `kept`: where it was named beside.
+/// The store of the traces that were named, built in the cache if it is missing or stale. `kept`: a store that was named in addition.
 ///
 /// # Errors
-/// The one that was named is not of these traces as they are, or none can be made.
+/// The store that was named is not of these traces as they are, or none can be built.
 pub(crate) fn store(
     named: &Named,
-    kept_at: Option<&Path>,
+    kept: Option<&Path>,
     opened: &Opened,
     spread: Spread,
-    ending: ExitStatus,
-    quiet: bool,
-) -> anyhow::Result<(Store, ExitStatus)> {
-    match kept_at.or(named.store.as_deref()) {
-        Some(path) => Ok((kept(path, opened)?, ending)),
-        None => cached(named, opened, spread, ending, quiet),
-    }
-}
-
-/// Makes the store of pieces that were named, where there is none, before anybody looks at it.
-///
-/// # Errors
-/// The traces cannot be opened, or the store not be made.
-pub(super) fn of_pieces(
-    named: &Named,
-    kept_at: Option<&Path>,
-    spread: Spread,
-    quiet: bool,
-) -> anyhow::Result<()> {
-    let (opened, ending) = open_named(named, kept_at, TimeBase::Own, true)?;
-    let path = place(named, kept_at)?;
-    refuse_what_is_no_store(&path)?;
-    make(&path, &named.pieces, &opened, spread, When::Stale, ending, quiet)?;
-    Ok(())
-}
-
-/// The corrections in the store of what was named, if there is a store of the traces as they are, and they are all that a synchronization
-/// would say.
-pub(super) fn clocks(named: &Named, kept_at: Option<&Path>, inputs: &Inputs) -> Option<Clocks> {
-    stored_clocks(&kept_store(named, kept_at, inputs)?)
-}
-
-/// The store of what was named, if there is one of the traces as they are.
-pub(super) fn kept_store(named: &Named, kept_at: Option<&Path>, inputs: &Inputs) -> Option<Store> {
-    fresh_store(&place(named, kept_at).ok()?, inputs)
-}
-
-/// Where the store of what was named is, or would be.
-///
-/// # Errors
-/// There is no cache.
-pub(crate) fn place(named: &Named, kept_at: Option<&Path>) -> anyhow::Result<PathBuf> {
-    match kept_at.or(named.store.as_deref()) {
-        Some(path) => Ok(path.to_owned()),
-        None => cache(&named.traces),
-    }
-}
-
-/// The store at a path that was named: it must be of these traces as they are.
-fn kept(path: &Path, opened: &Opened) -> anyhow::Result<Store> {
+    console: &Console,
+) -> anyhow::Result<Store> {
+    let Some(path) = kept.or(named.store.as_deref()) else { return cached(named, opened, spread, console) };
     let store = Store::open(path)?;
     anyhow::ensure!(
         store.manifest().sources == sources(opened.inputs())?,
@@ -180,80 +132,104 @@ fn kept(path: &Path, opened: &Opened) -> anyhow::Result<Store> {
     Ok(store)
 }
 
-/// The store of traces in the cache, made if it is missing or stale.
-fn cached(
+/// Builds the store of pieces that were named, where there is none, before it is needed.
+///
+/// # Errors
+/// The traces cannot be opened, or the store cannot be built.
+pub(super) fn of_pieces(
     named: &Named,
-    opened: &Opened,
+    kept: Option<&Path>,
     spread: Spread,
-    ending: ExitStatus,
-    quiet: bool,
-) -> anyhow::Result<(Store, ExitStatus)> {
+    console: &Console,
+) -> anyhow::Result<()> {
+    let opened = open_named(named, kept, TimeBase::Own, &Console::new(true))?;
+    let path = path_of(named, kept)?;
+    refuse_unless_store(&path)?;
+    build(&path, &named.pieces, &opened, spread, When::Stale, &console.apart())
+}
+
+/// The corrections in the store of the traces that were named, if it is of the traces as they are, and its corrections are all that a
+/// synchronization would give.
+pub(super) fn clocks(named: &Named, kept: Option<&Path>, inputs: &Inputs) -> Option<Clocks> {
+    stored_clocks(&kept_store(named, kept, inputs)?)
+}
+
+/// The store of the traces that were named, if there is one of the traces as they are.
+pub(super) fn kept_store(named: &Named, kept: Option<&Path>, inputs: &Inputs) -> Option<Store> {
+    fresh_store(&path_of(named, kept).ok()?, inputs)
+}
+
+/// The path of the store of the traces that were named, whether it exists or not.
+///
+/// # Errors
+/// There is no cache.
+pub(crate) fn path_of(named: &Named, kept: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match kept.or(named.store.as_deref()) {
+        Some(path) => Ok(path.to_owned()),
+        None => cache(&named.traces),
+    }
+}
+
+/// The store of traces in the cache, built if it is missing or stale.
+fn cached(named: &Named, opened: &Opened, spread: Spread, console: &Console) -> anyhow::Result<Store> {
     let path = cache(&named.traces)?;
     if let Some(store) = fresh_store(&path, opened.inputs()) {
-        return Ok((store, ending));
+        return Ok(store);
     }
     if let Some(directory) = path.parent() {
         isochrone_store::remove_left(directory);
     }
-    let ending = make(&path, &named.pieces, opened, spread, When::Stale, ending, quiet)?;
-    Ok((Store::open(&path)?, ending))
+    build(&path, &named.pieces, opened, spread, When::Stale, console)?;
+    Ok(Store::open(&path)?)
 }
 
-/// When a store is made.
+/// When a store is built.
 #[derive(Clone, Copy)]
 enum When {
-    /// Whatever is there.
+    /// In any case.
     Always,
-    /// Unless there is one of the traces as they are.
+    /// Unless there is a store of the traces as they are.
     Stale,
 }
 
-/// Makes the store at a path: of pieces that hold the spans, if there are some, else of the traces.
-fn make(
+/// Builds the store at a path: from pieces that hold the spans, if there are some, else from the traces.
+fn build(
     path: &Path,
     pieces: &[PathBuf],
     opened: &Opened,
     spread: Spread,
     when: When,
-    ending: ExitStatus,
-    quiet: bool,
-) -> anyhow::Result<ExitStatus> {
-    // Whatever clocks times are to be shown on: a store has all hosts, in raw time.
+    console: &Console,
+) -> anyhow::Result<()> {
+    // A store has all hosts, in raw time, whatever clocks times will be shown on.
     let experiment = Experiment::new(opened.inputs(), None);
     let bytes = experiment.hosts().iter().map(|host| host.traced.bytes()).sum();
-    let bar = Progress::over(bytes, "indexing", quiet);
+    let bar = Progress::over(bytes, "indexing", console);
     let progress = |bytes| bar.add(bytes);
-    let waits = || {
-        if !quiet {
-            tell!("note: another process indexes these traces; waiting for it");
-        }
-    };
+    let waits = || note!(console, "another process indexes these traces; waiting for it");
     let indexing = Indexing { progress: Some(&progress), waits: Some(&waits) };
-    let made = match when {
+    let built = match when {
         _ if !pieces.is_empty() => index_of_pieces(&experiment, &|| spans(pieces), path, spread, indexing),
         When::Always => index(&experiment, path, spread, indexing).map(Some),
         When::Stale => index_if_stale(&experiment, path, spread, indexing),
     };
     bar.finish();
-    let made = made.map_err(|error| match error {
+    let built = built.map_err(|error| match error {
         IndexError::Store(error) => anyhow::Error::new(error),
-        IndexError::Model(error) => in_words(error),
-        IndexError::Pieces(error) => error_in_words(&error),
+        IndexError::Model(error) => model_error(error),
+        IndexError::Pieces(error) => pieces_error(&error),
         IndexError::Sync(error) => anyhow::Error::new(error),
         IndexError::Artefact(error) => anyhow::Error::new(error),
         error @ IndexError::Cut(_) => anyhow::anyhow!("{}", Plain(error)),
     })?;
-    let Some(made) = made else { return Ok(ending) };
-    let missing = experiment
-        .hosts()
-        .iter()
-        .zip(&made.reports)
-        .map(|(host, report)| report_missing(&host.traced, report, quiet));
-    Ok(missing.fold(ending, ExitStatus::max))
+    for (host, report) in experiment.hosts().iter().zip(built.iter().flat_map(|built| &built.reports)) {
+        report_missing(&host.traced, report, console);
+    }
+    Ok(())
 }
 
-/// Nothing but a store is replaced.
-pub(super) fn refuse_what_is_no_store(path: &Path) -> anyhow::Result<()> {
+/// Refuses to replace anything but a store.
+pub(super) fn refuse_unless_store(path: &Path) -> anyhow::Result<()> {
     let is_free = !path.exists() || is_store(path);
     anyhow::ensure!(is_free, "{}: exists and is not a store", Plain(path.display()));
     Ok(())
@@ -270,7 +246,7 @@ fn cache_directory() -> anyhow::Result<PathBuf> {
     Ok(directory.join("isochrone"))
 }
 
-/// Where the store of traces is in the user's cache, by their paths.
+/// The path of the store of traces in the user's cache, by their paths.
 pub(super) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
     let directory = cache_directory()?;
     let mut paths: Vec<PathBuf> = Vec::with_capacity(traces.len());
@@ -279,7 +255,7 @@ pub(super) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
     }
     paths.sort_unstable();
     paths.dedup();
-    // Any two sets of paths may share a place: what is there is checked against the traces.
+    // Two sets of paths may share a path: the store is checked against the traces.
     let mut hasher = rustc_hash::FxHasher::default();
     for path in &paths {
         hasher.write(path.as_os_str().as_encoded_bytes());

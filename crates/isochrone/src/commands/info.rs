@@ -1,13 +1,12 @@
-//! `isochrone info`: what is in traces. How it looks is in [`crate::render::info`].
+//! `isochrone info`: the content of traces. Its layout is in [`crate::render::info`].
 
 use std::io::Write;
 
 use isochrone_experiment::{Inputs, Opened, Survey};
 
 use super::named;
-use crate::ExitStatus;
 use crate::arguments::{Info, ReportFormat};
-use crate::output;
+use crate::output::{self, Console};
 use crate::progress::Progress;
 use crate::render::complaints;
 use crate::render::info::captured::{self, CaptureInfo};
@@ -16,37 +15,36 @@ use crate::render::info::session;
 use crate::render::info::summary::{Document, TraceInfo};
 use crate::render::info::text;
 
-pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(arguments: &Info, console: &Console) -> anyhow::Result<()> {
     anyhow::ensure!(
         !arguments.verbose || arguments.format == ReportFormat::Text,
         "--verbose does not apply to --format json, which shows each chunk"
     );
     let inputs = Inputs::open(&named(&arguments.traces)?.traces);
-    let mut ending = complaints::of_inputs(&inputs, quiet)?;
+    complaints::of_inputs(&inputs, console)?;
     let opened = Opened::unsynchronized(inputs);
     let (inputs, experiment) = (opened.inputs(), opened.experiment());
-    let bar = Progress::over_bytes(inputs, "reading", quiet);
+    let bar = Progress::over_bytes(inputs, "reading", console);
     let Survey { traces: facts, captures: captured } = experiment.survey(&|bytes| bar.add(bytes));
     bar.finish();
     for facts in &facts {
-        ending = ending.max(complaints::show(facts.diagnostics(), quiet));
+        complaints::show(facts.diagnostics(), console);
     }
     for facts in &captured {
-        ending = ending.max(complaints::show(&facts.diagnostics, quiet));
-        ending = ending.max(ExitStatus::partly_if(facts.error.is_some()));
+        complaints::show(&facts.diagnostics, console);
+        console.partial_if(facts.error.is_some());
     }
     let traces =
         inputs.traces.iter().zip(&facts).map(|(input, facts)| TraceInfo::new(input, facts)).collect();
     let captures = inputs.captures.iter().zip(&captured);
     let captures = captures.map(|(input, facts)| CaptureInfo::new(input, facts)).collect();
-    experiment.hosts().iter().for_each(|host| complaints::of_host(&host.traced, quiet));
+    experiment.hosts().iter().for_each(|host| complaints::of_host(&host.traced, console));
     let hosts = experiment.hosts().iter().map(HostInfo::new).collect();
     let document = Document { traces, captures, hosts };
     output::print(|stdout| {
         match arguments.format {
             ReportFormat::Json => {
-                serde_json::to_writer_pretty(&mut *stdout, &document)?;
-                writeln!(stdout)?;
+                output::json(&document, stdout)?;
             }
             ReportFormat::Text => {
                 let joined = if arguments.verbose { Vec::new() } else { session::joined(&document.traces) };
@@ -70,5 +68,5 @@ pub(crate) fn run(arguments: &Info, quiet: bool) -> anyhow::Result<ExitStatus> {
         }
         Ok(())
     })?;
-    Ok(ending)
+    Ok(())
 }

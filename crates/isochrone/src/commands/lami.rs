@@ -1,4 +1,4 @@
-//! The questions that a consumer of LAMI asks beside the results: which version, what tables, whether a trace will do, how far the work is.
+//! What consumers of LAMI request besides results: the version, the tables, whether traces are compatible, and progress.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,25 +6,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use isochrone_analysis::{AnalysisKind, Recorded};
 use isochrone_export::lami;
 
-use crate::arguments::{Analyze, TableFormat};
+use crate::arguments::{Analyze, Applies, TableFormat};
 use crate::output;
 
-/// Checks that what only this format has goes with it, and what it has not does not. Then answers what needs no trace: whether that was asked.
+/// Checks the options of this format, then answers what needs no trace; returns whether that was requested.
 pub(super) fn answer(arguments: &Analyze, names: &[&str]) -> anyhow::Result<bool> {
-    let own = [
-        ("--metadata", arguments.metadata),
-        ("--mi-version", arguments.mi_version),
-        ("--test-compatibility", arguments.test_compatibility),
-        ("--output-progress", arguments.output_progress),
-    ];
     if arguments.format != TableFormat::Lami {
-        for (option, is_given) in own {
-            anyhow::ensure!(!is_given, "{option} needs --format lami");
+        if let Some(option) = arguments.given.iter().find(|option| option.applies == Applies::Lami) {
+            anyhow::bail!("{} needs --format lami", option.name);
         }
         return Ok(false);
     }
-    for (option, is_given) in [("--table", arguments.table.is_some()), ("--bounds", arguments.bounds)] {
-        anyhow::ensure!(!is_given, "{option} does not apply to --format lami");
+    if let Some(option) = arguments.given.iter().find(|it| ["--table", "--bounds"].contains(&it.name)) {
+        anyhow::bail!("{} does not apply to --format lami", option.name);
     }
     let [name] = *names else { anyhow::bail!("--format lami takes one analysis at a time") };
     let Some(metadata) = lami::metadata(name, env!("CARGO_PKG_VERSION")) else {
@@ -43,7 +37,7 @@ pub(super) fn answer(arguments: &Analyze, names: &[&str]) -> anyhow::Result<bool
     Ok(arguments.mi_version || arguments.metadata)
 }
 
-/// Checks that a host has the events that an analysis lives on.
+/// Checks that a host has the first event that each analysis needs.
 pub(super) fn check_compatible(kinds: &[AnalysisKind], hosts: &[Recorded<'_>]) -> anyhow::Result<()> {
     for need in kinds.iter().filter_map(|kind| kind.needs().first()) {
         let is_met = hosts.iter().any(|host| host.events.iter().any(|name| need.is_met_by(name)));
@@ -54,22 +48,22 @@ pub(super) fn check_compatible(kinds: &[AnalysisKind], hosts: &[Recorded<'_>]) -
 
 /// Lines of progress before the document, one for each percent.
 pub(super) struct ProgressLines {
-    whole: u64,
+    total: u64,
     done: AtomicU64,
-    told: AtomicU64,
+    printed: AtomicU64,
 }
 
 impl ProgressLines {
-    /// Of so many bytes.
-    pub(super) fn over(whole: u64) -> Self {
-        Self { whole: whole.max(1), done: AtomicU64::new(0), told: AtomicU64::new(0) }
+    /// Of a number of bytes.
+    pub(super) fn over(total: u64) -> Self {
+        Self { total: total.max(1), done: AtomicU64::new(0), printed: AtomicU64::new(0) }
     }
 
-    /// So many more bytes have been read.
+    /// Adds bytes that have been read.
     pub(super) fn add(&self, bytes: u64) {
         let done = self.done.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        let percent = (u128::from(done) * 100 / u128::from(self.whole)).min(99) as u64;
-        if self.told.fetch_max(percent, Ordering::Relaxed) < percent {
+        let percent = (u128::from(done) * 100 / u128::from(self.total)).min(99) as u64;
+        if self.printed.fetch_max(percent, Ordering::Relaxed) < percent {
             // A reader that has stopped is noticed when the document is written.
             let _ = output::print(|stdout| Ok(writeln!(stdout, "0.{percent:02} reading")?));
         }

@@ -12,27 +12,28 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use isochrone_ctf::live::{Connection, LiveError, LiveSession, LiveTrace, Room};
 use isochrone_experiment::{LiveEvents, read_clocks};
-use isochrone_sync::unfinished::UnfinishedDirectory;
+use isochrone_time::UnixNs;
+use isochrone_unfinished::UnfinishedDirectory;
 
-use super::host_selection;
 use super::live_page::LivePage;
 use super::signals::stop_on_signals;
-use crate::ExitStatus;
-use crate::arguments::{EventFormat, Live, Place};
-use crate::output::{self, tell};
+use super::{events, host_selection};
+use crate::arguments::{EventFormat, Live, SessionUrl};
+use crate::output::{self, Console, eprint_line, note, warn_partial};
 use crate::render::complaints;
 use crate::render::events::{Printer, Style};
 use crate::render::plain::{Plain, plain};
 
-/// How often connections that were lost are tried again.
-const TRY_AGAIN: Duration = Duration::from_millis(500);
-/// How long to wait, at least and at most, where nothing was new.
+/// Interval of attempts to connect again.
+const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
+/// Shortest and longest wait where nothing was new.
 const WAIT: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
-/// A session that is followed, and its connection if that is lost.
+/// A session that is followed.
 struct Followed {
     address: String,
     session: LiveSession,
+    /// Its connection, if that was lost.
     lost: Option<Lost>,
     is_over: bool,
 }
@@ -43,22 +44,19 @@ struct Lost {
     next_try: Instant,
 }
 
-/// What was printed so far.
+/// State of the output.
 struct Printed {
     style: Style,
-    last_time: Option<i128>,
-    /// Events that are still wanted.
+    last_time: Option<UnixNs>,
+    /// Number of events still to print.
     left: u64,
     is_first: bool,
 }
 
-pub(crate) fn run(arguments: &Live, quiet: bool) -> anyhow::Result<ExitStatus> {
-    anyhow::ensure!(
-        !arguments.date || arguments.format == EventFormat::Text,
-        "--date applies to --format text only: the others have whole times"
-    );
-    let named: Vec<(&Place, &(String, String))> =
-        arguments.sessions.iter().filter_map(|place| Some((place, place.session.as_ref()?))).collect();
+pub(crate) fn run(arguments: &Live, console: &Console) -> anyhow::Result<()> {
+    anyhow::ensure!(!arguments.date || arguments.format == EventFormat::Text, events::DATE_OF_TEXT);
+    let named: Vec<(&SessionUrl, &(String, String))> =
+        arguments.sessions.iter().filter_map(|url| Some((url, url.session.as_ref()?))).collect();
     let is_stopped = stop_on_signals()?;
     if named.is_empty() {
         return list(&arguments.sessions, &is_stopped);
@@ -68,7 +66,7 @@ pub(crate) fn run(arguments: &Live, quiet: bool) -> anyhow::Result<ExitStatus> {
         "name a session of each relay daemon, or of none to list them: net://HOST/host/HOSTNAME/SESSION"
     );
     let clocks = arguments.sync.as_deref().map(read_clocks).transpose()?;
-    // Removed when this function is left, by a signal too; what a killed process left is removed by the next one.
+    // Removed at the end, also by a signal; what a killed process left is removed by the next one.
     let (_temporary, directory) = match &arguments.keep {
         Some(kept) => {
             make_empty(kept)?;
@@ -82,100 +80,96 @@ pub(crate) fn run(arguments: &Live, quiet: bool) -> anyhow::Result<ExitStatus> {
     };
     let room = Arc::new(Room::new(arguments.keep_at_most.unwrap_or(u64::MAX)));
     let mut followed = Vec::with_capacity(named.len());
-    for (number, (place, (host, name))) in named.iter().enumerate() {
+    for (number, (url, (host, name))) in named.iter().enumerate() {
         let own = directory.join(number.to_string());
-        let session = Connection::open(&place.address, &is_stopped)
+        let session = Connection::open(&url.address, &is_stopped)
             .and_then(|connection| LiveSession::attach(connection, host, name, &own, Arc::clone(&room)));
         if is_stopped.load(Ordering::Relaxed) {
-            return Ok(ExitStatus::Done);
+            return Ok(());
         }
-        let session = session.map_err(|error| in_words(&error))?;
-        followed.push(Followed { address: place.address.clone(), session, lost: None, is_over: false });
+        let session = session.map_err(|error| live_error(&error))?;
+        followed.push(Followed { address: url.address.clone(), session, lost: None, is_over: false });
     }
     let open = |listen| LivePage::open(listen, &directory, arguments.sync.as_deref());
     let page = arguments.listen.map(open).transpose()?;
-    if !quiet && followed.len() > 1 && clocks.is_none() {
-        tell!("note: each host is on its own clock: the order of events of different hosts means nothing");
+    if followed.len() > 1 && clocks.is_none() {
+        note!(
+            console,
+            "each host is on its own clock: the order of events of different hosts is meaningless"
+        );
     }
     let style = Style { format: arguments.format, bounds: false, date: arguments.date };
     let left = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
     let printed = Printed { style, last_time: None, left, is_first: true };
-    let has_come = page.as_ref().map(|page| |bytes| page.has_come(bytes));
-    let has_come = has_come.as_ref().map(|has_come| has_come as &dyn Fn(u64));
-    let patience = Patience { reconnect: arguments.reconnect, is_stopped: &is_stopped };
-    let ending = follow(&mut followed, LiveEvents::new(clocks), printed, patience, has_come, quiet)?;
+    let run = Run { reconnect: arguments.reconnect, is_stopped: &is_stopped, page: page.as_ref(), console };
+    run.follow(&mut followed, LiveEvents::new(clocks), printed)?;
     if let Some(page) = page {
         page.end(&is_stopped);
     }
-    Ok(ending)
+    Ok(())
 }
 
-/// How long to go on.
+/// A run of the command.
 #[derive(Clone, Copy)]
-struct Patience<'p> {
-    /// Without a connection.
+struct Run<'r> {
+    /// Maximum time without a connection.
     reconnect: Duration,
-    /// Somebody has asked to end.
-    is_stopped: &'p Arc<AtomicBool>,
+    /// Whether the process was told to end.
+    is_stopped: &'r Arc<AtomicBool>,
+    /// Serves what has been received.
+    page: Option<&'r LivePage>,
+    console: &'r Console,
 }
 
-/// Follows sessions until all have ended, nobody reads on, or somebody stops it. `has_come` gets the bytes that come: for those who read them
-/// beside what is printed.
-fn follow(
-    followed: &mut [Followed],
-    mut events: LiveEvents,
-    mut printed: Printed,
-    patience: Patience<'_>,
-    has_come: Option<&dyn Fn(u64)>,
-    quiet: bool,
-) -> anyhow::Result<ExitStatus> {
-    let (mut ending, mut is_printed) = (ExitStatus::Done, true);
-    let timers = followed.iter().map(|it| u64::from(it.session.timer_us()));
-    let wait = Duration::from_micros(timers.min().unwrap_or(0) / 4).clamp(WAIT.0, WAIT.1);
-    loop {
-        let mut bytes = 0;
-        for one in followed.iter_mut().filter(|one| !one.is_over) {
-            let (taken, here) = one.look(patience, quiet);
-            bytes += taken;
-            ending = ending.max(here);
-        }
-        if let Some(has_come) = has_come {
-            has_come(bytes);
-        }
-        let is_last = followed.iter().all(|one| one.is_over) || patience.is_stopped.load(Ordering::Relaxed);
-        let growing: Vec<LiveTrace> = followed.iter().flat_map(|one| one.session.traces()).collect();
-        let is_known = !followed.iter().any(|one| one.session.has_unread());
-        if is_printed && !print(&mut events, &growing, is_known, &mut printed)? {
-            // One reader that has enough costs the others nothing.
-            if has_come.is_none() {
+impl Run<'_> {
+    /// Follows sessions until all have ended, stdout is closed and there is no page, or the process is told to end.
+    fn follow(
+        self,
+        followed: &mut [Followed],
+        mut events: LiveEvents,
+        mut printed: Printed,
+    ) -> anyhow::Result<()> {
+        let mut is_printed = true;
+        let timers = followed.iter().map(|it| u64::from(it.session.timer_us()));
+        let wait = Duration::from_micros(timers.min().unwrap_or(0) / 4).clamp(WAIT.0, WAIT.1);
+        loop {
+            let mut bytes = 0;
+            for one in followed.iter_mut().filter(|one| !one.is_over) {
+                bytes += one.receive(self);
+            }
+            if let Some(page) = self.page {
+                page.add_received(bytes);
+            }
+            let is_last = followed.iter().all(|one| one.is_over) || self.is_stopped.load(Ordering::Relaxed);
+            let growing: Vec<LiveTrace> = followed.iter().flat_map(|one| one.session.traces()).collect();
+            let is_known = !followed.iter().any(|one| one.session.has_unread());
+            if is_printed && !print(&mut events, &growing, is_known, &mut printed)? {
+                if self.page.is_none() {
+                    break;
+                }
+                is_printed = false;
+            }
+            if is_last {
                 break;
             }
-            is_printed = false;
+            if bytes == 0 {
+                thread::sleep(wait);
+            }
         }
-        if is_last {
-            break;
+        for path in events.uncorrected() {
+            host_selection::warn_uncorrected(path.display(), self.console);
         }
-        if bytes == 0 {
-            thread::sleep(wait);
+        for directory in followed.iter().flat_map(|one| one.session.unreadable()) {
+            warn_partial!(self.console, "{}: its metadata was not received", Plain(directory.display()));
         }
-    }
-    for path in events.uncorrected() {
-        ending = ending.max(host_selection::leave_out_unsynchronized(path.display()));
-    }
-    for one in followed.iter() {
-        for directory in one.session.unreadable() {
-            let directory = directory.display();
-            tell!("warning: {}: no metadata came for what is in it", Plain(directory));
-            ending = ExitStatus::Partly;
+        for diagnostics in events.of_traces().chain([events.diagnostics()]) {
+            complaints::show(diagnostics, self.console);
         }
+        Ok(())
     }
-    for diagnostics in events.of_traces().chain([events.diagnostics()]) {
-        ending = ending.max(complaints::show(diagnostics, quiet));
-    }
-    Ok(ending)
 }
 
-/// Prints what is ready. `false`: that is enough.
+/// Prints what is ready; returns whether more is wanted.
 fn print(
     events: &mut LiveEvents,
     growing: &[LiveTrace],
@@ -187,12 +181,12 @@ fn print(
         let written = output::print(|stdout| {
             let mut printer = match printed.is_first {
                 true => Printer::new(printed.style, traces, None, &mut *stdout),
-                false => Printer::going_on(printed.style, printed.last_time, traces, None, &mut *stdout),
+                false => Printer::continued(printed.style, printed.last_time, traces, None, &mut *stdout),
             };
             while printed.left > 0
-                && let Some((source, unix_ns, event)) = ready.next()
+                && let Some((source, unix, event)) = ready.next()
             {
-                printer.event(source, unix_ns, &event)?;
+                printer.event(source, unix, &event)?;
                 printed.left -= 1;
             }
             printed.last_time = printer.finish()?;
@@ -206,78 +200,67 @@ fn print(
 }
 
 impl Followed {
-    /// Takes what is new of it: so many bytes. What goes wrong is told, and costs the rest of the session.
-    fn look(&mut self, patience: Patience<'_>, quiet: bool) -> (u64, ExitStatus) {
+    /// Receives what is new: a number of bytes. An error is reported, and ends the session.
+    fn receive(&mut self, run: Run<'_>) -> u64 {
         if self.lost.is_some() {
-            return (0, self.connect_again(patience));
+            self.connect_again(run);
+            return 0;
         }
         match self.session.poll() {
             Ok(progress) => {
                 self.is_over = progress.is_over;
-                (progress.bytes, ExitStatus::Done)
+                return progress.bytes;
             }
-            Err(LiveError::Connection { .. }) if patience.is_stopped.load(Ordering::Relaxed) => {
-                (0, ExitStatus::Done)
-            }
+            Err(LiveError::Connection { .. }) if run.is_stopped.load(Ordering::Relaxed) => {}
             Err(error @ LiveError::Connection { .. }) => {
-                if !quiet {
-                    tell!("note: {}: {}; connecting again", plain(&self.session.label()), Plain(&error));
-                }
+                note!(run.console, "{}: {}; connecting again", plain(&self.session.label()), Plain(&error));
                 let now = Instant::now();
                 self.lost = Some(Lost { since: now, next_try: now });
-                (0, ExitStatus::Done)
             }
-            Err(error) => (0, self.give_up(&error)),
+            Err(error) => self.give_up(&error, run.console),
         }
+        0
     }
 
-    fn connect_again(&mut self, Patience { reconnect, is_stopped }: Patience<'_>) -> ExitStatus {
-        let Some(lost) = &mut self.lost else { return ExitStatus::Done };
+    fn connect_again(&mut self, run: Run<'_>) {
+        let Some(lost) = &mut self.lost else { return };
         if Instant::now() < lost.next_try {
-            return ExitStatus::Done;
+            return;
         }
-        lost.next_try = Instant::now() + TRY_AGAIN;
+        lost.next_try = Instant::now() + RECONNECT_INTERVAL;
         let since = lost.since;
-        let connection = Connection::open(&self.address, is_stopped);
+        let connection = Connection::open(&self.address, run.is_stopped);
         match connection.and_then(|connection| self.session.reattach(connection)) {
-            Ok(()) => {
-                self.lost = None;
-                ExitStatus::Done
-            }
-            // A session that is gone does not come back. All else may get better: the relay daemon notices only after a while that
-            // the connection that was lost is not there any more, and lets one viewer have a session at a time.
-            Err(LiveError::Connection { .. }) if is_stopped.load(Ordering::Relaxed) => ExitStatus::Done,
-            Err(error) if since.elapsed() < reconnect && !matches!(error, LiveError::NoSession { .. }) => {
-                ExitStatus::Done
-            }
-            // Nobody knows whether all of it has come.
-            Err(error) => self.give_up(&error),
+            Ok(()) => self.lost = None,
+            // A session that has ended does not come back. Other errors may pass: the relay daemon lets one viewer have a session at a
+            // time, and notices only after a while that the connection was lost.
+            Err(LiveError::Connection { .. }) if run.is_stopped.load(Ordering::Relaxed) => {}
+            Err(error)
+                if since.elapsed() < run.reconnect && !matches!(error, LiveError::NoSession { .. }) => {}
+            // Whether all of it was received is unknown.
+            Err(error) => self.give_up(&error, run.console),
         }
     }
 
-    fn give_up(&mut self, error: &LiveError) -> ExitStatus {
+    fn give_up(&mut self, error: &LiveError, console: &Console) {
         let label = self.session.label();
-        tell!("warning: {}: {}; what has come until then is shown", plain(&label), Plain(error));
-        self.end();
-        ExitStatus::Partly
-    }
-
-    fn end(&mut self) {
+        warn_partial!(console, "{}: {}; what was received until then is shown", plain(&label), Plain(error));
         self.session.give_up();
         self.is_over = true;
     }
 }
 
 /// Lists the sessions of relay daemons.
-fn list(places: &[Place], is_stopped: &Arc<AtomicBool>) -> anyhow::Result<ExitStatus> {
-    for Place { address, .. } in places {
+fn list(daemons: &[SessionUrl], is_stopped: &Arc<AtomicBool>) -> anyhow::Result<()> {
+    for SessionUrl { address, .. } in daemons {
         let sessions = Connection::open(address, is_stopped).and_then(|mut connection| connection.sessions());
         if is_stopped.load(Ordering::Relaxed) {
             break;
         }
-        let sessions = sessions.map_err(|error| in_words(&error))?;
+        let sessions = sessions.map_err(|error| live_error(&error))?;
         if sessions.is_empty() {
-            tell!("note: {}: no sessions", plain(address));
+            // Also where notes are unwanted: it is the result.
+            eprint_line!("note: {}: no sessions", plain(address));
         }
         output::print(|stdout| {
             for session in &sessions {
@@ -291,7 +274,7 @@ fn list(places: &[Place], is_stopped: &Arc<AtomicBool>) -> anyhow::Result<ExitSt
             Ok(())
         })?;
     }
-    Ok(ExitStatus::Done)
+    Ok(())
 }
 
 fn make_empty(directory: &Path) -> anyhow::Result<()> {
@@ -302,8 +285,8 @@ fn make_empty(directory: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Names come from the relay daemon.
-fn in_words(error: &LiveError) -> anyhow::Error {
+/// An error with the names, which come from the relay daemon, escaped.
+fn live_error(error: &LiveError) -> anyhow::Error {
     match error {
         LiveError::NoSession { address, name, known } if known.is_empty() => {
             anyhow::anyhow!("{}: there is no session {}, and no other", plain(address), plain(name))

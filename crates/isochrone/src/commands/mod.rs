@@ -1,16 +1,15 @@
-//! One file a command, and what several of them read.
+//! A file for each command, and how several of them open their inputs.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use isochrone_experiment::{Inputs, Opened, TimeBase};
-use isochrone_sync::TraceFacts;
-use isochrone_sync::capture::is_capture;
+use isochrone_files::is_capture;
+use isochrone_matching::TraceFacts;
 
 use self::pieces::PieceKind;
-use crate::ExitStatus;
-use crate::output::tell;
+use crate::output::{Console, note};
 use crate::progress::Progress;
 use crate::render::complaints;
 use crate::render::plain::Plain;
@@ -46,69 +45,69 @@ mod sync_eval;
 pub(crate) mod view;
 pub(crate) mod watch;
 
-/// Captures have packets, and no events to show.
+/// Refuses a capture, which has packets and no events.
 fn refuse_capture(path: &Path) -> anyhow::Result<()> {
     let is_one = path.is_file() && is_capture(path);
     anyhow::ensure!(!is_one, "{}: {}", path.display(), NO_EVENTS);
     Ok(())
 }
 
-/// Says what captures are good for here.
-fn tell_captures(opened: &Opened, quiet: bool) {
-    let use_of = match opened.is_synchronized() {
+/// Notes what captures are used for.
+fn note_captures(opened: &Opened, console: &Console) {
+    let usage = match opened.is_synchronized() {
         true => "its packets tie the clocks of hosts together, and it has no events to show",
         false => "it has no events to show; left out",
     };
-    for capture in opened.inputs().captures.iter().filter(|_| !quiet) {
-        tell!("note: {}: a packet capture: {use_of}", Plain(capture.path.display()));
+    for capture in &opened.inputs().captures {
+        note!(console, "{}: a packet capture: {usage}", Plain(capture.path.display()));
     }
 }
 
-/// Why a capture alone is of no use to a command.
+/// Why a command cannot use a capture alone.
 const NO_EVENTS: &str = "a packet capture, which holds packets for `isochrone sync` and no events";
 
-/// Opens what was named, says what is odd about it, and that captures are left out. Without traces that exist there is no work.
-fn open(traces: &[PathBuf], base: TimeBase, quiet: bool) -> anyhow::Result<(Opened, ExitStatus)> {
-    open_named(&named(traces)?, None, base, quiet)
+/// Opens what was named, and reports what is odd about it, and that captures are left out. Fails where no trace exists.
+fn open(traces: &[PathBuf], base: TimeBase, console: &Console) -> anyhow::Result<Opened> {
+    open_named(&named(traces)?, None, base, console)
 }
 
-/// As [`open()`], of what [`named`] gave. `kept`: a store of it, if one was named beside. Where the usual time base is wanted, and there is a
-/// store of the traces as they are, they are not synchronized again.
+/// As [`open()`], for the result of [`named`]. `kept`: a store of it that was named in addition. Where the usual time base is requested,
+/// and there is a store of the traces as they are, they are not synchronized again.
 pub(crate) fn open_named(
     named: &Named,
     kept: Option<&Path>,
     base: TimeBase,
-    quiet: bool,
-) -> anyhow::Result<(Opened, ExitStatus)> {
+    console: &Console,
+) -> anyhow::Result<Opened> {
     let inputs = Inputs::open(&named.traces);
     let base = match base {
         TimeBase::Usual => index::clocks(named, kept, &inputs).map_or(TimeBase::Usual, TimeBase::Stored),
         other => other,
     };
-    let ending = complaints::of_inputs(&inputs, quiet)?;
+    complaints::of_inputs(&inputs, console)?;
     if let (true, Some(capture)) = (inputs.traces.is_empty(), inputs.captures.first()) {
         anyhow::bail!("{}: {NO_EVENTS}", Plain(capture.path.display()));
     }
-    let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
+    let bar = Progress::over_bytes(&inputs, "matching packets", console);
     let opened = Opened::new(inputs, base, &|bytes| bar.add(bytes))?;
     bar.finish();
     if let Some(outcome) = opened.synchronized() {
-        // They cost the synchronization something, and nothing of what is shown.
+        // These affect the synchronization, and nothing of what is shown.
         let of_captures = outcome.captures.iter().flat_map(|facts| &facts.diagnostics);
         let left_out = outcome.facts.iter().flat_map(TraceFacts::left_out);
-        complaints::show(left_out.chain(of_captures), quiet);
+        complaints::show(left_out.chain(of_captures), &console.apart());
     }
-    tell_captures(&opened, quiet);
-    Ok((opened, ending))
+    note_captures(&opened, console);
+    Ok(opened)
 }
 
-/// What was named: a store stands for the traces that it was made of, and pieces with spans for those that they were mapped of.
+/// The traces that were named: a store stands for those of which it was made, and pieces with spans for those of which they were mapped.
 pub(crate) struct Named {
     /// Traces and captures.
     traces: Vec<PathBuf>,
-    /// The store of them, where nothing else was named.
+    /// Their store, where nothing else was named.
     store: Option<PathBuf>,
-    /// Pieces with the spans of all of them, of which a store is made.
+    /// Pieces with the spans of all of them, from which a store can be made.
     pieces: Vec<PathBuf>,
 }
 
@@ -122,7 +121,7 @@ impl Named {
 /// The traces and captures that were named.
 ///
 /// # Errors
-/// A path, or what a store was made of, is not there.
+/// A path, or a trace of which a store was made, does not exist.
 pub(crate) fn named(paths: &[PathBuf]) -> anyhow::Result<Named> {
     refuse_missing(paths)?;
     match pieces::kind(paths)? {
@@ -150,10 +149,10 @@ pub(crate) fn named(paths: &[PathBuf]) -> anyhow::Result<Named> {
     Ok(Named { traces, store, pieces: Vec::new() })
 }
 
-/// A path that does not exist is a mistake, and most often the value of an option: nothing is read then.
+/// Refuses paths that do not exist, which are most often values of options, before anything is read.
 ///
 /// # Errors
-/// One of them is not there.
+/// One of them does not exist.
 fn refuse_missing(paths: &[PathBuf]) -> anyhow::Result<()> {
     for path in paths {
         if path.is_file() && path.with_file_name("metadata").is_file() {
@@ -165,7 +164,7 @@ fn refuse_missing(paths: &[PathBuf]) -> anyhow::Result<()> {
                 Plain(directory.display())
             );
         }
-        // Whatever else is wrong with a path costs that path alone.
+        // Any other problem of a path affects that path alone.
         let Err(error) = path.metadata() else { continue };
         if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
             let name = path.to_string_lossy();
@@ -181,11 +180,11 @@ fn refuse_missing(paths: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// That a file can be written which is not among what is read, and of no store: better said before hours of reading than after. A store
-/// and pieces among what is read stand for their traces, too.
+/// Checks before hours of reading that a file can be written, is not one of the inputs, and does not belong to a store. A store and pieces
+/// among the inputs stand for their traces, too.
 ///
 /// # Errors
-/// It cannot, or is.
+/// It cannot be written, is an input, or belongs to a store.
 pub fn check_output(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     anyhow::ensure!(path.as_os_str() != "-", "-o -: leave -o out to write to stdout");
     if !std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
@@ -194,16 +193,16 @@ pub fn check_output(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     }
     let mut read = inputs.to_vec();
     for store in inputs.iter().filter(|input| index::is_store(input)) {
-        // What is wrong with it is said when it is read.
+        // Problems of the store are reported when it is read.
         read.extend(index::traces_of(store).unwrap_or_default());
         read.extend(index::files_of(store));
     }
     if let Ok(Some(PieceKind::Spans)) = pieces::kind(inputs) {
         read.extend(pieces::traces_of(inputs).unwrap_or_default());
     }
-    isochrone_sync::output::check(path, &read)?;
-    let place = isochrone_sync::output::place(path)?;
-    let store = place.ancestors().skip(1).take(2).find(|directory| index::is_store(directory));
+    isochrone_files::output::check(path, &read)?;
+    let real = isochrone_files::output::place(path)?;
+    let store = real.ancestors().skip(1).take(2).find(|directory| index::is_store(directory));
     match store {
         Some(store) => anyhow::bail!(
             "cannot write {}: it belongs to the store {}",
@@ -214,17 +213,17 @@ pub fn check_output(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     }
 }
 
-/// Whether files can be made in a directory that exists: what cannot be written is better said before hours of reading than after.
+/// Checks before hours of reading that files can be created in a directory, if it exists.
 ///
 /// # Errors
 /// They cannot.
 fn writable(directory: &Path) -> anyhow::Result<()> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     if !directory.is_dir() {
-        // Whatever it is is told by who writes there.
+        // The write itself will report what it is.
         return Ok(());
     }
-    // A file without a name, of which nothing stays, whatever happens.
+    // A file without a name leaves nothing behind.
     tempfile::tempfile_in(directory)
         .with_context(|| format!("cannot write to {}", Plain(directory.display())))?;
     Ok(())

@@ -1,24 +1,25 @@
-//! Events that are named: by their host, a condition, a time or a number. Exactly one event is meant, or it is an error that lists what there is.
+//! Events that are named by their host, a condition, a time or a number. Not exactly one such event is an error, which lists some.
 
 use std::collections::VecDeque;
 
+use isochrone_corrections::Clock;
 use isochrone_ctf::{Diagnostic, Event};
 use isochrone_experiment::{Experiment, Instant, Opened, TimedTrace, TimedTraces, check_names};
-use isochrone_sync::apply::Clock;
+use isochrone_time::UnixNs;
 
-use super::filter::Holding;
+use super::filter::BoundCondition;
 use super::host_selection;
-use crate::arguments::{EventFormat, EventOf};
+use crate::arguments::{EventArg, EventFormat};
 use crate::event_cpu::EventCpus;
 use crate::render::events::{Printer, Style};
 use crate::render::figures;
 use crate::render::plain::{Plain, plain};
 
-/// Events that an error lists.
-const MOST_LISTED: usize = 4;
+/// Maximum number of events that an error lists.
+const MAX_LISTED: usize = 4;
 
 /// An event that was named.
-pub(super) struct Found<'c> {
+pub(super) struct NamedEvent<'c> {
     pub(super) instant: Instant<'c>,
     /// The host, as it was typed.
     pub(super) host: &'c str,
@@ -26,22 +27,23 @@ pub(super) struct Found<'c> {
     pub(super) name: String,
 }
 
-/// What is looked for, and what was seen of it.
+/// A search for an event, and what it has found.
 struct Search<'a, 'e> {
-    asked: &'a EventOf,
-    condition: Holding<'a>,
+    wanted: &'a EventArg,
+    condition: BoundCondition<'a>,
     /// Unix time, where it has one.
-    at: Option<i128>,
-    /// Events that are alike, and of the time that was given.
+    at: Option<UnixNs>,
+    /// Number of events that match, at the given time if there is one.
     count: u64,
-    /// The first of them: trace, its Unix time, the event and its place among all.
+    /// The first of them.
     matches: Vec<Match<'e>>,
-    /// Where none is of the time that was given: the last ones before it and the first ones after it.
+    /// The last ones before the given time and the first ones after it.
     near: VecDeque<Match<'e>>,
     after: usize,
 }
 
-type Match<'e> = (usize, Option<i128>, Event<'e>, u64);
+/// An event that matches: index of the trace, time, the event and its number among all.
+type Match<'e> = (usize, Option<UnixNs>, Event<'e>, u64);
 
 /// Finds events, in one pass over the traces of their hosts; with what could not be read on the way.
 ///
@@ -49,15 +51,15 @@ type Match<'e> = (usize, Option<i128>, Event<'e>, u64);
 /// There is no such host, no such field, or not exactly one such event.
 pub(super) fn find<'c>(
     opened: &'c Opened,
-    asked: &'c [EventOf],
-) -> anyhow::Result<(Vec<Found<'c>>, Vec<Diagnostic>)> {
-    if asked.is_empty() {
+    wanted: &'c [EventArg],
+) -> anyhow::Result<(Vec<NamedEvent<'c>>, Vec<Diagnostic>)> {
+    if wanted.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
     let experiment = opened.experiment();
     let TimedTraces { traces: mut sources, .. } = experiment.traces();
-    let is_of = |source: &TimedTrace<'_>, asked: &EventOf| {
-        source.host == asked.host || source.clock().is_some_and(|clock| clock.entry.host == asked.host)
+    let is_of = |source: &TimedTrace<'_>, event: &EventArg| {
+        source.host == event.host || source.clock().is_some_and(|clock| clock.entry.host == event.host)
     };
     let names = |source: &TimedTrace<'c>| {
         [Some(source.host.clone()), source.clock().map(|clock| clock.entry.host.clone())]
@@ -65,19 +67,19 @@ pub(super) fn find<'c>(
             .flatten()
     };
     let known: Vec<String> = sources.iter().flat_map(names).collect();
-    let hosts: Vec<String> = asked.iter().map(|asked| asked.host.clone()).collect();
+    let hosts: Vec<String> = wanted.iter().map(|event| event.host.clone()).collect();
     check_names(&hosts, known.iter().map(String::as_str))
         .map_err(|error| host_selection::unknown_host(&error))?;
-    sources.retain(|source| asked.iter().any(|asked| is_of(source, asked)));
-    let mut searches = Vec::with_capacity(asked.len());
-    for asked in asked {
-        let of_host = sources.iter().filter(|source| is_of(source, asked));
-        let first = |clock: &Clock| Some(clock.unix_ns(clock.interval.rows().first()?.raw));
+    sources.retain(|source| wanted.iter().any(|event| is_of(source, event)));
+    let mut searches = Vec::with_capacity(wanted.len());
+    for event in wanted {
+        let of_host = sources.iter().filter(|source| is_of(source, event));
+        let first = |clock: &Clock| Some(clock.unix(clock.span()?.0));
         let begin = of_host.filter_map(|source| first(source.clock()?)).min();
-        let at = asked.at.map(|at| at.unix_ns(begin)).transpose().map_err(anyhow::Error::msg)?;
-        let condition = Holding::new("--event", &asked.condition, &sources)?;
+        let at = event.at.map(|at| at.unix(begin)).transpose().map_err(anyhow::Error::msg)?;
+        let condition = BoundCondition::new("--event", &event.condition, &sources)?;
         searches.push(Search {
-            asked,
+            wanted: event,
             condition,
             at,
             count: 0,
@@ -91,36 +93,36 @@ pub(super) fn find<'c>(
     for search in &searches {
         let (source, _, event, number) = search.only(&sources)?;
         let traced = &sources[*source];
-        let (Some(clock), Some(raw)) = (traced.clock(), traced.raw_ns(event)) else {
-            anyhow::bail!("{}: this event has no time", Plain(&search.asked.text));
+        let (Some(clock), Some(raw)) = (traced.clock(), traced.raw(event)) else {
+            anyhow::bail!("{}: this event has no time", Plain(&search.wanted.text));
         };
-        let place = Some(((traced.place << 32) | event.stream(), *number));
-        found.push(Found {
-            instant: Instant::of_event(clock, raw, place),
-            host: &search.asked.host,
+        let index = Some(((traced.place << 32) | event.stream(), *number));
+        found.push(NamedEvent {
+            instant: Instant::of_event(clock, raw, index),
+            host: &search.wanted.host,
             name: event.name().unwrap_or("?").to_owned(),
         });
     }
     Ok((found, lost))
 }
 
-/// Reads events until all that is looked for was seen.
+/// Reads events until all searches are over.
 fn read<'e>(
     experiment: &Experiment<'e>,
     sources: &[TimedTrace<'e>],
     searches: &mut [Search<'_, 'e>],
-    is_of: impl Fn(&TimedTrace<'_>, &EventOf) -> bool,
+    is_of: impl Fn(&TimedTrace<'_>, &EventArg) -> bool,
 ) -> Vec<Diagnostic> {
     let mut cpus = EventCpus::default();
     let mut merge = experiment.events(sources);
-    for ((source, unix_ns, event), number) in merge.by_ref().zip(0_u64..) {
-        for search in searches.iter_mut().filter(|search| is_of(&sources[source], search.asked)) {
+    for ((source, unix, event), number) in merge.by_ref().zip(0_u64..) {
+        for search in searches.iter_mut().filter(|search| is_of(&sources[source], search.wanted)) {
             let cpu = cpus.of(source, &event);
-            if search.condition.holds((source, &sources[source].host), cpu, &event) {
-                search.take((source, unix_ns, event, number));
+            if search.condition.holds(source, &sources[source].host, cpu, &event) {
+                search.take((source, unix, event, number));
             }
         }
-        if searches.iter().all(|search| search.is_over(unix_ns)) {
+        if searches.iter().all(|search| search.is_over(unix)) {
             break;
         }
     }
@@ -134,47 +136,44 @@ impl<'e> Search<'_, 'e> {
         {
             let is_before = found.1.is_some_and(|time| time < at);
             match is_before {
-                true if self.near.len() == MOST_LISTED / 2 => drop(self.near.pop_front()),
+                true if self.near.len() == MAX_LISTED / 2 => drop(self.near.pop_front()),
                 true => {}
-                false if self.after == MOST_LISTED / 2 => return,
+                false if self.after == MAX_LISTED / 2 => return,
                 false => self.after += 1,
             }
             self.near.push_back(found);
             return;
         }
         self.count += 1;
-        let is_wanted = self.asked.number.is_none_or(|number| number.get() == self.count);
-        if self.matches.len() < MOST_LISTED && (is_wanted || self.asked.number.is_none()) {
+        let is_wanted = self.wanted.number.is_none_or(|number| number.get() == self.count);
+        if self.matches.len() < MAX_LISTED && (is_wanted || self.wanted.number.is_none()) {
             self.matches.push(found);
         }
     }
 
     /// Whether no later event can be the one, nor be listed.
-    fn is_over(&self, unix_ns: Option<i128>) -> bool {
-        let is_numbered = self.asked.number.is_some() && !self.matches.is_empty();
-        let is_past = self.at.zip(unix_ns).is_some_and(|(at, time)| time > at);
-        is_numbered || is_past && (self.count > 0 || self.after == MOST_LISTED / 2)
+    fn is_over(&self, at: Option<UnixNs>) -> bool {
+        let is_numbered = self.wanted.number.is_some() && !self.matches.is_empty();
+        let is_past = self.at.zip(at).is_some_and(|(at, time)| time > at);
+        is_numbered || is_past && (self.count > 0 || self.after == MAX_LISTED / 2)
     }
 
-    /// The event that was meant.
+    /// The only event that matches.
     fn only(&self, sources: &[TimedTrace<'_>]) -> anyhow::Result<&Match<'e>> {
-        let asked = Plain(&self.asked.text);
-        let host = plain(&self.asked.host);
-        match (&self.matches[..], self.asked.number) {
+        let text = Plain(&self.wanted.text);
+        let host = plain(&self.wanted.host);
+        match (&self.matches[..], self.wanted.number) {
             ([only], _) => Ok(only),
             ([], Some(_)) if self.count > 0 => {
-                anyhow::bail!(
-                    "--event {asked}: {host} has only {}",
-                    figures::plural(self.count, "such event")
-                )
+                anyhow::bail!("--event {text}: {host} has only {}", figures::plural(self.count, "such event"))
             }
-            ([], _) if self.near.is_empty() => anyhow::bail!("--event {asked}: {host} has no such event"),
+            ([], _) if self.near.is_empty() => anyhow::bail!("--event {text}: {host} has no such event"),
             ([], _) => anyhow::bail!(
-                "--event {asked}: {host} has no such event at this time; near it are\n{}",
+                "--event {text}: {host} has no such event at this time; the nearest are\n{}",
                 lines(sources, self.near.iter())
             ),
             (several, _) => anyhow::bail!(
-                "--event {asked}: {host} has {} events that fit; add @TIME or #N, or say more of it. The first are\n{}",
+                "--event {text}: {host} has {} such events; add @TIME or #N, or a narrower condition. The first are\n{}",
                 figures::count(self.count),
                 lines(sources, several.iter())
             ),
@@ -187,9 +186,9 @@ fn lines<'m, 'e: 'm>(sources: &[TimedTrace<'e>], events: impl Iterator<Item = &'
     let style = Style { format: EventFormat::Text, bounds: false, date: false };
     let mut shown = Vec::new();
     let mut printer = Printer::new(style, sources, None, &mut shown);
-    for (source, unix_ns, event, _) in events {
+    for (source, unix, event, _) in events {
         // It is written to memory.
-        let _ = printer.event(*source, *unix_ns, event);
+        let _ = printer.event(*source, *unix, event);
     }
     let _ = printer.finish();
     String::from_utf8_lossy(&shown).trim_end().to_owned()

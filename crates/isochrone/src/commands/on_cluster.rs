@@ -1,5 +1,5 @@
-//! `isochrone analyze --cluster`: pieces of the traces are mapped by the executors of a cluster, which `isochrone-sql` speaks to, and made tables
-//! of here.
+//! `isochrone analyze --cluster`: the executors of a cluster, reached through `isochrone-sql`, map pieces of the traces, and the tables are made
+//! here.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,59 +7,48 @@ use std::process::Command;
 
 use anyhow::Context;
 use isochrone_analysis::AnalysisKind;
+use isochrone_experiment::Question;
 use isochrone_experiment::pieces::Mapping;
-use isochrone_experiment::{Opened, Question, TimedHost, Times};
-use isochrone_sync::unfinished::UnfinishedDirectory;
+use isochrone_unfinished::UnfinishedDirectory;
 
 use super::analyze::options;
-use super::{Named, index, pieces, sql};
-use crate::ExitStatus;
+use super::answers::Answering;
+use super::{index, pieces, sql};
 use crate::arguments::Analyze;
-use crate::output::tell;
+use crate::output::note;
 use crate::render::plain::plain;
 use crate::shared::corrections;
 
-/// The file of what is to be mapped.
+/// The file with the mapping.
 const MAPPING: &str = "mapping.json";
 
-/// What is asked of a cluster.
-pub(super) struct Asked<'a, 'o> {
-    pub(super) arguments: &'a Analyze,
-    pub(super) kinds: &'a [AnalysisKind],
-    pub(super) named: &'a Named,
-    pub(super) opened: &'o Opened,
-    pub(super) hosts: &'a [&'a TimedHost<'o>],
-    pub(super) times: Times,
-    pub(super) quiet: bool,
-}
-
-/// What cannot be asked of a cluster.
+/// Refuses options that do not apply with a cluster, or without one.
 pub(super) fn check(arguments: &Analyze) -> anyhow::Result<()> {
     if arguments.cluster.cluster.is_none() {
         anyhow::ensure!(
             arguments.cluster.keys.cert.is_none(),
-            "--cert is for a cluster; say which by --cluster HOST:PORT"
+            "--cert is for a cluster: name it with --cluster HOST:PORT"
         );
         return Ok(());
     }
     anyhow::ensure!(
         arguments.periods.is_empty(),
-        "--period does not apply with --cluster: periods take two looks at the traces, and have no pieces"
+        "--period does not apply with --cluster: periods need two passes over the traces, and have no pieces"
     );
     Ok(())
 }
 
-/// Has the pieces of all hosts mapped, and answers from them.
+/// Lets the cluster map the pieces of all hosts, and answers from them.
 ///
 /// # Errors
 /// The cluster does not answer, a machine of it has other traces, or they cannot be read.
-pub(super) fn analyse(asked: &Asked<'_, '_>, ending: ExitStatus) -> anyhow::Result<ExitStatus> {
-    let Asked { arguments, kinds, named, opened, hosts, times, quiet } = *asked;
+pub(super) fn analyse(of: Answering<'_, '_>, kinds: &[AnalysisKind]) -> anyhow::Result<()> {
+    let Answering { arguments, named, opened, hosts, times, console, .. } = of;
     let of_mapping = options(arguments).of_mapping();
     let question = Question { kinds, options: &of_mapping, times, periods: None };
     let stored = || {
         let store = index::kept_store(named, arguments.store.as_deref(), opened.inputs());
-        let store = store.context("the store that has the corrections of clocks is not there any more")?;
+        let store = store.context("the store with the corrections of clocks no longer exists")?;
         Ok(store.clocks()?)
     };
     let corrections = corrections(opened, &arguments.clock, stored)?.map(|artefact| artefact.to_json());
@@ -71,11 +60,9 @@ pub(super) fn analyse(asked: &Asked<'_, '_>, ending: ExitStatus) -> anyhow::Resu
     let file = directory.path().join(MAPPING);
     fs::write(&file, serde_json::to_vec(&mapping)?)
         .with_context(|| format!("cannot write {}", file.display()))?;
-    if !quiet {
-        let count: usize = mapping.hosts.iter().map(|host| host.pieces).sum();
-        let cluster = arguments.cluster.cluster.as_deref().unwrap_or_default();
-        tell!("note: {count} pieces of {} hosts are mapped on {}", mapping.hosts.len(), plain(cluster));
-    }
+    let count: usize = mapping.hosts.iter().map(|host| host.pieces).sum();
+    let cluster = arguments.cluster.cluster.as_deref().unwrap_or_default();
+    note!(console, "{count} pieces of {} hosts are mapped on {}", mapping.hosts.len(), plain(cluster));
     let program = sql::program();
     let mut command = Command::new(&program);
     command.arg("map").args(arguments.cluster.options()).arg(&file).arg("--output").arg(directory.path());
@@ -84,8 +71,8 @@ pub(super) fn analyse(asked: &Asked<'_, '_>, ending: ExitStatus) -> anyhow::Resu
     anyhow::ensure!(status.success(), "the cluster has not mapped the traces");
     let files = pieces_in(directory.path())?;
     let set = pieces::read(&files)?;
-    let clocks = set.clocks().map_err(|error| pieces::error_in_words(&error))?;
-    pieces::answer(arguments, kinds, set, clocks.as_ref(), ending, quiet)
+    let clocks = set.clocks().map_err(|error| pieces::pieces_error(&error))?;
+    pieces::answer(arguments, kinds, set, clocks.as_ref(), console)
 }
 
 /// The files of pieces, in the order of their names.

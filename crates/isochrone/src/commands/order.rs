@@ -1,58 +1,53 @@
-//! `isochrone order`: which of two instants was first, and how sure that is. Events are found by [`super::named_events`].
+//! `isochrone order`: which of two instants was first, and whether that is proven. Events are found by [`super::named_events`].
 
 use std::cmp::Ordering;
 use std::io::{self, Write};
 use std::path::Path;
 
-use isochrone_experiment::{
-    ConversionError, Instant, Order, TimeBase, TimesOf, Unknown, Verdict, order, read_clocks,
-};
-use isochrone_sync::apply::{Clock, Clocks};
+use isochrone_corrections::{Clock, Clocks};
+use isochrone_experiment::{Instant, Order, TimeBase, TimesOf, Unknown, Verdict, order, read_clocks};
 use isochrone_sync::{Options, Outcome, synchronize_messages};
+use isochrone_time::{RawNs, UnixNs};
 use serde::Serialize;
 
-use super::{convert, named_events, open};
-use crate::ExitStatus;
-use crate::arguments::time::{self as given, Given};
-use crate::arguments::{Order as Asked, ReportFormat};
-use crate::output;
+use super::convert::{beyond, conversion_error};
+use super::named_events::{self, NamedEvent};
+use super::open;
+use crate::arguments::time::{self as typed, TimeArg};
+use crate::arguments::{Order as Arguments, ReportFormat};
+use crate::output::{self, Console};
 use crate::progress::Progress;
 use crate::render::plain::plain;
 use crate::render::{complaints, figures, time};
 
-pub(crate) fn run(asked: &Asked, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let instants = asked.instants.chunks_exact(2);
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> anyhow::Result<()> {
+    let instants = arguments.instants.chunks_exact(2);
     anyhow::ensure!(
-        instants.remainder().is_empty() && instants.len() + asked.events.len() == 2,
-        "two instants are compared: HOST TIME HOST TIME, where `--event HOST:WHICH` may stand for a HOST and a TIME"
+        instants.remainder().is_empty() && instants.len() + arguments.events.len() == 2,
+        "two instants are compared: HOST TIME HOST TIME, where `--event HOST:WHICH` may replace a HOST and a TIME"
     );
-    if let Some(path) = &asked.messages {
-        let outcome = of_list(path, quiet)?;
-        return compare(asked, &outcome.clocks, Vec::new());
+    if let Some(path) = &arguments.messages {
+        let outcome = of_list(path, console)?;
+        return compare(arguments, &outcome.clocks, Vec::new(), console);
     }
-    let kept = asked.sync.as_ref();
-    if asked.traces.is_empty() {
-        return match kept {
-            Some(path) => compare(asked, &read_clocks(path)?, Vec::new()),
-            // Arguments are checked before.
-            None => anyhow::bail!("--traces or --sync is missing"),
-        };
-    }
-    let base = match kept {
+    let base = match &arguments.sync {
+        Some(path) if arguments.traces.is_empty() => {
+            return compare(arguments, &read_clocks(path)?, Vec::new(), console);
+        }
         Some(path) => TimeBase::read(path)?,
         None => TimeBase::Synchronize(Box::default()),
     };
-    let (opened, ending) = open(&asked.traces, base, quiet)?;
-    let Some(clocks) = opened.clocks() else { return Ok(ending) };
-    let (events, lost) = named_events::find(&opened, &asked.events)?;
-    let ending = ending.max(complaints::show(&lost, quiet));
-    Ok(ending.max(compare(asked, clocks, events)?))
+    let opened = open(&arguments.traces, base, console)?;
+    let Some(clocks) = opened.clocks() else { return Ok(()) };
+    let (events, lost) = named_events::find(&opened, &arguments.events)?;
+    complaints::show(&lost, console);
+    compare(arguments, clocks, events, console)
 }
 
 /// Puts the hosts of a list of messages on one clock.
-fn of_list(path: &Path, quiet: bool) -> anyhow::Result<Outcome> {
+fn of_list(path: &Path, console: &Console) -> anyhow::Result<Outcome> {
     let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let bar = Progress::over(bytes, "reading messages", quiet);
+    let bar = Progress::over(bytes, "reading messages", console);
     let outcome = synchronize_messages(path, &Options::default(), &|bytes| bar.add(bytes))?;
     bar.finish();
     complaints::show_refused(&outcome.refused, "warning");
@@ -60,107 +55,102 @@ fn of_list(path: &Path, quiet: bool) -> anyhow::Result<Outcome> {
 }
 
 /// An instant, and how it is shown.
-struct Shown<'c> {
+struct ShownInstant<'c> {
     instant: Instant<'c>,
-    /// As it was given: the name of the host, and what else is to be said.
+    /// The name of the host, as it was given.
     host: &'c str,
-    /// What its time is of.
+    /// The clock of its time.
     of: TimesOf,
     /// The name of the event.
     event: Option<String>,
 }
 
 fn compare<'c>(
-    asked: &'c Asked,
+    arguments: &'c Arguments,
     clocks: &'c Clocks,
-    events: Vec<named_events::Found<'c>>,
-) -> anyhow::Result<ExitStatus> {
-    let of_times = asked.instants.chunks_exact(2).map(|pair| match pair {
-        [host, text] => of_time(asked, clocks, host, text),
+    events: Vec<NamedEvent<'c>>,
+    console: &Console,
+) -> anyhow::Result<()> {
+    let of_times = arguments.instants.chunks_exact(2).map(|pair| match pair {
+        [host, text] => of_time(arguments, clocks, host, text),
         _ => Err(anyhow::anyhow!("a HOST has no TIME")),
     });
-    let of_events = events.into_iter().map(|found| {
-        let event = Some(found.name);
-        Ok(Shown { instant: found.instant, host: found.host, of: TimesOf::Common, event })
+    let of_events = events.into_iter().map(|event| {
+        let (instant, host) = (event.instant, event.host);
+        Ok(ShownInstant { instant, host, of: TimesOf::Common, event: Some(event.name) })
     });
     let shown = of_times.chain(of_events).collect::<anyhow::Result<Vec<_>>>()?;
     let [first, second] = &shown[..] else { anyhow::bail!("two instants are compared") };
     let found = order(clocks, &first.instant, &second.instant);
-    output::print(|stdout| {
-        match asked.format {
-            ReportFormat::Json => {
-                serde_json::to_writer_pretty(&mut *stdout, &Row::new(first, second, &found))?;
-                writeln!(stdout)?;
-            }
-            ReportFormat::Text => print(first, second, &found, stdout)?,
-        }
-        Ok(())
+    output::print(|stdout| match arguments.format {
+        ReportFormat::Json => output::json(&Row::new(first, second, &found), stdout),
+        ReportFormat::Text => Ok(print(first, second, &found, stdout)?),
     })?;
-    Ok(ExitStatus::partly_if(found.unknown.is_some()))
+    console.partial_if(found.unknown.is_some());
+    Ok(())
 }
 
 /// A host and a time, as they were typed.
-fn of_time<'c>(asked: &Asked, clocks: &'c Clocks, host: &'c str, text: &str) -> anyhow::Result<Shown<'c>> {
+fn of_time<'c>(
+    arguments: &Arguments,
+    clocks: &'c Clocks,
+    host: &'c str,
+    text: &str,
+) -> anyhow::Result<ShownInstant<'c>> {
     let is_listed = clocks.of_host(host).is_some_and(|clock| clock.entry.traces.is_empty());
     let of = match () {
-        // A list has no other times than those of its clocks.
-        () if asked.raw || is_listed => TimesOf::Raw,
-        () if asked.own => TimesOf::Own,
+        // A list has only the times of its clocks.
+        () if arguments.raw || is_listed => TimesOf::Raw,
+        () if arguments.own => TimesOf::Own,
         () => TimesOf::Common,
     };
-    let begin = Instant::begin_of(clocks, host, of).map_err(|error| convert::in_words(&error))?;
+    let begin = Instant::begin_of(clocks, host, of).map_err(|error| conversion_error(&error))?;
     let ns = match of {
-        TimesOf::Raw => given::raw(text),
-        _ => Given::parse(text).and_then(|given| given.unix_ns(begin)),
+        TimesOf::Raw => typed::raw(text),
+        _ => TimeArg::parse(text).and_then(|given| given.unix(begin.map(UnixNs))).map(|at| at.0),
     };
     let ns = ns.map_err(anyhow::Error::msg)?;
-    let instant = Instant::new(clocks, host, ns, of).map_err(|error| match error {
-        // As it was typed.
-        ConversionError::Beyond { host, .. } => {
-            anyhow::anyhow!("`{text}` lies beyond what the clock of {} can show", plain(&host))
-        }
-        other => convert::in_words(&other),
-    })?;
-    Ok(Shown { instant, host, of, event: None })
+    let instant = Instant::new(clocks, host, ns, of).map_err(|error| beyond(error, text))?;
+    Ok(ShownInstant { instant, host, of, event: None })
 }
 
-impl Shown<'_> {
-    /// `h1 06:11:30.650300000`, or what else its time is of; with the date where that is needed.
+impl ShownInstant<'_> {
+    /// `h1 06:11:30.650300000`, with the clock of its time, and with the date if needed.
     fn text(&self, date: bool) -> String {
         let host = plain(self.host);
-        let of_day = |unix_ns: i128| {
+        let of_day = |unix: UnixNs| {
             let mut shown = Vec::new();
-            time::put(&mut shown, unix_ns, date);
+            time::put(&mut shown, unix, date);
             String::from_utf8_lossy(&shown).into_owned()
         };
         match (&self.event, self.of) {
-            (Some(event), _) => format!("{host} {} at {}", plain(event), of_day(self.instant.unix_ns())),
-            (None, TimesOf::Common) => format!("{host} {}", of_day(self.instant.unix_ns())),
-            (None, TimesOf::Own) => format!("{host} {} (its own clock)", of_day(self.instant.own_ns())),
-            (None, TimesOf::Raw) => format!("{host} {} s", time::seconds(i128::from(self.instant.raw()))),
+            (Some(event), _) => format!("{host} {} at {}", plain(event), of_day(self.instant.unix())),
+            (None, TimesOf::Common) => format!("{host} {}", of_day(self.instant.unix())),
+            (None, TimesOf::Own) => format!("{host} {} (its own clock)", of_day(self.instant.own())),
+            (None, TimesOf::Raw) => format!("{host} {} s", time::seconds(i128::from(self.instant.raw().0))),
         }
     }
 
     /// The day on which it is, for comparing.
     fn day(&self) -> i128 {
-        let unix_ns = if self.of == TimesOf::Own { self.instant.own_ns() } else { self.instant.unix_ns() };
-        unix_ns.div_euclid(86_400_000_000_000)
+        let unix = if self.of == TimesOf::Own { self.instant.own() } else { self.instant.unix() };
+        unix.0.div_euclid(86_400_000_000_000)
     }
 
-    /// Where the traces of the host are, on the clock that times are of.
+    /// The extent of the traces of the host, on the clock of its time.
     fn extent(&self) -> Option<String> {
         let clock = self.instant.clock();
         let rows = clock.interval.rows();
         let shown = |raw: i64| match self.of {
-            TimesOf::Common => time::full(clock.unix_ns(raw)),
-            TimesOf::Own => time::full(i128::from(raw) + i128::from(clock.entry.clock_offset_ns)),
+            TimesOf::Common => time::full(clock.unix(RawNs(raw))),
+            TimesOf::Own => time::full(UnixNs(i128::from(raw) + i128::from(clock.entry.clock_offset_ns))),
             TimesOf::Raw => format!("{} s", time::seconds(i128::from(raw))),
         };
         Some(format!("from {} to {}", shown(rows.first()?.raw), shown(rows.last()?.raw)))
     }
 }
 
-/// A distance as people say it.
+/// A distance for people.
 fn distance(ns: i128) -> String {
     figures::long(i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX }))
 }
@@ -170,7 +160,12 @@ fn signed(ns: i128) -> String {
     format!("{}{}", if ns < 0 { '−' } else { '+' }, distance(ns.saturating_abs()))
 }
 
-fn print(first: &Shown<'_>, second: &Shown<'_>, found: &Order<'_>, out: &mut impl Write) -> io::Result<()> {
+fn print(
+    first: &ShownInstant<'_>,
+    second: &ShownInstant<'_>,
+    found: &Order<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let date = first.day() != second.day();
     let is_reversed = found.ordering == Some(Ordering::Greater);
     let (early, late) = if is_reversed { (second, first) } else { (first, second) };
@@ -182,7 +177,7 @@ fn print(first: &Shown<'_>, second: &Shown<'_>, found: &Order<'_>, out: &mut imp
         }
         Verdict::Open => writeln!(out, "open: either of {early_text} and {late_text} may have been first")?,
     }
-    // In the order that is said.
+    // In the order of the first line.
     let gap = found.gap.map(|gap| if is_reversed { -gap } else { gap });
     let bounds = match is_reversed {
         true => (found.bounds.1.map(|most| -most), found.bounds.0.map(|least| -least)),
@@ -192,7 +187,7 @@ fn print(first: &Shown<'_>, second: &Shown<'_>, found: &Order<'_>, out: &mut imp
         match (found.verdict, gap) {
             (Verdict::Proven, Some(0)) => writeln!(out, "  in this order in one stream, at the same time")?,
             (Verdict::Proven, Some(gap)) => writeln!(out, "  by {}, by its own clock", distance(gap))?,
-            _ if found.unknown.is_none() => writeln!(out, "  its own clock does not tell them apart")?,
+            _ if found.unknown.is_none() => writeln!(out, "  its own clock does not distinguish them")?,
             _ => {}
         }
     } else if let Some(gap) = gap {
@@ -210,8 +205,13 @@ fn print(first: &Shown<'_>, second: &Shown<'_>, found: &Order<'_>, out: &mut imp
     }
 }
 
-/// By how much, and how sure that is.
-fn measured(early: &Shown<'_>, found: &Order<'_>, gap: i128, bounds: (Option<i128>, Option<i128>)) -> String {
+/// By how much, with bounds.
+fn measured(
+    early: &ShownInstant<'_>,
+    found: &Order<'_>,
+    gap: i128,
+    bounds: (Option<i128>, Option<i128>),
+) -> String {
     let mut parts = vec![match (found.verdict, gap) {
         (Verdict::Open, 0) => "by the estimate at the same time".to_owned(),
         (Verdict::Open, gap) => {
@@ -237,7 +237,7 @@ fn chance(found: &Order<'_>) -> String {
 }
 
 /// Why nothing is guaranteed.
-fn reason(first: &Shown<'_>, second: &Shown<'_>, unknown: Unknown<'_>) -> String {
+fn reason(first: &ShownInstant<'_>, second: &ShownInstant<'_>, unknown: Unknown<'_>) -> String {
     let (a, b) = (plain(first.host), plain(second.host));
     match unknown {
         Unknown::Apart => format!("no chain of messages ties {a} to {b}: their times cannot be compared"),
@@ -250,11 +250,11 @@ fn reason(first: &Shown<'_>, second: &Shown<'_>, unknown: Unknown<'_>) -> String
             let of = if first.instant.clock().entry.host == host { first } else { second };
             let clock = of.instant.clock();
             let extent = of.extent().map_or_else(String::new, |extent| format!(", {extent}"));
-            let hint =
-                match of.of == TimesOf::Common && is_inside_by_its_own_clock(clock, of.instant.unix_ns()) {
-                    true => "; as a time of the host's own clock (--own) it would lie inside",
-                    false => "",
-                };
+            let hint = match of.of == TimesOf::Common && is_inside_by_its_own_clock(clock, of.instant.unix())
+            {
+                true => "; as a time of the host's own clock (--own) it would lie inside",
+                false => "",
+            };
             format!(
                 "nothing is known: the time of {} lies outside what was traced{extent}{hint}",
                 plain(of.host)
@@ -272,12 +272,12 @@ fn reason(first: &Shown<'_>, second: &Shown<'_>, unknown: Unknown<'_>) -> String
 }
 
 /// Whether a time would lie inside the traces if it were one of the host's own wall clock.
-fn is_inside_by_its_own_clock(clock: &Clock, unix_ns: i128) -> bool {
-    let raw = i64::try_from(unix_ns - i128::from(clock.entry.clock_offset_ns));
-    raw.is_ok_and(|raw| clock.covers(raw))
+fn is_inside_by_its_own_clock(clock: &Clock, unix: UnixNs) -> bool {
+    let raw = i64::try_from(unix.0 - i128::from(clock.entry.clock_offset_ns));
+    raw.is_ok_and(|raw| clock.covers(RawNs(raw)))
 }
 
-/// The answer for programs.
+/// The result for programs.
 #[derive(Debug, Serialize)]
 struct Row<'r> {
     first: Side<'r>,
@@ -297,18 +297,18 @@ struct Row<'r> {
 struct Side<'r> {
     host: &'r str,
     event: Option<&'r str>,
-    time_ns: i128,
-    own_time_ns: i128,
-    raw_ns: (i64, i64),
+    time_ns: UnixNs,
+    own_time_ns: UnixNs,
+    raw_ns: (RawNs, RawNs),
 }
 
 impl<'r> Row<'r> {
-    fn new(first: &'r Shown<'_>, second: &'r Shown<'_>, found: &Order<'_>) -> Self {
-        let side = |shown: &'r Shown<'_>| Side {
+    fn new(first: &'r ShownInstant<'_>, second: &'r ShownInstant<'_>, found: &Order<'_>) -> Self {
+        let side = |shown: &'r ShownInstant<'_>| Side {
             host: shown.host,
             event: shown.event.as_deref(),
-            time_ns: shown.instant.unix_ns(),
-            own_time_ns: shown.instant.own_ns(),
+            time_ns: shown.instant.unix(),
+            own_time_ns: shown.instant.own(),
             raw_ns: shown.instant.raw_range(),
         };
         Self {

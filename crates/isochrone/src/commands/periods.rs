@@ -1,16 +1,17 @@
-//! Periods that are asked for (`--period`): their definitions, and the pass that finds them.
+//! Periods (`--period`): their definitions, and the pass that finds them.
 
 use std::sync::Arc;
 
 use isochrone_experiment::{ModelledHost, PeriodLog, Spread, TimedHost};
 use isochrone_periods::Definitions;
 
-use super::analyze::in_words;
+use super::analyze::model_error;
 use super::filter::check_fields;
 use crate::arguments::Analyze;
+use crate::output::Console;
 use crate::progress::Progress;
 
-/// The definitions that are asked for; `None`: no periods are.
+/// The definitions on the command line; `None`: there are none.
 pub(super) fn definitions(arguments: &Analyze) -> anyhow::Result<Option<Arc<Definitions>>> {
     if arguments.periods.is_empty() {
         return Ok(None);
@@ -24,13 +25,13 @@ pub(super) fn found<'o>(
     hosts: &[&TimedHost<'o>],
     spread: Spread,
     definitions: &Arc<Definitions>,
-    quiet: bool,
+    console: &Console,
 ) -> anyhow::Result<Vec<ModelledHost<'o, PeriodLog>>> {
     check(hosts, definitions)?;
-    let bar = Progress::over(hosts.iter().map(|host| host.traced.bytes()).sum(), "finding periods", quiet);
+    let bar = Progress::over(hosts.iter().map(|host| host.traced.bytes()).sum(), "finding periods", console);
     let found = isochrone_experiment::periods(hosts, spread, definitions, Some(&|bytes| bar.add(bytes)));
     bar.finish();
-    found.into_iter().map(|host| host.map_err(in_words)).collect()
+    found.into_iter().map(|host| host.map_err(model_error)).collect()
 }
 
 /// Checks that some trace has each field that definitions name.

@@ -1,9 +1,10 @@
-//! `isochrone map` and `isochrone merge`, and `isochrone analyze` of mapped pieces: what is read of traces in one process, and made tables
-//! of in another. What a file holds is in `isochrone_experiment::pieces`.
+//! `isochrone map` and `isochrone merge`, and `isochrone analyze` of mapped pieces: traces are read in one process, and tables made in another.
+//! The content of a file is in `isochrone_experiment::pieces`.
 
 use std::path::{Path, PathBuf};
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Recorded};
+use isochrone_corrections::Clocks;
 use isochrone_experiment::pieces::{
     Asked, Held, HostFacts, MappedPiece, MissingPiece, Part, PieceSet, PiecesError, holds_spans, map_spans,
     traces_of_spans,
@@ -12,35 +13,34 @@ use isochrone_experiment::{
     ModelError, ModelledHost, Question, Spread, TimeBase, TimedHost, Times, Timing, check_names, extent,
     read_clocks, read_corrections, reports,
 };
-use isochrone_pipeline::store::is_piece;
+use isochrone_pipeline::piece_file::is_piece;
 use isochrone_pipeline::{Border, Piece, SpanLog};
-use isochrone_sync::apply::Clocks;
+use isochrone_time::{RawNs, UnixNs};
 
 use super::analyze::{
-    check_options, hosts, in_words, options, shown, tell_missing, tell_unmatched, with_notes,
+    add_notes, check_options, hosts, model_error, note_unmatched, options, report_undecodable, style,
 };
 use super::reports::check_scratch;
 use super::{check_output, host_selection, lami, open, refuse_missing};
-use crate::ExitStatus;
-use crate::arguments::time::Given;
+use crate::arguments::time::TimeArg;
 use crate::arguments::{Analyze, Decides, Map, MapNames, Merge};
-use crate::output::tell;
+use crate::output::{Console, note, warning};
 use crate::progress::Progress;
 use crate::render::plain::{Plain, plain};
 use crate::render::time;
 
-/// What pieces are called that hold all spans.
+/// Pieces that hold all spans, in messages.
 const SPANS: &str = "pieces with spans";
 
 /// Maps a part of each host to a file.
-pub(crate) fn map(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn map(arguments: &Map, console: &Console) -> anyhow::Result<()> {
     let Map { names, analyze, output, .. } = arguments;
     let kinds = match names {
         MapNames::Kinds(kinds) => kinds,
-        MapNames::Spans => return map_all_spans(arguments, quiet),
+        MapNames::Spans => return map_all_spans(arguments, console),
     };
     let chosen: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-    check_options(analyze, &chosen, quiet)?;
+    check_options(analyze, &chosen, console)?;
     refuse("map", analyze, Decides::Tables)?;
     refuse("map", analyze, Decides::Traces)?;
     check_output(output, &[&analyze.traces[..], analyze.clock.sync.as_slice()].concat())?;
@@ -51,22 +51,22 @@ pub(crate) fn map(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
         }
         None => (TimeBase::Own, None),
     };
-    let (opened, ending) = open(&analyze.traces, base, quiet)?;
+    let opened = open(&analyze.traces, base, console)?;
     let experiment = opened.experiment();
-    let (hosts, times, ending) = hosts(analyze, &opened, &experiment, ending, quiet)?;
+    let (hosts, times) = hosts(analyze, &opened, &experiment, console)?;
     let part = part(arguments, extent(hosts.iter().copied()))?;
     let options = options(analyze).of_mapping();
     let question = Question { kinds, options: &options, times, periods: None };
     let spread = Spread { threads: analyze.threads, pieces: None };
-    let bar = bar(arguments, &hosts, quiet);
+    let bar = bar(arguments, &hosts, console);
     let mapped = question.map(&hosts, part, spread, Some(&|bytes| bar.add(bytes)));
     bar.finish();
     let set = PieceSet::new(question.asked(&hosts, corrections));
-    write(set, mapped, &hosts, arguments, ending, quiet)
+    write(set, mapped, &hosts, arguments, console)
 }
 
 /// Maps a part of each host with all its spans to a file.
-fn map_all_spans(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
+fn map_all_spans(arguments: &Map, console: &Console) -> anyhow::Result<()> {
     let Map { analyze, output, .. } = arguments;
     for decides in [Decides::Tables, Decides::Kept, Decides::Traces] {
         refuse(SPANS, analyze, decides)?;
@@ -76,22 +76,22 @@ fn map_all_spans(arguments: &Map, quiet: bool) -> anyhow::Result<ExitStatus> {
         "--sync does not apply to {SPANS}: their times are raw: give it to the command that reads them"
     );
     check_output(output, &analyze.traces)?;
-    let (opened, ending) = open(&analyze.traces, TimeBase::Own, quiet)?;
+    let opened = open(&analyze.traces, TimeBase::Own, console)?;
     let experiment = opened.experiment();
-    let (hosts, _, ending) = hosts(analyze, &opened, &experiment, ending, quiet)?;
+    let (hosts, _) = hosts(analyze, &opened, &experiment, console)?;
     let part = part(arguments, extent(hosts.iter().copied()))?;
     let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();
     let spread = Spread { threads: analyze.threads, pieces: None };
-    let bar = bar(arguments, &hosts, quiet);
+    let bar = bar(arguments, &hosts, console);
     let mapped = map_spans(&hosts, &captures, part, spread, Some(&|bytes| bar.add(bytes)));
     bar.finish();
-    write(PieceSet::new(Asked::spans()), mapped, &hosts, arguments, ending, quiet)
+    write(PieceSet::new(Asked::spans()), mapped, &hosts, arguments, console)
 }
 
 /// The progress of reading a part of hosts.
-fn bar(arguments: &Map, hosts: &[&TimedHost<'_>], quiet: bool) -> Progress {
-    let whole: u64 = hosts.iter().map(|host| host.traced.bytes()).sum();
-    Progress::over(whole / arguments.piece.map_or(1, |(_, of)| of as u64), "mapping", quiet)
+fn bar(arguments: &Map, hosts: &[&TimedHost<'_>], console: &Console) -> Progress {
+    let total: u64 = hosts.iter().map(|host| host.traced.bytes()).sum();
+    Progress::over(total / arguments.piece.map_or(1, |(_, of)| of as u64), "mapping", console)
 }
 
 /// Writes what was mapped of each host.
@@ -100,48 +100,42 @@ fn write<C: Held>(
     mapped: Vec<Result<Option<MappedPiece<C>>, ModelError>>,
     hosts: &[&TimedHost<'_>],
     arguments: &Map,
-    mut ending: ExitStatus,
-    quiet: bool,
-) -> anyhow::Result<ExitStatus> {
+    console: &Console,
+) -> anyhow::Result<()> {
     let output = &arguments.output;
     for (mapped, host) in mapped.into_iter().zip(hosts) {
-        let Some(piece) = mapped.map_err(in_words)? else {
-            if !quiet {
-                tell!("note: {}: nothing of it is in this piece", plain(host.name()));
-            }
+        let Some(piece) = mapped.map_err(model_error)? else {
+            note!(console, "{}: it has nothing in this piece", plain(host.name()));
             continue;
         };
-        // What the host lacks as a whole is said with the tables.
-        ending = ending.max(tell_missing(&host.traced.name, piece.report()));
-        set.add(piece, output).map_err(|error| error_in_words(&error))?;
+        // What the host lacks as a whole is reported with the tables.
+        report_undecodable(&host.traced.name, piece.report(), console);
+        set.add(piece, output).map_err(|error| pieces_error(&error))?;
     }
-    set.write(output).map_err(|error| error_in_words(&error))?;
-    Ok(ending)
+    set.write(output).map_err(|error| pieces_error(&error))
 }
 
 /// Merges files to one.
-pub(crate) fn merge(Merge { files, output }: &Merge, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn merge(Merge { files, output }: &Merge, console: &Console) -> anyhow::Result<()> {
     refuse_missing(files)?;
     check_output(output, files)?;
     if let Some(other) = files.iter().find(|file| !is_piece(file)) {
-        // Says what it is.
+        // The error tells what it is.
         read::<AnalysisSet>(std::slice::from_ref(other))?;
     }
     match kind(files)? {
-        Some(PieceKind::Spans) => merge_to::<SpanLog>(files, output, quiet),
-        Some(PieceKind::Analyses) | None => merge_to::<AnalysisSet>(files, output, quiet),
+        Some(PieceKind::Spans) => merge_to::<SpanLog>(files, output, console),
+        Some(PieceKind::Analyses) | None => merge_to::<AnalysisSet>(files, output, console),
     }
 }
 
-fn merge_to<C: Held>(files: &[PathBuf], output: &Path, quiet: bool) -> anyhow::Result<ExitStatus> {
+fn merge_to<C: Held>(files: &[PathBuf], output: &Path, console: &Console) -> anyhow::Result<()> {
     let set = read::<C>(files)?;
-    set.write(output).map_err(|error| error_in_words(&error))?;
-    if !quiet {
-        for missing in set.missing() {
-            tell!("note: missing so far: {}", shown_piece(&missing));
-        }
+    set.write(output).map_err(|error| pieces_error(&error))?;
+    for missing in set.missing() {
+        note!(console, "missing so far: {}", shown_piece(&missing));
     }
-    Ok(ExitStatus::Done)
+    Ok(())
 }
 
 /// What mapped pieces hold.
@@ -149,11 +143,11 @@ fn merge_to<C: Held>(files: &[PathBuf], output: &Path, quiet: bool) -> anyhow::R
 pub(super) enum PieceKind {
     /// What some analyses keep.
     Analyses,
-    /// All spans: they stand for the traces that they were mapped of, as a store does.
+    /// All spans: they stand for the traces of which they were mapped, as a store does.
     Spans,
 }
 
-/// What the mapped pieces hold that were named; `None`: traces were named.
+/// What the pieces hold that were named; `None`: traces were named.
 ///
 /// # Errors
 /// Pieces and traces were named, or pieces of both kinds.
@@ -169,7 +163,7 @@ pub(super) fn kind(paths: &[PathBuf]) -> anyhow::Result<Option<PieceKind>> {
     let without = paths.iter().find(|path| !holds_spans(path));
     match (with_spans, without) {
         (Some(one), Some(other)) => anyhow::bail!(
-            "{} holds spans and {} does not: pieces of one kind are put together",
+            "{} holds spans and {} does not: only pieces of one kind can be merged",
             Plain(one.display()),
             Plain(other.display())
         ),
@@ -178,21 +172,21 @@ pub(super) fn kind(paths: &[PathBuf]) -> anyhow::Result<Option<PieceKind>> {
     }
 }
 
-/// The traces that pieces with spans were mapped of, and captures: those that are still there, wherever the pieces were mapped.
+/// The traces and captures of which pieces with spans were mapped, as far as they exist.
 ///
 /// # Errors
-/// A file cannot be read, or nothing is there.
+/// A file cannot be read, or none of them exists.
 pub(super) fn traces_of(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let all = traces_of_spans(files).map_err(|error| error_in_words(&error))?;
-    let there: Vec<PathBuf> = all.iter().filter(|path| path.exists()).cloned().collect();
-    if let (Some(first), true) = (all.first(), there.is_empty()) {
+    let all = traces_of_spans(files).map_err(|error| pieces_error(&error))?;
+    let existing: Vec<PathBuf> = all.iter().filter(|path| path.exists()).cloned().collect();
+    if let (Some(first), true) = (all.first(), existing.is_empty()) {
         anyhow::bail!(
             "{}: pieces of {}, which no longer exists",
             Plain(files[0].display()),
             Plain(first.display())
         );
     }
-    Ok(there)
+    Ok(existing)
 }
 
 /// All spans of traces, from pieces of them.
@@ -209,26 +203,22 @@ pub(super) fn spans(files: &[PathBuf]) -> Result<PieceSet<SpanLog>, PiecesError>
 }
 
 /// Answers `isochrone analyze` from mapped pieces.
-pub(super) fn analyse(
-    arguments: &Analyze,
-    kinds: &[AnalysisKind],
-    quiet: bool,
-) -> anyhow::Result<ExitStatus> {
+pub(super) fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], console: &Console) -> anyhow::Result<()> {
     refuse("mapped pieces", arguments, Decides::Kept)?;
     refuse("mapped pieces", arguments, Decides::Traces)?;
     let set = read::<AnalysisSet>(&arguments.traces)?;
     let asked = set.asked();
     if let Some(lacks) = kinds.iter().find(|kind| !asked.kinds.contains(kind)) {
-        let known: Vec<&str> = asked.kinds.iter().map(|kind| kind.name()).collect();
+        let mapped: Vec<&str> = asked.kinds.iter().map(|kind| kind.name()).collect();
         anyhow::bail!(
-            "{} was not asked for when the pieces were mapped; there are {}",
+            "the pieces were not mapped for {}; they were mapped for {}",
             lacks.name(),
-            known.join(", ")
+            mapped.join(", ")
         );
     }
-    // Who looks at one thing with the clocks of another must map again.
+    // What depends on the clocks of times has to be mapped again for other clocks.
     let is_fixed = asked.times != Times::default() || asked.kinds.contains(&AnalysisKind::Usage);
-    let of_pieces = set.clocks().map_err(|error| error_in_words(&error))?;
+    let of_pieces = set.clocks().map_err(|error| pieces_error(&error))?;
     let clocks = match (&arguments.clock.sync, of_pieces) {
         (Some(_), _) if is_fixed => anyhow::bail!(
             "--sync: the pieces were mapped for times on other clocks: give it to `isochrone map`"
@@ -241,24 +231,23 @@ pub(super) fn analyse(
         (Some(path), _) => Some(read_clocks(path)?),
         (None, of_pieces) => of_pieces.filter(|_| !arguments.clock.no_sync),
     };
-    if !quiet && set.hosts().len() > 1 && clocks.is_none() && !arguments.clock.no_sync {
-        tell!("note: each host is on its own clock: --sync FILE takes what `isochrone sync -o` wrote");
+    if set.hosts().len() > 1 && clocks.is_none() && !arguments.clock.no_sync {
+        note!(console, "each host is on its own clock: --sync takes a file of `isochrone sync -o`");
     }
-    answer(arguments, kinds, set, clocks.as_ref(), ExitStatus::Done, quiet)
+    answer(arguments, kinds, set, clocks.as_ref(), console)
 }
 
 /// Answers `isochrone analyze` from a set of pieces, with times on some clocks.
 ///
 /// # Errors
-/// Pieces are missing, or nothing of what is asked is in them.
+/// Pieces are missing, or they have no requested host.
 pub(super) fn answer(
     arguments: &Analyze,
     kinds: &[AnalysisKind],
     set: PieceSet,
     clocks: Option<&Clocks>,
-    mut ending: ExitStatus,
-    quiet: bool,
-) -> anyhow::Result<ExitStatus> {
+    console: &Console,
+) -> anyhow::Result<()> {
     let asked = set.asked().clone();
     let missing = set.missing();
     if !missing.is_empty() {
@@ -267,41 +256,36 @@ pub(super) fn answer(
     }
     let facts: Vec<HostFacts> = set.hosts().into_iter().cloned().collect();
     for host in facts.iter().filter(|host| host.timing(clocks, asked.keeps_all).is_none()) {
-        ending = ending.max(host_selection::leave_out_unsynchronized(&host.name));
+        host_selection::warn_uncorrected(&host.name, console);
     }
     let modelled = set.finish(clocks);
     anyhow::ensure!(!modelled.is_empty(), host_selection::OTHER_CLOCKS);
     let names = modelled.iter().map(HostContext::name);
     check_names(&arguments.hosts, names).map_err(|error| host_selection::unknown_host(&error))?;
-    let is_asked = |host: &ModelledHost<'_, _>| {
+    let is_requested = |host: &ModelledHost<'_, _>| {
         arguments.hosts.is_empty() || arguments.hosts.iter().any(|name| name == HostContext::name(host))
     };
-    let modelled: Vec<_> = modelled.into_iter().filter(is_asked).collect();
+    let modelled: Vec<_> = modelled.into_iter().filter(is_requested).collect();
     let is_corrected = modelled.iter().any(|host| host.timing().clock().is_some());
     anyhow::ensure!(!arguments.bounds || is_corrected, host_selection::NO_BOUNDS);
-    // By the names that the corrections give.
+    // By their names in the corrections.
     let named = |host: &ModelledHost<'_, _>| {
         let name = HostContext::name(host).to_owned();
-        let facts = facts.iter().find(|facts| name_of(facts, host.timing(), &name));
+        let facts = facts.iter().find(|facts| is_host(facts, host.timing(), &name));
         facts.map(|facts| (name, facts))
     };
     let known: Vec<(String, &HostFacts)> = modelled.iter().filter_map(named).collect();
     let recorded: Vec<Recorded<'_>> = known.iter().map(|(name, facts)| facts.recorded(name)).collect();
     if arguments.test_compatibility {
-        lami::check_compatible(kinds, &recorded)?;
-        return Ok(ending);
+        return lami::check_compatible(kinds, &recorded);
     }
     for ((name, facts), host) in known.iter().zip(&modelled) {
-        ending = ending.max(tell_missing(name, &host.report));
-        facts.warnings.iter().for_each(|warning| tell!("warning: {}: {}", plain(name), Plain(warning)));
-        for note in facts.notes.iter().filter(|_| !quiet) {
-            tell!("note: {}: {}", plain(name), Plain(note));
-        }
+        report_undecodable(name, &host.report, console);
+        facts.warnings.iter().for_each(|text| warning!("{}: {}", plain(name), Plain(text)));
+        facts.notes.iter().for_each(|text| note!(console, "{}: {}", plain(name), Plain(text)));
     }
-    if !quiet {
-        let known: Vec<&dyn HostContext> = modelled.iter().map(|host| host as &dyn HostContext).collect();
-        tell_unmatched(arguments, &recorded, &known);
-    }
+    let hosts: Vec<&dyn HostContext> = modelled.iter().map(|host| host as &dyn HostContext).collect();
+    note_unmatched(arguments, &recorded, &hosts, console);
     let options = asked.options.with_tables_of(&options(arguments));
     let spread = Spread { threads: arguments.threads, pieces: None };
     let mut all = reports(&modelled, &options, spread);
@@ -309,14 +293,13 @@ pub(super) fn answer(
     all.sort_by_key(|report| kinds.iter().position(|kind| kind.name() == report.analysis));
     let timings: Vec<(&str, Timing<'_>)> =
         modelled.iter().map(|host| (HostContext::name(host), host.timing())).collect();
-    with_notes(arguments, &mut all, &recorded, &timings);
-    shown(arguments).print(&all, asked.times.at, modelled.len(), quiet)?;
-    check_scratch(&options.scratch, quiet)?;
-    Ok(ending)
+    add_notes(arguments, &mut all, &recorded, &timings);
+    style(arguments).print(&all, asked.times.at, modelled.len(), console)?;
+    check_scratch(&options.scratch, console)
 }
 
-/// Whether a host that has a name on some clocks is the one that pieces know.
-fn name_of(facts: &HostFacts, timing: Timing<'_>, name: &str) -> bool {
+/// Whether a host with a name on some clocks is a host of the pieces.
+fn is_host(facts: &HostFacts, timing: Timing<'_>, name: &str) -> bool {
     match timing.clock() {
         Some(clock) => clock.entry.id == *facts.clock.as_ref().unwrap_or(&facts.id),
         None => facts.name == name,
@@ -326,21 +309,20 @@ fn name_of(facts: &HostFacts, timing: Timing<'_>, name: &str) -> bool {
 /// The pieces in files.
 ///
 /// # Errors
-/// One cannot be read, or they were not mapped for one question.
+/// One cannot be read, or they were not mapped for the same analyses.
 pub(super) fn read<C: Held>(files: &[PathBuf]) -> anyhow::Result<PieceSet<C>> {
-    let set = PieceSet::read(files).map_err(|error| error_in_words(&error))?;
+    let set = PieceSet::read(files).map_err(|error| pieces_error(&error))?;
     set.ok_or_else(|| anyhow::anyhow!("no file of mapped pieces was named"))
 }
 
-/// Which part of each host is asked for; `extent`: what the traces hold.
-fn part(arguments: &Map, extent: Option<(i128, i128)>) -> anyhow::Result<Part> {
+/// The requested part of each host of traces of an extent.
+fn part(arguments: &Map, extent: Option<(UnixNs, UnixNs)>) -> anyhow::Result<Part> {
     if let Some((number, of)) = arguments.piece {
         return Ok(Part::Share { number, of });
     }
-    let begin = extent.map(|(first, _)| first);
-    let unix = |given: Option<Given>| {
-        given.map(|given| given.unix_ns(begin)).transpose().map_err(anyhow::Error::msg)
-    };
+    let start = extent.map(|(first, _)| first);
+    let unix =
+        |given: Option<TimeArg>| given.map(|given| given.unix(start)).transpose().map_err(anyhow::Error::msg);
     let (from, to) = (unix(arguments.from)?, unix(arguments.to)?);
     anyhow::ensure!(from.zip(to).is_none_or(|(from, to)| from < to), "--to is not after --from");
     Ok(match (from, to) {
@@ -354,9 +336,9 @@ fn refuse(to: &str, arguments: &Analyze, decides: Decides) -> anyhow::Result<()>
     let Some(option) = arguments.given.iter().find(|option| option.decides == decides) else { return Ok(()) };
     let why = match decides {
         Decides::Kept if to == SPANS => "they hold all of the traces: give it to `isochrone analyze`",
-        Decides::Kept => "it decides what is kept of traces: give it to `isochrone map`",
-        Decides::Tables => "it decides how tables look: give it to `isochrone analyze`",
-        Decides::Traces => "pieces have nothing of it: give it to `isochrone analyze` with the traces",
+        Decides::Kept => "it is for reading traces: give it to `isochrone map`",
+        Decides::Tables => "it is for tables: give it to `isochrone analyze`",
+        Decides::Traces => "it needs the traces: give it to `isochrone analyze` with them",
         Decides::Neither => return Ok(()),
     };
     anyhow::bail!("{} does not apply to {to}: {why}", option.name)
@@ -367,17 +349,17 @@ fn shown_piece(missing: &MissingPiece) -> String {
     format!("{} {}", plain(&missing.host), between(missing.piece, missing.offset_ns))
 }
 
-/// From when to when a piece is, by the host's own clock.
+/// The time of a piece, by the host's own clock.
 fn between(piece: Piece, offset_ns: i64) -> String {
     let border = |border: Border, open: &str| match border {
-        Border::At(raw) => time::full(i128::from(raw) + i128::from(offset_ns)),
+        Border::At(raw) => time::full(Timing::Own { offset_ns }.unix(RawNs(raw))),
         Border::Begin | Border::End => open.to_owned(),
     };
-    format!("from {} to {}", border(piece.from, "the begin"), border(piece.to, "the end"))
+    format!("from {} to {}", border(piece.from, "the start"), border(piece.to, "the end"))
 }
 
-/// Names of hosts come from traces, and times are better read as such.
-pub(super) fn error_in_words(error: &PiecesError) -> anyhow::Error {
+/// An error with the names of hosts, which come from traces, escaped, and times as such.
+pub(super) fn pieces_error(error: &PiecesError) -> anyhow::Error {
     match error {
         PiecesError::Twice { one, other, host, piece, offset_ns } if one == other => anyhow::anyhow!(
             "{}: is named twice, or has a piece of {} twice, {}",

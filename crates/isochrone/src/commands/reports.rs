@@ -1,49 +1,49 @@
-//! Printing reports: the tables and columns that are asked for, in the form that is asked for.
+//! Printing reports: the requested tables and columns, in the requested format.
 
 use std::collections::BTreeSet;
 use std::io::Write;
 
 use isochrone_analysis::{Report, Scratch, ScratchError, Table, Unit, csv, json, jsonl};
 use isochrone_export::lami::Results;
+use isochrone_time::UnixNs;
 
 use crate::arguments::TableFormat;
-use crate::output::{self, Stdout, tell};
+use crate::output::{self, Console, Stdout, note};
 use crate::render::plain::Plain;
 use crate::render::{figures, rows, tables};
 
-/// Rows of a text's tables that are sorted by a figure.
+/// Number of rows, as text, of tables that are sorted by a number.
 pub(super) const TEXT_ROWS: usize = 10;
 
-/// Says whether rows that were put aside came back: to be asked when all tables have been printed.
+/// Checks, after all tables have been printed, that no rows were lost in the scratch file.
 ///
 /// # Errors
-/// Some did not: what was printed lacks them.
-pub(super) fn check_scratch(scratch: &Scratch, quiet: bool) -> anyhow::Result<()> {
+/// Some were: the output lacks them.
+pub(super) fn check_scratch(scratch: &Scratch, console: &Console) -> anyhow::Result<()> {
     match scratch.failed() {
-        Some(ScratchError::Write(_)) if quiet => {}
-        Some(full @ ScratchError::Write(_)) => tell!("note: {}", Plain(full)),
+        Some(full @ ScratchError::Write(_)) => note!(console, "{}", Plain(full)),
         Some(lost @ ScratchError::Read(_)) => anyhow::bail!("the tables are not complete: {}", Plain(lost)),
         None => {}
     }
     Ok(())
 }
 
-/// What of reports is to be printed, and how.
+/// How reports are printed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shown<'a> {
+pub(super) struct ReportStyle<'a> {
     pub(super) format: TableFormat,
     /// Only this table.
     pub(super) table: Option<&'a str>,
-    /// By which column tables are sorted.
+    /// The column by which tables are sorted.
     pub(super) sort: Option<&'a str>,
-    /// Whether times have bounds beside them.
+    /// Whether times have bounds.
     pub(super) has_bounds: bool,
-    /// How many threads make the text.
+    /// Number of threads that make the text.
     pub(super) threads: usize,
 }
 
-impl Shown<'_> {
-    /// Checks that there are the table and the column that are asked for.
+impl ReportStyle<'_> {
+    /// Checks that the requested table and column exist.
     pub(super) fn check(&self, reports: &[Report]) -> anyhow::Result<()> {
         let tables = || reports.iter().flat_map(|report| &report.tables);
         if let Some(name) = self.table {
@@ -55,7 +55,7 @@ impl Shown<'_> {
             );
         }
         let is_shown = |table: &Table| match self.table {
-            Some(asked) => asked == table.name,
+            Some(name) => name == table.name,
             None => self.format != TableFormat::Text || !table.is_detail,
         };
         if self.has_bounds {
@@ -83,13 +83,13 @@ impl Shown<'_> {
         Ok(())
     }
 
-    /// Prints reports of so many hosts; `at`: the instant that they are of.
+    /// Prints reports of a number of hosts; `at`: their instant.
     pub(super) fn print(
         &self,
         reports: &[Report],
-        at: Option<i128>,
+        at: Option<UnixNs>,
         hosts: usize,
-        quiet: bool,
+        console: &Console,
     ) -> anyhow::Result<()> {
         self.check(reports)?;
         let Self { table: name, threads, .. } = *self;
@@ -108,7 +108,7 @@ impl Shown<'_> {
                     let write_rows =
                         |table: &Table, out: &mut Stdout| rows::write(table, threads, csv::rows, out);
                     match all.as_slice() {
-                        // A table alone needs no name: other programs read it as it is.
+                        // A single table has no line with its name, for other programs.
                         [one] => {
                             csv::header(one, stdout)?;
                             write_rows(one, stdout)?;
@@ -141,12 +141,12 @@ impl Shown<'_> {
             }
             Ok(())
         })?;
-        if !quiet && self.format != TableFormat::Json {
-            let mut told = BTreeSet::new();
-            for note in reports.iter().flat_map(|report| &report.notes) {
-                if told.insert(note) {
+        if self.format != TableFormat::Json {
+            let mut printed = BTreeSet::new();
+            for text in reports.iter().flat_map(|report| &report.notes) {
+                if printed.insert(text) {
                     let duration = |ns| figures::duration(i64::try_from(ns).unwrap_or(i64::MAX));
-                    tell!("note: {}", Plain(note.shown(duration)));
+                    note!(console, "{}", Plain(text.shown(duration)));
                 }
             }
         }

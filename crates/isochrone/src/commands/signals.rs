@@ -1,17 +1,17 @@
-//! Signals that ask a process to end: what was begun is ended properly.
+//! Signals that end the process, which removes unfinished files first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::Context as _;
-use isochrone_sync::unfinished;
+use isochrone_unfinished as unfinished;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-/// Whether somebody has asked this process to end. The second time it ends at once, whatever it does.
+/// Whether this process was told to end. The second time it ends at once.
 ///
 /// # Errors
 /// Signals cannot be caught.
@@ -25,18 +25,18 @@ pub(super) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(is_stopped)
 }
 
-/// The end of this process by a signal, from [`leave_nothing_on_signals`] on.
+/// The handling of signals by [`leave_nothing_on_signals`].
 #[derive(Debug)]
 pub struct EndsAtOnce(Arc<AtomicBool>);
 
 impl EndsAtOnce {
-    /// From now on something else handles signals.
+    /// Leaves signals to other handlers from now on.
     pub fn leave_to_others(&self) {
         self.0.store(false, Ordering::SeqCst);
     }
 }
 
-/// From now on a signal ends this process at once, and what it had begun to write is removed.
+/// Makes a signal end this process at once, after removing unfinished files.
 ///
 /// # Errors
 /// Signals cannot be caught.

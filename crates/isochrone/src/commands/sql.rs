@@ -1,4 +1,4 @@
-//! `isochrone sql`: hands over to the program `isochrone-sql`, which is built apart because it takes long to build. `on_cluster.rs` calls it, too.
+//! `isochrone sql`: runs the program `isochrone-sql`, which is a crate of its own because it takes long to build. `on_cluster.rs` runs it, too.
 
 use std::env;
 use std::io::{self, ErrorKind};
@@ -6,35 +6,35 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ExitStatus;
 use crate::arguments::Sql;
+use crate::output::Console;
 
 /// The name of the program.
 const PROGRAM: &str = "isochrone-sql";
 
-/// Becomes `isochrone-sql`: the one beside this program, else one that PATH has.
+/// Replaces this process by [`program`].
 ///
 /// # Errors
 /// There is none, or it cannot be started.
-pub(crate) fn run(arguments: &Sql, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(arguments: &Sql, console: &Console) -> anyhow::Result<()> {
     let program = program();
-    let quiet = quiet.then_some("--quiet");
-    // It comes back only where that fails.
+    let quiet = console.is_quiet().then_some("--quiet");
+    // It returns only where that fails.
     let error = Command::new(&program).args(quiet).args(&arguments.arguments).exec();
     Err(not_started("isochrone sql", &program, error))
 }
 
-/// `isochrone-sql`: the one beside this program, else the one that PATH has.
+/// `isochrone-sql` in the directory of this program, else in PATH.
 pub(super) fn program() -> PathBuf {
-    let beside = env::current_exe().ok().map(|own| own.with_file_name(PROGRAM));
-    beside.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from(PROGRAM))
+    let sibling = env::current_exe().ok().map(|own| own.with_file_name(PROGRAM));
+    sibling.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from(PROGRAM))
 }
 
-/// Why it cannot be started. `command`: what needs it.
+/// Why it cannot be started. `command`: the command that needs it.
 pub(super) fn not_started(command: &str, program: &Path, error: io::Error) -> anyhow::Error {
     match error.kind() {
         ErrorKind::NotFound => anyhow::anyhow!(
-            "`{command}` needs the program {PROGRAM}, which is neither beside isochrone nor in PATH; to build and install it, in \
+            "`{command}` needs the program {PROGRAM}, which is neither in the directory of isochrone nor in PATH; to build and install it, in \
              a copy of the sources: cargo install --path crates/query"
         ),
         _ => anyhow::Error::new(error).context(format!("cannot start {}", program.display())),

@@ -1,21 +1,21 @@
-//! Analyses that are read from a store, which is made of the traces if there is none: `states` and `phases`.
+//! Analyses that are read from a store, which is built if there is none: `states` and `phases`.
 
 use isochrone_experiment::{Experiment, PhaseFilter, Spread, StateFilter, is_on_one_clock, phases, recorded};
 
-use super::analyze::{add_needs, check_options, hosts, options, shown};
+use super::analyze::{add_needs, check_options, hosts, options, style};
 use super::pieces::{self, PieceKind};
 use super::{index, lami, named, open_named, periods};
-use crate::ExitStatus;
 use crate::arguments::{Analyze, Names, PHASES, STATES};
+use crate::output::Console;
 
-/// What threads did, or where the time of phases went.
-pub(super) fn run(arguments: &Analyze, names: &Names, quiet: bool) -> anyhow::Result<ExitStatus> {
+/// Shows what threads did, or where the time of phases went.
+pub(super) fn run(arguments: &Analyze, names: &Names, console: &Console) -> anyhow::Result<()> {
     let name = if matches!(names, Names::Phases) { PHASES } else { STATES };
-    check_options(arguments, &[name], quiet)?;
+    check_options(arguments, &[name], console)?;
     lami::answer(arguments, &[name])?;
     anyhow::ensure!(
         pieces::kind(&arguments.traces)? != Some(PieceKind::Analyses),
-        "{name} does not apply to these pieces, which hold what analyses keep: `isochrone map {name}` makes others"
+        "{name} does not apply to these pieces, which hold the results of analyses: use pieces of `isochrone map {name}`"
     );
     anyhow::ensure!(
         arguments.cluster.cluster.is_none(),
@@ -24,34 +24,32 @@ pub(super) fn run(arguments: &Analyze, names: &Names, quiet: bool) -> anyhow::Re
     let definitions = periods::definitions(arguments)?;
     let named = named(&arguments.traces)?;
     let kept = arguments.store.as_deref();
-    let (opened, ending) = open_named(&named, kept, arguments.clock.time_base()?, quiet)?;
+    let opened = open_named(&named, kept, arguments.clock.time_base()?, console)?;
     let experiment: Experiment<'_> = opened.experiment();
-    let (hosts, times, ending) = hosts(arguments, &opened, &experiment, ending, quiet)?;
+    let (hosts, times) = hosts(arguments, &opened, &experiment, console)?;
     let spread = Spread { threads: arguments.threads, pieces: arguments.chunks };
-    let (store, ending) = index::store(&named, kept, &opened, spread, ending, quiet)?;
+    let store = index::store(&named, kept, &opened, spread, console)?;
     let options = options(arguments);
     let is_synchronized = is_on_one_clock(&hosts);
     let mut report = match names {
         Names::Phases => {
-            let found = match &definitions {
-                Some(definitions) => Some(periods::found(&hosts, spread, definitions, quiet)?),
-                None => None,
-            };
-            let asked = PhaseFilter { filter: &options.filter, times };
-            phases(&store, &hosts, found.as_deref(), asked, is_synchronized)?
+            let periods =
+                definitions.map(|definitions| periods::found(&hosts, spread, &definitions, console));
+            let found = periods.transpose()?;
+            let filter = PhaseFilter { filter: &options.filter, times };
+            phases(&store, &hosts, found.as_deref(), filter, is_synchronized)?
         }
         Names::States | Names::Kinds(_) => {
-            let asked = StateFilter { filter: &options.filter, times, pixels: arguments.pixels };
-            isochrone_experiment::states(&store, &hosts, asked, is_synchronized)?
+            let filter = StateFilter { filter: &options.filter, times, pixels: arguments.pixels };
+            isochrone_experiment::states(&store, &hosts, filter, is_synchronized)?
         }
     };
-    shown(arguments).check(std::slice::from_ref(&report))?;
-    report.arrange(&options);
+    style(arguments).check(std::slice::from_ref(&report))?;
+    report.sort_and_limit(&options);
     if arguments.bounds {
         isochrone_experiment::add_bounds(&mut report, &hosts);
     }
     let mut reports = [report];
     add_needs(&mut reports, &recorded(&hosts));
-    shown(arguments).print(&reports, None, hosts.len(), quiet)?;
-    Ok(ending)
+    style(arguments).print(&reports, None, hosts.len(), console)
 }

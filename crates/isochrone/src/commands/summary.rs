@@ -1,34 +1,33 @@
-//! `isochrone summary`: one page about an experiment. What is on it is in [`crate::render::summary`].
+//! `isochrone summary`: a page about an experiment. Its content is in [`crate::render::summary`].
 
 use std::io::{IsTerminal, Write};
 
 use isochrone_analysis::{AnalysisKind, Options, Report};
-use isochrone_crosshost::{Asked, Cluster, Requests, critical_path, messages, path, requests};
+use isochrone_crosshost::{Cluster, RequestQuery, Requests, critical_path, messages, path, requests};
 use isochrone_experiment::{
     Opened, Question, Spread, TimedHost, Times, extent, is_on_one_clock, recorded, reports,
 };
 use isochrone_export::html::Synchronization;
+use isochrone_files::output as files;
+use isochrone_matching::sample::MessageSample;
 use isochrone_store::{Message, Store};
-use isochrone_sync::output as files;
-use isochrone_sync::sample::MessageSample;
 
 use super::analyze::add_needs;
 use super::answers::modelled;
 use super::crosshost::window;
 use super::view::{command_line, name_of};
 use super::{check_output, host_selection, index, named, open_named};
-use crate::ExitStatus;
-use crate::arguments::Summary;
-use crate::output::{self, tell};
+use crate::arguments::{Clock, Summary};
+use crate::output::{self, Console, note};
 use crate::render::plain::Plain;
-use crate::render::summary::{Found, ROWS, page};
+use crate::render::summary::{Findings, ROWS, page};
 use crate::render::sync_page;
 use crate::shared::corrections;
 
-/// Links with pictures, most: the page of `isochrone sync --html` has more.
-const MOST_LINKS: usize = 6;
+/// Maximum number of links with pictures: the page of `isochrone sync --html` has more.
+const MAX_LINKS: usize = 6;
 
-/// What is asked of the traces, in one pass.
+/// The analyses of the traces, in one pass.
 const KINDS: [AnalysisKind; 8] = [
     AnalysisKind::Usage,
     AnalysisKind::CpuTop,
@@ -40,34 +39,29 @@ const KINDS: [AnalysisKind; 8] = [
     AnalysisKind::IrqStats,
 ];
 
-pub(crate) fn run(arguments: &Summary, quiet: bool) -> anyhow::Result<ExitStatus> {
-    match &arguments.output {
-        Some(path) => {
-            let (sync, store) = (arguments.clock.sync.as_slice(), arguments.store.as_slice());
-            check_output(path, &[&arguments.traces[..], sync, store].concat())?;
-        }
+pub(crate) fn run(arguments: &Summary, console: &Console) -> anyhow::Result<()> {
+    let Summary { output, hosts: names, sources } = arguments;
+    match output {
+        Some(path) => check_output(path, &sources.inputs())?,
         None => anyhow::ensure!(
             !std::io::stdout().is_terminal(),
-            "a page is no text for a terminal: name a file with -o"
+            "a page is not text for a terminal: name a file with -o"
         ),
     }
-    let named = named(&arguments.traces)?;
-    let kept = arguments.store.as_deref();
-    let (opened, ending) = open_named(&named, kept, arguments.clock.time_base()?, quiet)?;
+    let named = named(&sources.traces)?;
+    let kept = sources.store.store.as_deref();
+    let opened = open_named(&named, kept, sources.clock.time_base()?, console)?;
     let experiment = opened.experiment();
-    let consequence = ": what goes from one to the other is not followed";
-    let (hosts, ending) =
-        host_selection::chosen(&opened, &experiment, &arguments.hosts, consequence, ending, quiet)?;
-    let whole = extent(hosts.iter().copied());
-    let times = host_selection::times([arguments.begin, arguments.end, None], whole)?;
-    let spread = Spread { threads: arguments.threads, pieces: None };
-    let (reports, events, here) = analysed(&hosts, times, spread, quiet)?;
-    let (store, ending) = index::store(&named, kept, &opened, spread, ending.max(here), quiet)?;
+    let hosts = host_selection::choose(&opened, &experiment, names, host_selection::NOT_FOLLOWED, console)?;
+    let extent = extent(hosts.iter().copied());
+    let times = host_selection::times([sources.window.begin, sources.window.end, None], extent)?;
+    let spread = Spread { threads: sources.store.threads, pieces: None };
+    let (reports, events) = analysed(&hosts, times, spread, console)?;
+    let store = index::store(&named, kept, &opened, spread, console)?;
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
-    let window = window(times, whole.unwrap_or_default());
+    let window = window(times, extent.unwrap_or_default());
     let is_synchronized = is_on_one_clock(&hosts);
-    let asked = Asked { of: Requests::Outermost, window, only_sums: true };
-    let requests = requests(&cluster, &asked)?;
+    let requests = requests(&cluster, &RequestQuery { of: Requests::Outermost, window, only_sums: true })?;
     let slowest = requests.iter().max_by_key(|it| (it.duration(), std::cmp::Reverse(it.number)));
     let slowest = match slowest.cloned() {
         Some(mut request) => {
@@ -76,10 +70,10 @@ pub(crate) fn run(arguments: &Summary, quiet: bool) -> anyhow::Result<ExitStatus
         }
         None => None,
     };
-    let found = Found {
-        name: name_of(&arguments.traces),
-        command: command_line(&arguments.traces, &arguments.clock),
-        range: reports.iter().find_map(|report| report.range).map(|[begin, end]| (begin, end)),
+    let findings = Findings {
+        name: name_of(&sources.traces),
+        command: command_line(&sources.traces, &sources.clock),
+        range: reports.iter().find_map(|report| report.range),
         hosts: &hosts,
         events,
         reports,
@@ -88,45 +82,41 @@ pub(crate) fn run(arguments: &Summary, quiet: bool) -> anyhow::Result<ExitStatus
         messages: messages(&cluster, window, false, is_synchronized)?,
         requests,
         slowest,
-        synchronization: synchronization(arguments, &opened, &hosts, &store)?,
+        synchronization: synchronization(&sources.clock, &opened, &hosts, &store)?,
     };
-    let html = page(found).to_html();
-    match &arguments.output {
-        Some(path) => files::write(path, html.as_bytes())?,
-        None => {
-            output::print(|stdout| Ok(stdout.write_all(html.as_bytes())?))?;
-        }
-    }
-    if let (Some(path), false) = (&arguments.output, quiet) {
-        tell!("note: {} is for any browser", Plain(path.display()));
-    }
-    Ok(ending)
+    let html = page(findings).to_html();
+    let Some(path) = output else {
+        return output::print(|stdout| Ok(stdout.write_all(html.as_bytes())?)).map(|_| ());
+    };
+    files::write(path, html.as_bytes())?;
+    note!(console, "{} is for any browser", Plain(path.display()));
+    Ok(())
 }
 
-/// The reports of all analyses, and how many events were read.
+/// The reports of all analyses, and the number of events.
 fn analysed(
     hosts: &[&TimedHost<'_>],
     times: Times,
     spread: Spread,
-    quiet: bool,
-) -> anyhow::Result<(Vec<Report>, u64, ExitStatus)> {
+    console: &Console,
+) -> anyhow::Result<(Vec<Report>, u64)> {
     let options = Options { top: Some(ROWS), by_process: true, ..Options::default() };
     let question = Question { kinds: &KINDS, options: &options, times, periods: None };
-    let (modelled, ending) = modelled(&question, hosts, spread, quiet)?;
+    let modelled = modelled(&question, hosts, spread, console)?;
     let mut reports = reports(&modelled, &options, spread);
     add_needs(&mut reports, &recorded(hosts));
-    Ok((reports, modelled.iter().map(|host| host.report.events).sum(), ending))
+    Ok((reports, modelled.iter().map(|host| host.report.events).sum()))
 }
 
-/// How the clocks were put on one; nothing where they were not, or where nobody has written down how.
+/// The report of the synchronization; `None` where there was none, or there is no record of it.
 fn synchronization(
-    arguments: &Summary,
+    clock: &Clock,
     opened: &Opened,
     hosts: &[&TimedHost<'_>],
     store: &Store,
 ) -> anyhow::Result<Option<Synchronization>> {
     let Some(clocks) = opened.clocks() else { return Ok(None) };
-    let Some(artefact) = corrections(opened, &arguments.clock, || Ok(store.clocks()?))? else {
+    let Some(artefact) = corrections(opened, clock, || Ok(store.clocks()?))? else {
         return Ok(None);
     };
     let clock_of = |number: u32| {
@@ -140,13 +130,13 @@ fn synchronization(
     let mut sample = MessageSample::default();
     store.messages(|Message { sent, received }| {
         if let (Some(sender), Some(receiver)) = (number(sent.host), number(received.host)) {
-            sample.add(&isochrone_sync::matching::Message {
+            sample.add(&isochrone_matching::Message {
                 sender,
-                sent: sent.at,
+                sent: sent.at.0,
                 receiver,
-                received: received.at,
+                received: received.at.0,
             });
         }
     })?;
-    Ok(Some(sync_page::of(&artefact, clocks, &sample, Some, MOST_LINKS)?))
+    Ok(Some(sync_page::of(&artefact, clocks, &sample, Some, MAX_LINKS)?))
 }

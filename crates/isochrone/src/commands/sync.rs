@@ -7,34 +7,33 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use isochrone_clock::Model;
 use isochrone_ctf::Diagnostic;
-use isochrone_sync::sample::MessageSample;
-use isochrone_sync::{
-    Inputs, Options, Outcome, TraceFacts, copies, synchronize_messages_with, synchronize_with,
-};
+use isochrone_files::Inputs;
+use isochrone_matching::TraceFacts;
+use isochrone_matching::sample::MessageSample;
+use isochrone_sync::{Options, Outcome, copies, synchronize_messages_with, synchronize_with};
 
 use super::{check_output, named, sync_eval, writable};
-use crate::ExitStatus;
 use crate::arguments::{ReportFormat, Sync, SyncCommand};
-use crate::output::{self, tell};
+use crate::output::{self, Console, eprint_line, note};
 use crate::progress::Progress;
 use crate::render::plain::Plain;
-use crate::render::sync_page::MOST_PICTURES;
+use crate::render::sync_page::MAX_PICTURES;
 use crate::render::{PROGRAM, complaints, figures, report, sync_page};
 
-/// Digits of formulas where none are asked for: those of IEEE 754's decimal128, with which Trace Compass computes.
+/// Default digits of formulas: those of IEEE 754's decimal128, with which Trace Compass computes.
 const DIGITS: u32 = 34;
 
-pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
-    if let Some(SyncCommand::Eval(asked)) = &arguments.command {
-        return sync_eval::run(asked, quiet);
+pub(crate) fn run(arguments: &Sync, console: &Console) -> anyhow::Result<()> {
+    if let Some(SyncCommand::Eval(arguments)) = &arguments.command {
+        return sync_eval::run(arguments, console);
     }
     if arguments.dry_run {
-        return sync_eval::dry_run(arguments, quiet);
+        return sync_eval::dry_run(arguments, console);
     }
     let method = arguments.method.published();
     anyhow::ensure!(
         method.is_some() || arguments.digits.is_none(),
-        "--digits: the usual estimate has exact formulas of its own; it is for those of --method"
+        "--digits is for the formulas of --method: those of the default estimate are exact"
     );
     let read: Vec<_> = arguments.traces.iter().chain(&arguments.messages).cloned().collect();
     if let Some(path) = &arguments.output {
@@ -44,9 +43,9 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
     if let Some(path) = &arguments.html {
         anyhow::ensure!(path.as_os_str() != "-", "--html -: name a file");
         check_output(path, &read).context("--html")?;
-        let place = |path: &PathBuf| isochrone_sync::output::place(path).ok();
+        let real = |path: &PathBuf| isochrone_files::output::place(path).ok();
         anyhow::ensure!(
-            arguments.output.as_ref().and_then(place).is_none_or(|output| Some(output) != place(path)),
+            arguments.output.as_ref().and_then(real).is_none_or(|output| Some(output) != real(path)),
             "-o and --html are one file: {}",
             Plain(path.display())
         );
@@ -67,46 +66,45 @@ pub(crate) fn run(arguments: &Sync, quiet: bool) -> anyhow::Result<ExitStatus> {
     };
     if let Some(path) = &arguments.messages {
         let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        let bar = Progress::over(bytes, "reading messages", quiet);
+        let bar = Progress::over(bytes, "reading messages", console);
         let outcome = synchronize_messages_with(path, &options, &|bytes| bar.add(bytes), &mut |message| {
             if let Some(sample) = &mut sample {
                 sample.add(message);
             }
         })?;
         bar.finish();
-        return finish(arguments, &Inputs::default(), &outcome, sample.as_ref(), quiet);
+        return finish(arguments, &Inputs::default(), &outcome, sample.as_ref(), console);
     }
     let mut inputs = Inputs::open(&named(&arguments.traces)?.traces);
     inputs.split(&arguments.per_interface)?;
-    let opened = complaints::of_inputs(&inputs, quiet)?;
+    complaints::of_inputs(&inputs, console)?;
     if let Some(directory) = &arguments.write {
         copies::check(&inputs, directory)?;
-        let there =
+        let existing =
             directory.ancestors().find(|directory| directory.exists() || directory.as_os_str().is_empty());
-        writable(there.unwrap_or(directory))?;
+        writable(existing.unwrap_or(directory))?;
     }
-    let bar = Progress::over_bytes(&inputs, "matching packets", quiet);
+    let bar = Progress::over_bytes(&inputs, "matching packets", console);
     let outcome = synchronize_with(&inputs, &options, &|bytes| bar.add(bytes), &mut |matched| {
         if let Some(sample) = &mut sample {
             sample.add(&matched.message());
         }
     })?;
     bar.finish();
-    Ok(opened.max(finish(arguments, &inputs, &outcome, sample.as_ref(), quiet)?))
+    finish(arguments, &inputs, &outcome, sample.as_ref(), console)
 }
 
-/// Writes the result down and shows it. What is written does not depend on whether somebody reads the report, nor is the report
-/// lost because something cannot be written.
+/// Writes the files and prints the report, each of them also where the other fails.
 fn finish(
     arguments: &Sync,
     inputs: &Inputs,
     outcome: &Outcome,
     sample: Option<&MessageSample>,
-    quiet: bool,
-) -> anyhow::Result<ExitStatus> {
-    show_complaints(outcome, quiet);
+    console: &Console,
+) -> anyhow::Result<()> {
+    show_complaints(outcome, console);
     let json = outcome.artefact.to_json()?;
-    let saved = save(arguments, inputs, (outcome, sample), &json, quiet);
+    let saved = save(arguments, inputs, outcome, sample, &json, console);
     let shown = output::print(|stdout| {
         match arguments.format {
             ReportFormat::Json => stdout.write_all(json.as_bytes())?,
@@ -114,76 +112,72 @@ fn finish(
         }
         Ok(())
     });
-    let saved = saved?;
+    saved?;
     shown?;
-    Ok(saved.max(ExitStatus::partly_if(outcome.partial)))
+    console.partial_if(outcome.partial);
+    Ok(())
 }
 
-/// Writes the files that are asked for.
+/// Writes the requested files.
 fn save(
     arguments: &Sync,
     inputs: &Inputs,
-    (outcome, sample): (&Outcome, Option<&MessageSample>),
+    outcome: &Outcome,
+    sample: Option<&MessageSample>,
     json: &str,
-    quiet: bool,
-) -> anyhow::Result<ExitStatus> {
+    console: &Console,
+) -> anyhow::Result<()> {
     if let Some(path) = &arguments.output {
-        isochrone_sync::output::write(path, json.as_bytes())?;
+        isochrone_files::output::write(path, json.as_bytes())?;
     }
     if let Some((path, sample)) = arguments.html.as_ref().zip(sample) {
         let number = |clock: usize| outcome.numbers.get(clock).copied().flatten();
-        let of = sync_page::of(&outcome.artefact, &outcome.clocks, sample, number, MOST_PICTURES)?;
+        let of = sync_page::of(&outcome.artefact, &outcome.clocks, sample, number, MAX_PICTURES)?;
         let page = of.to_html(PROGRAM);
-        isochrone_sync::output::write(path, page.as_bytes())?;
+        isochrone_files::output::write(path, page.as_bytes())?;
     }
     match &arguments.write {
-        Some(directory) => write_copies(inputs, outcome, directory, quiet),
-        None => Ok(ExitStatus::Done),
+        Some(directory) => write_copies(inputs, outcome, directory, console),
+        None => Ok(()),
     }
 }
 
-/// What was lost, refused, odd or missing: on stderr, before the result.
-fn show_complaints(outcome: &Outcome, quiet: bool) {
+/// Reports what was lost, refused, odd or missing, before the result. Losses of inputs do not make corrections partial.
+fn show_complaints(outcome: &Outcome, console: &Console) {
     for facts in &outcome.facts {
-        complaints::show(facts.diagnostics(), quiet);
+        complaints::show(facts.diagnostics(), &console.apart());
     }
     for facts in &outcome.captures {
-        complaints::show(&facts.diagnostics, quiet);
+        complaints::show(&facts.diagnostics, &console.apart());
     }
     complaints::show_refused(&outcome.refused, "warning");
-    if quiet {
-        return;
+    for text in &outcome.notes {
+        note!(console, "{}", Plain(text));
     }
-    for note in &outcome.notes {
-        tell!("note: {}", Plain(note));
-    }
-    complaints::show_advice(&outcome.advice);
+    complaints::show_advice(&outcome.advice, console);
 }
 
 fn write_copies(
     inputs: &Inputs,
     outcome: &Outcome,
     directory: &Path,
-    quiet: bool,
-) -> anyhow::Result<ExitStatus> {
-    if !quiet {
-        for capture in &inputs.captures {
-            tell!("note: {}: no copy of a capture is written", Plain(capture.path.display()));
-        }
+    console: &Console,
+) -> anyhow::Result<()> {
+    for capture in &inputs.captures {
+        note!(console, "{}: no copy of a capture is written", Plain(capture.path.display()));
     }
     let copied = copies::write(inputs, &outcome.clocks, directory)?;
-    // What could not be decoded has been told when the traces were read.
-    let told = outcome.facts.iter().flat_map(TraceFacts::diagnostics);
-    let told: HashSet<String> = told.map(Diagnostic::to_string).collect();
-    let mut ending = ExitStatus::Done;
+    // What could not be decoded was reported when the traces were read.
+    let reported = outcome.facts.iter().flat_map(TraceFacts::diagnostics);
+    let reported: HashSet<String> = reported.map(Diagnostic::to_string).collect();
     for copy in &copied {
-        let new: Vec<_> = copy.summary.lost.iter().filter(|lost| !told.contains(&lost.to_string())).collect();
-        ending = ending.max(complaints::show(new, quiet));
+        let is_new = |lost: &&Diagnostic| !reported.contains(&lost.to_string());
+        complaints::show(copy.summary.lost.iter().filter(is_new).collect::<Vec<_>>(), console);
     }
-    if !quiet {
+    if !console.is_quiet() {
         let events: u64 = copied.iter().map(|copy| copy.summary.events).sum();
         let (traces, events) = (figures::plural(copied.len(), "trace"), figures::count(events));
-        tell!("{traces} with {events} events written below {}", Plain(directory.display()));
+        eprint_line!("{traces} with {events} events written below {}", Plain(directory.display()));
     }
-    Ok(ending)
+    Ok(())
 }

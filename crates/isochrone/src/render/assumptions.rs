@@ -1,13 +1,13 @@
-//! What is assumed of the clocks, for people. Part of [`super::report`].
+//! The assumptions about the clocks, for people. Part of [`super::report`].
 //!
-//! Where the same is assumed of all clocks, a sentence says so; else each clock has its lines. What messages show of one of two clocks, and not of which,
-//! is said of their links.
+//! Where all clocks have the same assumption, a sentence has it; else each clock has its lines. What messages show of one of two clocks, but not
+//! of which, is listed with their links.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::{Artefact, AssumptionEntry, BreakEntry, BreakKind, ClockEntry};
+use isochrone_corrections::artefact::{Artefact, AssumptionEntry, BreakEntry, BreakKind, ClockEntry};
+use isochrone_corrections::{Clock, Clocks};
 
 use super::plain::plain;
 use super::{breaks, figures};
@@ -57,8 +57,8 @@ pub(super) fn condition(artefact: &Artefact) -> String {
     }
 }
 
-/// What would not be seen where nobody knows who steers a clock: a step, while no messages come, that is no larger than what the limits of its rate
-/// allow for in that time. Of all clocks, the one that leaves room for most.
+/// The largest step that would not be noticed of clocks whose steering is unknown: one without messages around it, within what the limits of the
+/// rate allow for in that time.
 pub(super) fn unseen_steps(clocks: &Clocks) -> Option<String> {
     let is_unknown = |clock: &Clock| clock.entry.assumptions.iter().any(|entry| entry.kind == "unknown");
     // Where a clock was set, bounds are wide for that.
@@ -86,14 +86,14 @@ pub(super) fn unseen_steps(clocks: &Clocks) -> Option<String> {
 /// Where the bounds of a clock are widest: how wide they are there, and for how long they are wider than before and after, ns.
 fn widest(clock: &Clock) -> Option<(i64, i64)> {
     let rows = clock.interval.rows();
-    let width = |place: usize| rows.get(place).map(|row| row.hi.saturating_sub(row.lo));
-    let place = (0..rows.len()).max_by_key(|&place| width(place))?;
+    let width = |index: usize| rows.get(index).map(|row| row.hi.saturating_sub(row.lo));
+    let widest = (0..rows.len()).max_by_key(|&index| width(index))?;
     // Down on both sides, to the messages that narrow the bounds.
     let before =
-        (1..=place).rev().take_while(|&at| width(at - 1) < width(at)).last().map_or(place, |at| at - 1);
-    let after = (place + 1..rows.len()).take_while(|&at| width(at) < width(at - 1)).last().unwrap_or(place);
+        (1..=widest).rev().take_while(|&at| width(at - 1) < width(at)).last().map_or(widest, |at| at - 1);
+    let after = (widest + 1..rows.len()).take_while(|&at| width(at) < width(at - 1)).last().unwrap_or(widest);
     let silence = rows[after].raw.saturating_sub(rows[before].raw);
-    Some((width(place)?, silence)).filter(|_| silence > 0)
+    Some((width(widest)?, silence)).filter(|_| silence > 0)
 }
 
 /// What is assumed of each clock; nothing where it is the same for all.
@@ -124,7 +124,8 @@ pub(super) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
     Ok(())
 }
 
-/// What is said of a clock itself. Where its links allow for more only because one of two clocks was set or slewed, that is said of the links.
+/// The assumptions about a clock itself. Where its links allow for more only because one of two clocks was set or slewed, that is listed with
+/// the links.
 fn own(clock: &ClockEntry) -> Vec<AssumptionEntry> {
     let entries = &clock.assumptions;
     let mut own: Vec<AssumptionEntry> = Vec::with_capacity(entries.len());

@@ -1,10 +1,11 @@
-//! What a synchronization found beside the clocks, for people: clocks that were set or slewed, messages that look wrong,
+//! Further results of a synchronization, for people: clocks that were set or slewed, messages that look wrong,
 //! loops that contradict each other. Part of [`super::report`].
 
 use std::io::{self, Write};
 
-use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::{Artefact, BreakEntry, BreakKind, SuspectEntry};
+use isochrone_corrections::artefact::{Artefact, BreakEntry, BreakKind, SuspectEntry};
+use isochrone_corrections::{Clock, Clocks};
+use isochrone_time::UnixNs;
 
 use super::error_summary::Errors;
 use super::plain::plain;
@@ -19,7 +20,7 @@ const MAX_SUSPECTS: usize = 3;
 /// Loops that are listed.
 const MAX_LOOPS: usize = 3;
 
-/// Prints what there is; nothing where nothing happened.
+/// Prints them; without any, nothing.
 pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
     let is_alone = |clock: &Clock, found: &BreakEntry| either(clocks, clock, found).is_none();
     if clocks.iter().any(|clock| clock.entry.breaks.iter().any(|found| is_alone(clock, found))) {
@@ -65,7 +66,7 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
     Ok(())
 }
 
-/// The clock that has a break of the same instant and the opposite size: the link of the two shows it, and nothing shows which of them it is of.
+/// The clock with a break at the same instant and of the opposite size: the link of the two shows the break, but not which of them it belongs to.
 fn either<'c>(clocks: &'c Clocks, clock: &Clock, found: &BreakEntry) -> Option<&'c Clock> {
     let span = |clock: &Clock, (begin, end): (i64, i64)| {
         (clock.correction.apply(begin), clock.correction.apply(end))
@@ -83,7 +84,7 @@ fn either<'c>(clocks: &'c Clocks, clock: &Clock, found: &BreakEntry) -> Option<&
     others.filter(|other| other.entry.island == clock.entry.island).find(is_mirrored)
 }
 
-/// What one of two clocks did, said once of both.
+/// Prints breaks of one of two clocks, once for both.
 fn print_unclear(clocks: &Clocks, out: &mut impl Write) -> io::Result<()> {
     let mut lines = Vec::new();
     for clock in clocks.iter() {
@@ -181,7 +182,8 @@ pub(super) fn time_of_day(clock: &Clock, raw: i64) -> String {
 /// The same of a raw time of the reference of a clock.
 pub(super) fn time_of_day_there(clock: &Clock, reference_raw: i64) -> String {
     let mut shown = Vec::new();
-    time::put(&mut shown, i128::from(reference_raw) + i128::from(clock.reference_offset_ns), false);
+    let unix_ns = i128::from(reference_raw) + i128::from(clock.reference_offset_ns);
+    time::put(&mut shown, UnixNs(unix_ns), false);
     shown.truncate("00:00:00.000".len());
     String::from_utf8_lossy(&shown).into_owned()
 }

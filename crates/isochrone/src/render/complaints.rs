@@ -1,23 +1,23 @@
-//! What went wrong with inputs and what they lack, on stderr.
+//! Problems of inputs, and what they lack, on stderr.
 
+use isochrone_corrections::artefact::{Refused, RefusedKind};
 use isochrone_ctf::Diagnostic;
+use isochrone_files::Inputs;
 use isochrone_hosts::Host;
 use isochrone_sync::advice::Advice;
-use isochrone_sync::{Inputs, Refused, RefusedKind};
 
 use super::figures;
 use super::plain::{Plain, PlainLines, plain};
-use crate::ExitStatus;
-use crate::output::tell;
+use crate::output::{Console, eprint_line, note, warning};
 
-/// More than this many diagnostics of one trace are counted, not shown.
+/// Maximum number of diagnostics of a trace that are shown; the rest is counted.
 const MAX_SHOWN: usize = 10;
 
-/// Shows what could not be opened and what was odd about the rest.
+/// Shows what could not be opened and what is odd about the rest.
 ///
 /// # Errors
-/// Nothing could be opened: there is no work.
-pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<ExitStatus> {
+/// Nothing could be opened.
+pub(crate) fn of_inputs(inputs: &Inputs, console: &Console) -> anyhow::Result<()> {
     if inputs.traces.is_empty() && inputs.captures.is_empty() {
         match inputs.refused.as_slice() {
             [only] => anyhow::bail!("{}: {}", Plain(&only.name), only.why),
@@ -26,27 +26,23 @@ pub(crate) fn of_inputs(inputs: &Inputs, quiet: bool) -> anyhow::Result<ExitStat
         anyhow::bail!("nothing could be read");
     }
     show_refused(&inputs.refused, "warning");
-    if !quiet {
-        for note in &inputs.notes {
-            tell!("note: {}", Plain(note));
-        }
+    for note in &inputs.notes {
+        note!(console, "{}", Plain(note));
     }
-    let mut ending = ExitStatus::partly_if(!inputs.refused.is_empty());
+    console.partial_if(!inputs.refused.is_empty());
     for input in &inputs.traces {
-        ending = ending.max(show(input.trace.diagnostics(), quiet));
+        show(input.trace.diagnostics(), console);
     }
-    Ok(ending)
+    Ok(())
 }
 
-/// Shows what a host lacks, as far as that is known before reading, and what contradicts that it is one.
-pub(crate) fn of_host(host: &Host<'_>, quiet: bool) {
+/// Shows what a host lacks, as far as that is known before reading, and what contradicts that it is one host.
+pub(crate) fn of_host(host: &Host<'_>, console: &Console) {
     for contradiction in host.contradictions() {
-        tell!("warning: {}: {}", plain(&host.name), Plain(contradiction));
+        warning!("{}: {}", plain(&host.name), Plain(contradiction));
     }
-    if !quiet {
-        for note in host.notes() {
-            tell!("note: {}: {}", plain(&host.name), Plain(note));
-        }
+    for note in host.notes() {
+        note!(console, "{}: {}", plain(&host.name), Plain(note));
     }
 }
 
@@ -57,41 +53,41 @@ pub(crate) fn show_refused(refused: &[Refused], word: &str) {
             RefusedKind::Trace => String::new(),
             other => format!("{} ", other.name()),
         };
-        tell!("{word}: {what}{}: {}", Plain(name), PlainLines(why));
+        eprint_line!("{word}: {what}{}: {}", Plain(name), PlainLines(why));
     }
 }
 
-/// Shows diagnostics; losses make the work partial.
-pub(crate) fn show<'d, D>(diagnostics: D, quiet: bool) -> ExitStatus
+/// Shows diagnostics; losses make the result partial.
+pub(crate) fn show<'d, D>(diagnostics: D, console: &Console)
 where
     D: IntoIterator<Item = &'d Diagnostic, IntoIter: Clone>,
 {
     let mut diagnostics = diagnostics.into_iter();
-    let shown = diagnostics.clone().filter(|d| d.is_loss() || !quiet);
+    let shown = diagnostics.clone().filter(|d| d.is_loss() || !console.is_quiet());
     let count = shown.clone().count();
     for diagnostic in shown.take(MAX_SHOWN) {
         let word = if diagnostic.is_loss() { "warning" } else { "note" };
-        tell!("{word}: {}", Plain(diagnostic));
+        eprint_line!("{word}: {}", Plain(diagnostic));
     }
     if count > MAX_SHOWN {
-        tell!("… and {} more of this trace", count - MAX_SHOWN);
+        eprint_line!("… and {} more of this trace", count - MAX_SHOWN);
     }
-    ExitStatus::partly_if(diagnostics.any(Diagnostic::is_loss))
+    console.partial_if(diagnostics.any(Diagnostic::is_loss));
 }
 
-/// Hosts that one piece of advice names; the rest is counted.
+/// Maximum number of hosts that one piece of advice names; the rest is counted.
 const MAX_HOSTS: usize = 8;
 
-/// Says what hosts lack, and what to type to record it.
-pub(crate) fn show_advice(advice: &[Advice]) {
-    for advice in advice {
+/// Shows what hosts lack, and the commands that record it.
+pub(crate) fn show_advice(advice: &[Advice], console: &Console) {
+    for advice in advice.iter().filter(|_| !console.is_quiet()) {
         let hosts = figures::listed(&advice.hosts, MAX_HOSTS);
-        tell!("note: {}: {}", Plain(&hosts), Plain(&advice.missing));
+        note!(console, "{}: {}", Plain(&hosts), Plain(&advice.missing));
         if !advice.commands.is_empty() {
             let on = if advice.hosts.len() == 1 { &hosts } else { "each of them" };
-            tell!("      before the next recording, type on {}:", Plain(on));
+            eprint_line!("      before the next recording, type on {}:", Plain(on));
             for command in &advice.commands {
-                tell!("        {}", Plain(command));
+                eprint_line!("        {}", Plain(command));
             }
         }
     }

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use isochrone_analysis::nearest_rank;
-use isochrone_crosshost::{Cause, Cluster, Party, Request, SpentOn, Step};
+use isochrone_crosshost::{Cause, Cluster, Request, SpentOn, Step, ThreadRef};
+use isochrone_store::ThreadRow;
+use isochrone_time::UnixNs;
 
 use super::figures;
 use super::plain::plain;
 use crate::output;
 
-/// Characters for the axis where nothing is known of the terminal.
+/// Width where that of the terminal is unknown.
 const WIDTH: usize = 100;
-/// A drawing that is narrower says nothing.
-const LEAST: usize = 40;
-/// Lines that say where a request differs from the others.
-const MOST_DIFFERENCES: usize = 3;
+/// Minimum width of the axis.
+const MIN_WIDTH: usize = 40;
+/// Maximum number of differences from other requests.
+const MAX_DIFFERENCES: usize = 3;
 
 /// The characters of causes, in the order of the legend. Packets are lines between the rows.
 const MARKS: [(Cause, char, &str); 13] = [
@@ -34,7 +36,7 @@ const MARKS: [(Cause, char, &str); 13] = [
     (Cause::Unknown, '?', "unknown"),
 ];
 
-/// Draws a request, with its figures beside those of all requests.
+/// Draws a request, and compares it with all requests.
 pub(crate) fn draw(
     cluster: &Cluster<'_>,
     all: &[Request],
@@ -45,14 +47,13 @@ pub(crate) fn draw(
     let rows = rows(request);
     let names: Vec<String> = rows.iter().map(|party| name(cluster, *party)).collect();
     let label = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let width = output::width().unwrap_or(WIDTH).saturating_sub(label + 2).max(LEAST);
+    let width = output::width().unwrap_or(WIDTH).saturating_sub(label + 2).max(MIN_WIDTH);
     writeln!(out, "\n{:label$}  {}", "", axis(request.duration(), width))?;
     let drawn = canvas(request, &rows, width);
     for (name, line) in names.iter().zip(drawn) {
         writeln!(out, "{name:label$}  {}", line.trim_end())?;
     }
     writeln!(out, "\n{}", legend(request))?;
-    // Those of other services are of another kind.
     let alike: Vec<&Request> = all.iter().filter(|other| other.service == request.service).collect();
     for line in differences(cluster, &alike, request) {
         writeln!(out, "{line}")?;
@@ -87,13 +88,13 @@ fn heading(cluster: &Cluster<'_>, all: &[Request], request: &Request) -> String 
 }
 
 /// Host, and thread if there is one.
-pub(super) type Row = Option<(usize, Option<u32>)>;
+pub(super) type Row = Option<(usize, Option<ThreadRow>)>;
 
 pub(super) fn name(cluster: &Cluster<'_>, row: Row) -> String {
     let Some((host, thread)) = row else { return String::new() };
     let who = match thread {
         Some(thread) => {
-            let party = Party { host, thread };
+            let party = ThreadRef { host, thread };
             let tid = cluster.tid(party).map_or(String::new(), |tid| format!(" {tid}"));
             format!("{}{tid}", plain(cluster.comm(party).unwrap_or("?")))
         }
@@ -102,7 +103,8 @@ pub(super) fn name(cluster: &Cluster<'_>, row: Row) -> String {
     format!("{} {who}", plain(cluster.host_name(host)))
 }
 
-/// The rows: who held the request, in the order in which it came to them. What a kernel did by itself is in the next row of its host.
+/// The rows: the threads that held the request, in the order in which it came to them. What a kernel did by itself is in the next row of its
+/// host.
 pub(super) fn rows(request: &Request) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (step, _) in request.path.iter().filter(|(step, _)| step.thread.is_some()) {
@@ -112,7 +114,7 @@ pub(super) fn rows(request: &Request) -> Vec<Row> {
         }
     }
     for (step, _) in request.path.iter().filter(|(step, _)| step.cause != Cause::Network) {
-        if place(&rows, step).is_none() {
+        if row_of(&rows, step).is_none() {
             rows.push(Some((step.host, None)));
         }
     }
@@ -120,7 +122,7 @@ pub(super) fn rows(request: &Request) -> Vec<Row> {
 }
 
 /// The row of a step.
-pub(super) fn place(rows: &[Row], step: &Step) -> Option<usize> {
+pub(super) fn row_of(rows: &[Row], step: &Step) -> Option<usize> {
     match step.thread {
         Some(_) => rows.iter().position(|row| *row == Some((step.host, step.thread))),
         None => rows.iter().position(|row| row.is_some_and(|(host, _)| host == step.host)),
@@ -129,19 +131,18 @@ pub(super) fn place(rows: &[Row], step: &Step) -> Option<usize> {
 
 fn canvas(request: &Request, rows: &[Row], width: usize) -> Vec<String> {
     let total = request.duration().max(1);
-    let column = |at: i64| {
-        (((at - request.begin) as i128 * width as i128 / i128::from(total)) as usize).min(width - 1)
-    };
-    // By row and column: how much of each cause is in it.
+    let column =
+        |at: UnixNs| (((at - request.start) * width as i128 / i128::from(total)) as usize).min(width - 1);
+    // By row and column: the longest cause in it, and how long.
     let mut most: Vec<Vec<(i64, char)>> = vec![vec![(0, ' '); width]; rows.len()];
     for (step, _) in request.path.iter().filter(|(step, _)| step.cause != Cause::Network) {
-        let Some(row) = place(rows, step) else { continue };
+        let Some(row) = row_of(rows, step) else { continue };
         let mark = MARKS.iter().find(|(cause, ..)| *cause == step.cause).map_or('?', |(_, mark, _)| *mark);
-        let (first, last) = (column(step.begin), column(step.end - 1));
+        let (first, last) = (column(step.start), column(step.end - 1));
         for (number, cell) in (first..).zip(&mut most[row][first..=last]) {
-            let from = request.begin + (number as i128 * i128::from(total) / width as i128) as i64;
-            let to = request.begin + ((number + 1) as i128 * i128::from(total) / width as i128) as i64;
-            let share = step.end.min(to) - step.begin.max(from);
+            let from = request.start + (number as i128 * i128::from(total) / width as i128) as i64;
+            let to = request.start + ((number + 1) as i128 * i128::from(total) / width as i128) as i64;
+            let share = step.end.min(to).saturating_since(step.start.max(from));
             if share > cell.0 {
                 *cell = (share, mark);
             }
@@ -156,7 +157,7 @@ fn canvas(request: &Request, rows: &[Row], width: usize) -> Vec<String> {
         }
         let around = (number.checked_sub(1), Some(number + 1));
         let row = |of: Option<usize>| {
-            of.and_then(|of| request.path.get(of)).and_then(|(step, _)| place(rows, step))
+            of.and_then(|of| request.path.get(of)).and_then(|(step, _)| row_of(rows, step))
         };
         let (Some(from), Some(to)) = (row(around.0), row(around.1)) else { continue };
         let mark = match from.cmp(&to) {
@@ -164,7 +165,7 @@ fn canvas(request: &Request, rows: &[Row], width: usize) -> Vec<String> {
             std::cmp::Ordering::Equal => continue,
             std::cmp::Ordering::Greater => '╱',
         };
-        let (first, last) = (column(step.begin), column(step.end - 1));
+        let (first, last) = (column(step.start), column(step.end - 1));
         // What a thread did is not drawn over; what it waited for may be.
         for (row, column) in [(from, first), (to, last)] {
             let cell = &mut lines[row][column];
@@ -176,7 +177,7 @@ fn canvas(request: &Request, rows: &[Row], width: usize) -> Vec<String> {
     lines.into_iter().map(|line| line.into_iter().collect()).collect()
 }
 
-/// Where times are, ms: labels at round numbers.
+/// The axis, with labels at round numbers.
 fn axis(total: i64, width: usize) -> String {
     const LABEL: usize = 10;
     let steps = (width / LABEL).max(1) as i64;
@@ -223,14 +224,14 @@ fn legend(request: &Request) -> String {
     marks.chain(network).collect::<Vec<_>>().join("   ")
 }
 
-/// Where a request spent much more than others of its service do.
+/// Where a request spent much more than others of its service.
 fn differences(cluster: &Cluster<'_>, all: &[&Request], request: &Request) -> Vec<String> {
     if all.len() < 3 {
         return Vec::new();
     }
     let spent = |request: &Request, on: &SpentOn| {
-        let place = request.spent.binary_search_by(|(other, _)| other.cmp(on));
-        place.map_or(0, |place| request.spent[place].1)
+        let index = request.spent.binary_search_by(|(other, _)| other.cmp(on));
+        index.map_or(0, |index| request.spent[index].1)
     };
     let mut found: Vec<(i64, String)> = Vec::new();
     for (on, ns) in &request.spent {
@@ -243,7 +244,7 @@ fn differences(cluster: &Cluster<'_>, all: &[&Request], request: &Request) -> Ve
         }
         let is_of = |step: &Step| SpentOn::of(cluster, step) == *on;
         let of_steps = request.path.iter().filter(|(step, text)| is_of(step) && !text.is_empty());
-        let longest = of_steps.max_by_key(|(step, _)| step.end - step.begin);
+        let longest = of_steps.max_by_key(|(step, _)| step.duration());
         let detail = longest.map_or(String::new(), |(_, text)| format!(": {}", plain(text)));
         let what = MARKS.iter().find(|(other, ..)| *other == on.cause).map_or("network", |(_, _, name)| name);
         let who = format!(
@@ -255,7 +256,7 @@ fn differences(cluster: &Cluster<'_>, all: &[&Request], request: &Request) -> Ve
         found.push((more, format!("  {}: {what} {ns} (median {median}){detail}", who.trim_end())));
     }
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    found.truncate(MOST_DIFFERENCES);
+    found.truncate(MAX_DIFFERENCES);
     let lines: Vec<String> = found.into_iter().map(|(_, line)| line).collect();
     let head = (!lines.is_empty()).then(|| "\nwhere it differs from the others:".to_owned());
     head.into_iter().chain(lines).collect()

@@ -1,8 +1,8 @@
-//! How far times are off: usually, and at the best and the worst instant. The stretches around steps are apart: there, either side of the step is possible,
-//! and one such stretch would hide what all other times are worth. Part of [`super::report`].
+//! Errors of times: usual, best and worst. Spans around steps are separate: there, either side of the step is possible, and one such span would
+//! hide the errors of all other times. Part of [`super::report`].
 
-use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::BreakKind;
+use isochrone_corrections::artefact::BreakKind;
+use isochrone_corrections::{Clock, Clocks};
 
 /// Errors of a clock over its traced span, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,8 +62,8 @@ fn error_at(clock: &Clock, raw: i64, lo: i64, hi: i64) -> i64 {
     hi.saturating_sub(estimate).max(estimate.saturating_sub(lo))
 }
 
-/// The guarantee and the likely error that hold half of the time, each by itself. Rows lie close where much happens: they say nothing of how long it
-/// lasts.
+/// The guarantee and the likely error that hold half of the time, each by itself. Rows are dense where much happens, so that their number
+/// is no measure of time.
 fn medians(clock: &Clock) -> (i64, i64) {
     let (Some(first), Some(last)) = (clock.interval.rows().first(), clock.interval.rows().last()) else {
         return (0, 0);

@@ -1,28 +1,29 @@
 //! The tables of `isochrone sync eval` and of `isochrone sync --dry-run`.
 
 use isochrone_analysis::{Cell, Drawn, Report, Table, Unit, VERSION};
+use isochrone_matching::Summary;
+use isochrone_matching::traffic::Traffic;
 use isochrone_net::Direction;
 use isochrone_sync::evaluation::{AllRoundTrips, Way, Ways, class_end};
-use isochrone_sync::matching::Summary;
-use isochrone_sync::traffic::Traffic;
+use isochrone_time::UnixNs;
 
-/// What messages say of a synchronization.
+/// The quality of a synchronization by its messages.
 pub(crate) struct Evaluated {
     /// Names of the hosts, by the numbers of their clocks.
     pub(crate) hosts: Vec<String>,
     /// Whether latencies are on a common clock.
     pub(crate) sync: bool,
-    /// Time of the first and of the last message, Unix ns.
-    pub(crate) range: Option<[i128; 2]>,
+    /// Time of the first and of the last message.
+    pub(crate) range: Option<[UnixNs; 2]>,
     /// By sender and receiver.
     pub(crate) ways: Ways,
     /// By pair of hosts.
     pub(crate) round_trips: AllRoundTrips,
-    /// What became of packets, where there were any.
+    /// Results of matching packets, where there were any.
     pub(crate) packets: Option<(Summary, Vec<Traffic>)>,
 }
 
-/// What is said of the messages of one direction or of all.
+/// Columns of counts of messages, of one direction or of all.
 const COUNTS: [(&str, Unit); 6] = [
     ("messages", Unit::Count),
     ("inverted", Unit::Count),
@@ -39,7 +40,8 @@ impl Evaluated {
         if let Some((packets, traffic)) = &self.packets {
             tables.extend(packet_tables(&self.hosts, packets, traffic));
         }
-        let (analysis, sync, range) = ("sync eval", self.sync, self.range);
+        let range = self.range.map(|range| range.map(UnixNs::ns));
+        let (analysis, sync) = ("sync eval", self.sync);
         Report { analysis, version: VERSION, sync, range, tables, notes: Vec::new() }
     }
 
@@ -85,7 +87,7 @@ impl Evaluated {
         for (&(a, b), found) in &self.round_trips {
             let mut row = self.names(a, b);
             row.push(found.count.into());
-            row.extend([found.least, found.given].map(|ns| ns.map_or(Cell::None, Cell::from)));
+            row.extend([found.least, found.given].map(|ns| ns.map_or(Cell::NotApplicable, Cell::from)));
             table.row(row);
         }
         table
@@ -109,7 +111,7 @@ impl Evaluated {
             let first = way.classes.iter().position(|&count| count > 0);
             let last = way.classes.iter().rposition(|&count| count > 0);
             for class in first.into_iter().zip(last).flat_map(|(first, last)| first..=last) {
-                add(class_end(class).map_or(Cell::None, Cell::from), way.classes[class]);
+                add(class_end(class).map_or(Cell::NotApplicable, Cell::from), way.classes[class]);
             }
         }
         table
@@ -122,7 +124,7 @@ impl Evaluated {
 
 fn counts(way: &Way) -> Vec<Cell> {
     let percent = |part: u64| match way.messages {
-        0 => Cell::None,
+        0 => Cell::NotApplicable,
         all => Cell::Float(part as f64 * 100.0 / all as f64),
     };
     vec![
@@ -135,18 +137,19 @@ fn counts(way: &Way) -> Vec<Cell> {
     ]
 }
 
-/// The report of what the matching gave.
+/// The report of the matching alone.
 pub(crate) fn matched(
     hosts: &[String],
     packets: &Summary,
     traffic: &[Traffic],
-    range: Option<[i128; 2]>,
+    range: Option<[UnixNs; 2]>,
 ) -> Report {
     let tables = packet_tables(hosts, packets, traffic).into();
+    let range = range.map(|range| range.map(UnixNs::ns));
     Report { analysis: "sync --dry-run", version: VERSION, sync: false, range, tables, notes: Vec::new() }
 }
 
-/// Packets by host, and what became of them by pair of hosts.
+/// Packets by host, and matched packets by pair of hosts.
 fn packet_tables(hosts: &[String], packets: &Summary, traffic: &[Traffic]) -> [Table; 2] {
     let columns = [
         ("host", Unit::None),

@@ -6,14 +6,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use isochrone_corrections::Clocks;
 use isochrone_ctf::json::{Floats, JsonVisitor};
 use isochrone_ctf::room::Room;
 use isochrone_ctf::schema::{EventClass, Schema, Scope, StreamClass};
 use isochrone_ctf::text::TextVisitor;
 use isochrone_ctf::{Event, Packet, digits, json, room};
 use isochrone_experiment::{Stamp, TimedTrace, surely_in_order};
-use isochrone_hosts::Time;
-use isochrone_sync::apply::Clocks;
+use isochrone_time::{RawNs, UnixNs};
 
 use super::plain::plain;
 use super::{figures, time};
@@ -21,10 +21,10 @@ use crate::arguments::{EventFormat, Events};
 use crate::event_cpu::EventCpus;
 use crate::output;
 
-/// Lines are handed to the writer in pieces of this size.
+/// Lines are passed to the writer in pieces of this size.
 const FLUSH_AT: usize = 1 << 16;
 
-/// Packet contexts that take more bytes are shown anew for each event: one is kept for each stream.
+/// Longer packet contexts are formatted again for each event; others are kept, one for each stream.
 const MAX_KEPT_CONTEXT: usize = 1 << 12;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -44,7 +44,7 @@ enum Context {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     pub(crate) format: EventFormat,
-    /// Whether times have bounds beside them.
+    /// Whether times have bounds.
     pub(crate) bounds: bool,
     /// Whether dates are shown.
     pub(crate) date: bool,
@@ -59,16 +59,16 @@ impl Style {
 /// Writes events.
 pub(crate) struct Printer<'i, W> {
     writer: W,
-    /// What the writer has not got yet.
+    /// What has not been passed to the writer yet.
     out: Vec<u8>,
     format: EventFormat,
     times: time::TimeWriter,
     sources: &'i [TimedTrace<'i>],
-    /// Where bounds are asked for: what they come from.
+    /// The clocks of bounds, if they are requested.
     bounds: Option<&'i Clocks>,
-    last_time: Option<i128>,
+    last_time: Option<UnixNs>,
     /// The last event's trace and raw time.
-    last: Option<(usize, Time)>,
+    last: Option<(usize, RawNs)>,
     /// The packet of the last event of each stream, and its context as printed: the same for many events.
     contexts: Vec<Vec<Option<ShownContext<'i>>>>,
     /// By source, stream class and event class: `host name:`.
@@ -85,17 +85,17 @@ impl<'i, W: Write> Printer<'i, W> {
         clocks: Option<&'i Clocks>,
         writer: W,
     ) -> Self {
-        let mut printer = Self::going_on(style, None, sources, clocks, writer);
+        let mut printer = Self::continued(style, None, sources, clocks, writer);
         if style.format == EventFormat::Csv {
             csv::header(printer.bounds.is_some(), &mut printer.out);
         }
         printer
     }
 
-    /// Goes on where another printer has ended, whose last event was of that time.
-    pub(crate) fn going_on(
+    /// Continues the output of another printer, whose last event was at `last_time`.
+    pub(crate) fn continued(
         style: Style,
-        last_time: Option<i128>,
+        last_time: Option<UnixNs>,
         sources: &'i [TimedTrace<'i>],
         clocks: Option<&'i Clocks>,
         writer: W,
@@ -120,16 +120,11 @@ impl<'i, W: Write> Printer<'i, W> {
         }
     }
 
-    pub(crate) fn event(
-        &mut self,
-        source: usize,
-        unix_ns: Option<i128>,
-        event: &Event<'i>,
-    ) -> io::Result<()> {
+    pub(crate) fn event(&mut self, source: usize, at: Option<UnixNs>, event: &Event<'i>) -> io::Result<()> {
         match self.format {
-            EventFormat::Text => self.text(source, unix_ns, event)?,
-            EventFormat::Json => self.json(source, unix_ns, event)?,
-            EventFormat::Csv => self.csv(source, unix_ns, event)?,
+            EventFormat::Text => self.text(source, at, event)?,
+            EventFormat::Json => self.json(source, at, event)?,
+            EventFormat::Csv => self.csv(source, at, event)?,
         }
         self.out.push(b'\n');
         if self.out.len() >= FLUSH_AT {
@@ -139,8 +134,8 @@ impl<'i, W: Write> Printer<'i, W> {
         Ok(())
     }
 
-    /// Hands all that is left to the writer. Gives the time of the last event.
-    pub(crate) fn finish(mut self) -> io::Result<Option<i128>> {
+    /// Passes the rest to the writer; returns the time of the last event.
+    pub(crate) fn finish(mut self) -> io::Result<Option<UnixNs>> {
         self.writer.write_all(&self.out)?;
         self.writer.flush()?;
         Ok(self.last_time)
@@ -162,7 +157,7 @@ impl<'i, W: Write> Printer<'i, W> {
         *slot = Some((event.packet(), context));
     }
 
-    /// The context of the event's packet, with `before` before it; nothing where there is none. Says whether there is one.
+    /// Writes the context of the event's packet, after `before`, if there is one; returns whether there is.
     fn packet_context(&mut self, source: usize, event: &Event<'i>, before: &str) -> io::Result<bool> {
         self.refresh_context(source, event);
         match &self.contexts[source][event.stream()] {
@@ -173,7 +168,7 @@ impl<'i, W: Write> Printer<'i, W> {
             }
             Some((_, Context::Long)) => {
                 self.out.extend_from_slice(before.as_bytes());
-                // It was complete when it was found to be long.
+                // Its length was seen when it was complete.
                 let _ = room::append(&mut self.out, &mut self.writer, |out, room| {
                     show_context(self.format, event, out, room)
                 })?;
@@ -183,19 +178,19 @@ impl<'i, W: Write> Printer<'i, W> {
     }
 
     /// `[time] (+since last) host name: { packet context }, { contexts }, { fields }`
-    fn text(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'i>) -> io::Result<()> {
+    fn text(&mut self, source: usize, at: Option<UnixNs>, event: &Event<'i>) -> io::Result<()> {
         if let Some(clocks) = self.bounds {
             let mark: &[u8] = if self.is_ordered(clocks, source, event) { b"  " } else { b"~ " };
             self.out.extend_from_slice(mark);
         }
-        if let Some(time) = unix_ns {
+        if let Some(at) = at {
             self.out.push(b'[');
-            self.times.put(&mut self.out, time);
+            self.times.put(&mut self.out, at);
             if self.bounds.is_some() {
                 self.put_bounds(source, event);
             }
-            self.since_last(time);
-            self.last_time = Some(time);
+            self.since_last(at);
+            self.last_time = Some(at);
         }
         let stream_class = event.trace().streams()[event.stream()].class;
         self.out.extend_from_slice(&self.heads[source][stream_class][event.class().index]);
@@ -214,9 +209,9 @@ impl<'i, W: Write> Printer<'i, W> {
         Ok(())
     }
 
-    /// Whether an event surely did not happen before the one above, and becomes that one.
+    /// Whether an event surely did not happen before the previous one, which it becomes.
     fn is_ordered(&mut self, clocks: &Clocks, source: usize, event: &Event<'_>) -> bool {
-        let raw = self.sources[source].raw_ns(event);
+        let raw = self.sources[source].raw(event);
         let last = std::mem::replace(&mut self.last, raw.map(|raw| (source, raw)));
         let (Some((before, before_raw)), Some(raw)) = (last, raw) else { return true };
         match (self.sources[before].clock(), self.sources[source].clock()) {
@@ -225,7 +220,7 @@ impl<'i, W: Write> Printer<'i, W> {
         }
     }
 
-    /// ` -98.12 µs +134.2 µs`: how much earlier and later it can have been; ` ±?` where nothing is proven.
+    /// ` -98.12 µs +134.2 µs`: how much earlier and later it may have been; ` ±?` where nothing is proven.
     fn put_bounds(&mut self, source: usize, event: &Event<'_>) {
         let stamp = self.sources[source].stamp(event);
         let bounds = stamp.and_then(|stamp| stamp.bounds_around());
@@ -236,8 +231,8 @@ impl<'i, W: Write> Printer<'i, W> {
 
     /// `] (+since last) `
     #[inline]
-    fn since_last(&mut self, time: i128) {
-        let since = self.last_time.map(|last| time - last);
+    fn since_last(&mut self, at: UnixNs) {
+        let since = self.last_time.map(|last| at - last);
         match since.and_then(|since| u32::try_from(since).ok()) {
             // Nearly all.
             Some(ns @ 0..1_000_000_000) => {
@@ -268,17 +263,17 @@ impl<'i, W: Write> Printer<'i, W> {
         }
     }
 
-    /// `{"time_ns":…,"bounds_ns":[…],"island":…,"host":…,"event":…,"packet_context":{…},…}`; where bounds are asked for, also
+    /// `{"time_ns":…,"bounds_ns":[…],"island":…,"host":…,"event":…,"packet_context":{…},…}`; where bounds are requested, also
     /// `"e95_ns"` and `"ordered"`.
-    fn json(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'i>) -> io::Result<()> {
+    fn json(&mut self, source: usize, at: Option<UnixNs>, event: &Event<'i>) -> io::Result<()> {
         self.out.extend_from_slice(b"{\"time_ns\":");
-        self.number_or_null(unix_ns);
-        // On a host's own clock there is nothing to be sure or unsure of.
+        self.number_or_null(at.map(|at| at.0));
+        // A host's own clock has no bounds.
         if let Some(Stamp { lo, hi, e95, island: Some(island), .. }) = self.sources[source].stamp(event) {
             self.out.extend_from_slice(b",\"bounds_ns\":[");
-            self.number_or_null(lo);
+            self.number_or_null(lo.map(UnixNs::ns));
             self.out.push(b',');
-            self.number_or_null(hi);
+            self.number_or_null(hi.map(UnixNs::ns));
             self.out.extend_from_slice(b"],\"island\":");
             self.number_or_null(Some(island as i128));
             if let Some(clocks) = self.bounds {
@@ -325,7 +320,7 @@ impl<'i, W: Write> Printer<'i, W> {
     }
 }
 
-/// A packet has no context to be shown.
+/// A packet has no context.
 struct NoContext;
 
 fn show_context<'r>(
@@ -344,7 +339,7 @@ fn show_context<'r>(
     .ok_or(NoContext)
 }
 
-/// A space, behind a comma but for the first time.
+/// A space, after a comma except for the first.
 #[inline]
 fn separate(out: &mut Vec<u8>, is_first: &mut bool) {
     if !std::mem::take(is_first) {
@@ -353,7 +348,7 @@ fn separate(out: &mut Vec<u8>, is_first: &mut bool) {
     out.push(b' ');
 }
 
-/// What lines of text have between the time and the fields, by stream class and event class.
+/// The part of lines of text between the time and the fields, by stream class and event class.
 type Heads = Vec<Vec<Box<[u8]>>>;
 
 /// Those of all sources. The chunks of a rotated session share theirs, as they share their schema.

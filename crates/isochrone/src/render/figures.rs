@@ -1,5 +1,10 @@
 //! Numbers for people: durations in the unit that fits, signs aligned, thousands apart.
 
+/// A duration of any number of ns; the greatest that 64 bits have where it is longer.
+pub(crate) fn span(ns: i128) -> String {
+    duration(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
 /// A duration with three or four significant digits: `41.9 µs`.
 pub fn duration(ns: i64) -> String {
     let size = ns.unsigned_abs();
@@ -28,7 +33,7 @@ pub(crate) fn long(ns: i64) -> String {
     }
 }
 
-/// How far the truth can be before and after an estimate: `-98.12 µs +134.2 µs`, or `±0` where it is exact.
+/// Bounds before and after an estimate: `-98.12 µs +134.2 µs`, or `±0` where it is exact.
 pub(crate) fn bounds(lo: i64, hi: i64) -> String {
     match (lo, hi) {
         (0, 0) => "±0".to_owned(),
@@ -46,7 +51,7 @@ pub(crate) fn signed(ns: i64) -> String {
     }
 }
 
-/// Parts per million as short as they can be said, and not more than three places: `0.1 ppm`.
+/// Parts per million, with at most three places: `0.1 ppm`.
 pub(crate) fn ppm(ppm: f64) -> String {
     let shown = format!("{ppm:.3}");
     match ppm > 0.0 && ppm < 0.001 {
@@ -55,7 +60,7 @@ pub(crate) fn ppm(ppm: f64) -> String {
     }
 }
 
-/// So many bytes, in the unit that fits: `3.53 MB`, `512 B`.
+/// A number of bytes, in the unit that fits: `3.53 MB`, `512 B`.
 pub(crate) fn bytes(bytes: f64) -> String {
     const UNITS: [(f64, &str); 4] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     match UNITS.iter().find(|(size, _)| bytes >= *size) {
@@ -81,7 +86,7 @@ pub(crate) fn count(number: impl TryInto<u128>) -> String {
     grouped
 }
 
-/// A part of a whole in tenths of a percent, rounded: `12.5 %`. What is there is never shown as nothing.
+/// A part of a whole in tenths of a percent, rounded: `12.5 %`. A part that is not 0 is never shown as 0.
 pub(crate) fn share(part: u64, whole: u64) -> String {
     let (part, whole) = (u128::from(part), u128::from(whole));
     let Some(tenths) = (part * 1000 + whole / 2).checked_div(whole) else { return String::new() };
@@ -91,7 +96,7 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
     }
 }
 
-/// A range, `?` for what is not known.
+/// A range, with `?` for unknown ends.
 pub(crate) fn range<T>(lo: Option<T>, hi: Option<T>, show: impl Fn(T) -> String) -> String {
     let side = |value: Option<T>| value.map_or_else(|| "?".to_owned(), &show);
     format!("{} … {}", side(lo), side(hi))
@@ -103,10 +108,10 @@ pub(crate) fn plural(number: impl TryInto<u128>, one: &str) -> String {
     format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// Names up to a number of them, then how many more: `a, b and 3 more`.
-pub(crate) fn listed(names: &[String], most: usize) -> String {
-    let shown = names.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(most) {
+/// Names up to a number of them, then the number of the rest: `a, b and 3 more`.
+pub(crate) fn listed(names: &[String], max: usize) -> String {
+    let shown = names.iter().take(max).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(max) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

@@ -1,10 +1,10 @@
-//! What a method of others says, as part of [`super::report`]: its factors for each pair, how far its lines are outside of what is proven, and
+//! The results of a published method, as part of [`super::report`]: its factors for each pair, how far its lines are outside of what is proven, and
 //! which faults of its original were left out.
 
 use std::io::{self, Write};
 
-use isochrone_sync::apply::Clocks;
-use isochrone_sync::artefact::{Artefact, FactorsEntry, Formula, OutcomeEntry};
+use isochrone_corrections::Clocks;
+use isochrone_corrections::artefact::{Artefact, FactorsEntry, Formula, OutcomeEntry};
 
 use super::figures;
 use super::plain::plain;

@@ -19,5 +19,5 @@ pub(crate) mod table;
 pub(crate) mod tables;
 pub(crate) mod time;
 
-/// What pages say that wrote them.
+/// The program and its version, for the foot of pages.
 pub(crate) const PROGRAM: &str = concat!("isochrone ", env!("CARGO_PKG_VERSION"));

@@ -1,6 +1,6 @@
-//! Text of traces on a terminal. Names of hosts, events and files may hold anything: here it is made sure that they neither steer a
-//! terminal nor make lines that look like others. Whatever is printed for people goes through here, tables by themselves
-//! ([`super::table`]); the values of fields are escaped by `isochrone_ctf::text`, which also has the rule.
+//! Text of traces on a terminal. Names of hosts, events and files may contain anything: escaped, they neither control a
+//! terminal nor make lines that look like others. All output for people is escaped here, tables by themselves ([`super::table`]); the values of
+//! fields are escaped by `isochrone_ctf::text`, which also has the rule.
 
 use std::fmt::{self, Display, Write};
 
@@ -9,7 +9,7 @@ pub use isochrone_ctf::text::plain;
 /// Shows something on one line: all its control characters are escaped.
 pub(crate) struct Plain<D>(pub(crate) D);
 
-/// Shows a message that may have several lines: those behind the first are indented, all other control characters are escaped. So no
+/// Shows a message that may have several lines: those after the first are indented, all other control characters are escaped, so that no
 /// line of it looks like another message.
 pub(crate) struct PlainLines<D>(pub(crate) D);
 
@@ -28,7 +28,7 @@ impl<D: Display> Display for PlainLines<D> {
 /// Passes text on without its control characters.
 struct Escaping<'f, 'a> {
     f: &'f mut fmt::Formatter<'a>,
-    /// What stands for a line feed.
+    /// Replaces a line feed.
     line_end: &'static str,
 }
 
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_a_terminal() {
+    fn nothing_controls_a_terminal() {
         let check = |text: &str, one: &str, several: &str| {
             assert_eq!(Plain(format_args!("<{text}>")).to_string(), format!("<{one}>"));
             assert_eq!(PlainLines(format_args!("<{text}>")).to_string(), format!("<{several}>"));

@@ -1,17 +1,17 @@
-//! The report of a synchronization for people: verdict, what it is conditional on, hosts, links, and what happened
-//! ([`super::breaks`]). What is assumed of each clock is in [`super::assumptions`].
+//! The report of a synchronization for people: verdict, its conditions, hosts, links, and breaks ([`super::breaks`]). The assumptions about each
+//! clock are in [`super::assumptions`].
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 
-use isochrone_sync::RefusedKind;
-use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::{
+use isochrone_corrections::artefact::RefusedKind;
+use isochrone_corrections::artefact::{
     Artefact, ClockEntry, Formula, IslandEntry, LinkEntry, Method, Quality, ResolutionEntry,
     ResolutionSource, SlowEntry,
 };
-use isochrone_sync::resolution::TOLD_TICK_NS;
+use isochrone_corrections::{Clock, Clocks};
+use isochrone_matching::stamps::REPORTED_TICK_NS;
 
 use super::error_summary::Errors;
 use super::plain::plain;
@@ -57,7 +57,7 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
     breaks::print(artefact, clocks, out)
 }
 
-/// How good it is, in plain words, and what that is conditional on; a paragraph each.
+/// The quality in words, and its conditions; a paragraph each.
 pub(super) fn verdicts(artefact: &Artefact, clocks: &Clocks) -> Vec<String> {
     let mut paragraphs = Vec::new();
     if artefact.islands.len() > 1 {
@@ -76,7 +76,7 @@ pub(super) fn verdicts(artefact: &Artefact, clocks: &Clocks) -> Vec<String> {
     paragraphs
 }
 
-/// Where one direction alone may have been slow for a while: the pairs where that matters most.
+/// Pairs of which one direction alone may have been slow for a while, those with the largest effect.
 fn slow(artefact: &Artefact) -> Option<String> {
     let off = |slow: &SlowEntry| (slow.rtt_ns - slow.usual_rtt_ns) / 2;
     let mut found: Vec<(&LinkEntry, SlowEntry)> =
@@ -121,12 +121,12 @@ fn print_absent(artefact: &Artefact, out: &mut impl Write) -> io::Result<()> {
         let more = figures::count(unmatched.len() - MAX_UNMATCHED);
         writeln!(
             out,
-            "{more} more pairs of hosts saw the same packets, and have no messages; sync.json says why."
+            "{more} more pairs of hosts saw the same packets, and have no messages; sync.json has the reasons."
         )?;
     }
     let has_none = |link: &&LinkEntry| is_absent(link) && link.why.is_none();
     let seen: Vec<&LinkEntry> = artefact.links.iter().filter(|link| !has_none(link)).collect();
-    let usable = artefact.clocks.iter().filter(|clock| why_useless(artefact, clock).is_none());
+    let usable = artefact.clocks.iter().filter(|clock| why_unusable(artefact, clock).is_none());
     let hosts: Vec<&str> = usable.map(|clock| clock.host.as_str()).collect();
     let pairs = hosts.len() * hosts.len().saturating_sub(1) / 2;
     match pairs.saturating_sub(seen.len()) {
@@ -148,14 +148,14 @@ fn print_absent(artefact: &Artefact, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Why nothing that was recorded of a host can be matched, where that is so.
-fn why_useless<'a>(artefact: &'a Artefact, clock: &ClockEntry) -> Option<&'a str> {
+fn why_unusable<'a>(artefact: &'a Artefact, clock: &ClockEntry) -> Option<&'a str> {
     let refused = |path: &str| artefact.refused.iter().find(|refused| refused.name == path);
     let mut reasons = clock.traces.iter().map(|trace| Some(refused(&trace.path)?.why.as_str()));
     let first = reasons.next()?;
     first.filter(|_| reasons.all(|reason| reason.is_some()))
 }
 
-/// What the guarantee rests on.
+/// The conditions of the guarantee.
 fn condition(artefact: &Artefact) -> String {
     let usual = artefact.model.wander_ppm;
     let breaks = artefact.clocks.iter().any(|clock| !clock.breaks.is_empty());
@@ -187,26 +187,22 @@ fn condition(artefact: &Artefact) -> String {
 fn ticks(artefact: &Artefact) -> String {
     let mut by_tick: BTreeMap<(u64, bool), (ResolutionEntry, Vec<String>)> = BTreeMap::new();
     let found = artefact.clocks.iter().filter_map(|clock| Some((clock, clock.resolution?)));
-    let is_told =
-        |it: &ResolutionEntry| it.source != ResolutionSource::Declared && it.tick_ns >= TOLD_TICK_NS;
-    for (clock, it) in found.filter(|(_, it)| is_told(it)) {
-        let said = it.source == ResolutionSource::User;
-        let known = by_tick.entry((it.tick_ns, said)).or_insert_with(|| (it, Vec::new()));
+    let is_coarse =
+        |it: &ResolutionEntry| it.source != ResolutionSource::Declared && it.tick_ns >= REPORTED_TICK_NS;
+    for (clock, it) in found.filter(|(_, it)| is_coarse(it)) {
+        let is_given = it.source == ResolutionSource::User;
+        let known = by_tick.entry((it.tick_ns, is_given)).or_insert_with(|| (it, Vec::new()));
         known.1.push(plain(&clock.host).to_string());
     }
-    let sentence = |((_, said), (tick, hosts)): ((u64, bool), (ResolutionEntry, Vec<String>))| {
-        let more = match hosts.len().saturating_sub(MAX_COARSE) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let named = hosts[..hosts.len().min(MAX_COARSE)].join(", ");
-        let why = if said { ", as --resolution says" } else { "" };
-        format!(" Stamps of {named}{more} are in steps of {tick}{why}: bounds allow for that.")
+    let sentence = |((_, is_given), (tick, hosts)): ((u64, bool), (ResolutionEntry, Vec<String>))| {
+        let named = figures::listed(&hosts, MAX_COARSE);
+        let why = if is_given { ", given by --resolution" } else { "" };
+        format!(" Stamps of {named} are in steps of {tick}{why}: bounds allow for that.")
     };
     by_tick.into_iter().map(sentence).collect()
 }
 
-/// What is believed of the stamps of captures that messages rest on.
+/// Assumptions about the stamps of captures.
 fn stamped(artefact: &Artefact) -> Vec<String> {
     let traces =
         artefact.clocks.iter().flat_map(|clock| clock.traces.iter().map(move |trace| (clock, trace)));
@@ -249,12 +245,12 @@ fn is_absent(link: &LinkEntry) -> bool {
     link.quality == Quality::Absent && link.messages.ambiguous == 0 && link.method != Method::Trusted
 }
 
-/// How good it is, in plain words.
+/// The quality of an island in words.
 fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String {
     let IslandEntry { reference, hosts, .. } = island;
     if hosts.len() == 1 {
         let clock = artefact.clocks.iter().find(|clock| clock.host == *reference);
-        if let Some(why) = clock.and_then(|clock| why_useless(artefact, clock)) {
+        if let Some(why) = clock.and_then(|clock| why_unusable(artefact, clock)) {
             let (host, why) = (plain(reference), plain(why));
             return format!("{host} is tied to no other host and keeps its own time: {why}");
         }
@@ -305,7 +301,7 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
     let worst = errors.iter().map(|(errors, host)| (errors.worst, *host)).max();
     let usual = errors.iter().map(|(errors, host)| (errors.usual, *host)).max();
     let likely = errors.iter().map(|(errors, _)| errors.usually_likely).max().unwrap_or(0);
-    let beside = match errors.iter().any(|(errors, _)| errors.at_steps.is_some()) {
+    let around_steps = match errors.iter().any(|(errors, _)| errors.at_steps.is_some()) {
         true => ", except around steps of a clock",
         false => "",
     };
@@ -315,7 +311,7 @@ fn verdict(artefact: &Artefact, clocks: &Clocks, island: &IslandEntry) -> String
             false => format!(" of {}", plain(worst_host)),
         };
         text += &format!(
-            "\n  guaranteed usually within {} ({}), at worst {}{at_worst}{beside}\n  likely usually within {} (e95)",
+            "\n  guaranteed usually within {} ({}), at worst {}{at_worst}{around_steps}\n  likely usually within {} (e95)",
             figures::duration(usual),
             plain(host),
             figures::duration(worst),
@@ -362,7 +358,7 @@ fn untied(artefact: &Artefact, host: &str) -> String {
     format!("is tied to no other host, since all messages with {names} go one way")
 }
 
-/// Why a link was not used, as the file and the warnings say it, without the messages that are the evidence.
+/// Why a link was not used, as in the file and the warnings, without the messages that are the evidence.
 fn why_refused<'a>(artefact: &'a Artefact, link: &LinkEntry) -> Option<&'a str> {
     let name = format!("{} – {}", link.a, link.b);
     let found = artefact.refused.iter().find(|entry| entry.what == RefusedKind::Link && entry.name == name);
@@ -370,7 +366,7 @@ fn why_refused<'a>(artefact: &'a Artefact, link: &LinkEntry) -> Option<&'a str> 
     found.and_then(|entry| entry.why.split(" (").next())
 }
 
-/// What is said of each host.
+/// Columns of the table of hosts.
 const CLOCK_COLUMNS: [&str; 8] = [
     "host",
     "reference time from own time t, ns since boot",
@@ -502,19 +498,19 @@ fn offset(lo: Option<i64>, hi: Option<i64>) -> String {
     format!("{} ± {}", figures::signed(middle), figures::duration(half))
 }
 
-/// What became of messages that are not simply there; nothing where nothing did.
+/// Numbers of messages that need a note; empty without any.
 fn besides(link: &LinkEntry) -> String {
-    let counts = &link.messages;
-    let told = [
-        (counts.offloaded, "offloaded"),
-        (counts.translated, "translated"),
-        (counts.ambiguous, "ambiguous"),
-        (counts.suspect, "excluded"),
-        (counts.dropped, "dropped"),
+    let messages = &link.messages;
+    let counts = [
+        (messages.offloaded, "offloaded"),
+        (messages.translated, "translated"),
+        (messages.ambiguous, "ambiguous"),
+        (messages.suspect, "excluded"),
+        (messages.dropped, "dropped"),
         (link.inversions, "inverted"),
     ];
-    let told = told.iter().filter(|(count, _)| *count > 0);
-    told.map(|(count, what)| format!("{} {what}", figures::count(*count))).collect::<Vec<_>>().join(", ")
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, what)| format!("{} {what}", figures::count(*count))).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn quality(link: &LinkEntry) -> &'static str {

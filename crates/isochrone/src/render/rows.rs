@@ -6,7 +6,7 @@ use std::ops::Range;
 use isochrone_analysis::Table;
 use isochrone_pipeline::take_in_order;
 
-/// So many rows are made into text at once: some hundred kB, and some of it waits for each thread.
+/// Number of rows that are made into text at once: some hundred kB, several of them for each thread.
 const ROWS: usize = 1024;
 
 /// Writes all rows of a table, in their order. `make` appends the text of the rows of some numbers to a buffer.
@@ -55,7 +55,7 @@ mod tests {
         }
     }
 
-    /// Takes some bytes, and no more.
+    /// Accepts a limited number of bytes.
     struct Full(usize);
 
     impl Write for Full {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_ends_it() {
+    fn a_failed_write_ends_it() {
         for threads in [1, 2, 8] {
             let written = write(&table(20 * ROWS), threads, csv::rows, &mut Full(10_000));
             assert_eq!(

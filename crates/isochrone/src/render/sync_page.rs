@@ -3,26 +3,27 @@
 
 use std::io;
 
+use isochrone_corrections::artefact::{Artefact, BreakKind, LinkEntry, Refused};
+use isochrone_corrections::picture::{self, Dot};
+use isochrone_corrections::{Clock, Clocks};
 use isochrone_export::html::{Arrow, Edge, Latencies, LinkPicture, LinkSection, Node, Synchronization};
-use isochrone_sync::apply::{Clock, Clocks};
-use isochrone_sync::artefact::{Artefact, BreakKind, LinkEntry, RefusedEntry};
-use isochrone_sync::picture::{self, Dot};
-use isochrone_sync::sample::{MessageSample, PairSample};
+use isochrone_matching::sample::{MessageSample, PairSample};
+use isochrone_time::{RawNs, UnixNs, Window};
 
 use super::error_summary::Errors;
 use super::{assumptions, breaks, figures, methods, report};
 
-/// Links with pictures, most: a page is to be read.
-pub(crate) const MOST_PICTURES: usize = 30;
-/// Dots of all pictures together, about.
-const MOST_DOTS: usize = 16_000;
-/// Dots of a picture, each way.
+/// Maximum number of links with pictures.
+pub(crate) const MAX_PICTURES: usize = 30;
+/// Approximate number of dots of all pictures together.
+const MAX_DOTS: usize = 16_000;
+/// Number of dots of a picture, in each direction.
 const DOTS: std::ops::RangeInclusive<usize> = 60..=1500;
-/// Steps of bounds of a picture; and where there are many pictures.
+/// Number of steps of bounds of a picture, and the same where there are many pictures.
 const STEPS: [i64; 2] = [150, 75];
-/// So many pictures are many.
+/// More pictures than this are many.
 const MANY_PICTURES: usize = 12;
-/// Messages that are drawn before and after.
+/// Number of messages that are drawn on both kinds of clocks.
 const ARROWS: usize = 24;
 
 /// A pair of clocks of the result, and the messages between them that were kept.
@@ -34,13 +35,13 @@ struct Pair<'s> {
     is_forth: bool,
 }
 
-/// A synchronization with pictures of so many links at most. `number` gives the place among the clocks of what the sample has by a number.
+/// A synchronization with pictures of at most `max_pictures` links. `number` gives the index among the clocks of a number in the sample.
 pub(crate) fn of(
     artefact: &Artefact,
     clocks: &Clocks,
     sample: &MessageSample,
     number: impl Fn(usize) -> Option<usize>,
-    most_pictures: usize,
+    max_pictures: usize,
 ) -> io::Result<Synchronization> {
     let of_pair = |((a, b), sample)| {
         let (a, b) = (number(a)?, number(b)?);
@@ -49,11 +50,11 @@ pub(crate) fn of(
     let mut pairs: Vec<Pair<'_>> = sample.pairs().filter_map(of_pair).collect();
     let messages = |pair: &Pair<'_>| pair.sample.counts().0 + pair.sample.counts().1;
     pairs.sort_by_key(|pair| (std::cmp::Reverse(messages(pair)), pair.ends));
-    let without_picture = pairs.len().saturating_sub(most_pictures);
+    let without_picture = pairs.len().saturating_sub(max_pictures);
     let arrows = arrows(clocks, &pairs);
-    pairs.truncate(most_pictures);
+    pairs.truncate(max_pictures);
     pairs.sort_by_key(|pair| pair.ends);
-    let most = (MOST_DOTS / (2 * pairs.len().max(1))).clamp(*DOTS.start(), *DOTS.end());
+    let max_dots = (MAX_DOTS / (2 * pairs.len().max(1))).clamp(*DOTS.start(), *DOTS.end());
     let steps = STEPS[usize::from(pairs.len() > MANY_PICTURES)];
     Ok(Synchronization {
         verdict: report::verdicts(artefact, clocks),
@@ -63,7 +64,7 @@ pub(crate) fn of(
         edges: artefact.links.iter().filter_map(|link| edge(link, clocks)).collect(),
         names: clocks.iter().map(|clock| clock.entry.host.clone()).collect(),
         arrows,
-        pictures: pairs.iter().filter_map(|pair| section(artefact, clocks, pair, (most, steps))).collect(),
+        pictures: pairs.iter().filter_map(|pair| section(artefact, clocks, pair, max_dots, steps)).collect(),
         without_picture,
         lists: lists(artefact, clocks)?,
     })
@@ -75,7 +76,7 @@ impl Pair<'_> {
         self.sample.messages(is_forth == self.is_forth)
     }
 
-    /// How many there were in a direction.
+    /// Number of messages in a direction.
     fn count(&self, is_forth: bool) -> u64 {
         let (forth, back) = self.sample.counts();
         if is_forth == self.is_forth { forth } else { back }
@@ -93,20 +94,20 @@ impl Pair<'_> {
 
 fn node(clock: &Clock, clocks: &Clocks) -> Node {
     let is_reference = clock.entry.host == clock.reference;
-    let sure = clock.proven.then(|| Errors::of(clock, clocks).worst);
-    Node { name: clock.entry.host.clone(), sure, is_reference }
+    let bound_ns = clock.proven.then(|| Errors::of(clock, clocks).worst);
+    Node { name: clock.entry.host.clone(), bound_ns, is_reference }
 }
 
 fn edge(link: &LinkEntry, clocks: &Clocks) -> Option<Edge> {
     let (a, b) = (clocks.of_host(&link.a)?, clocks.of_host(&link.b)?);
-    let sure = middle(clocks, a, b).map(|(lo, hi, _)| hi.max(-lo));
-    Some(Edge { ends: (a.number, b.number), quality: report::quality(link).to_owned(), sure })
+    let bound_ns = middle(clocks, a, b).map(|(lo, hi, _)| hi.max(-lo));
+    Some(Edge { ends: (a.number, b.number), quality: report::quality(link).to_owned(), bound_ns })
 }
 
 /// The bounds of a link in the middle of the trace of its first host.
 fn middle(clocks: &Clocks, a: &Clock, b: &Clock) -> Option<(i64, i64, i64)> {
     let (begin, end) = span(a)?;
-    picture::between(clocks, a, b, begin.midpoint(end))
+    picture::between(clocks, a, b, RawNs(begin.midpoint(end)))
 }
 
 fn span(clock: &Clock) -> Option<(i64, i64)> {
@@ -114,12 +115,13 @@ fn span(clock: &Clock) -> Option<(i64, i64)> {
     Some((rows.first()?.raw, rows.last()?.raw))
 }
 
-/// The pictures of a link, with so many dots each way at most and so many steps of bounds; nothing where its clocks cannot be compared.
+/// The pictures of a link, with at most `max_dots` dots in each direction and `steps` steps of bounds; `None` where its clocks cannot be compared.
 fn section(
     artefact: &Artefact,
     clocks: &Clocks,
     pair: &Pair<'_>,
-    (most, steps): (usize, i64),
+    max_dots: usize,
+    steps: i64,
 ) -> Option<LinkSection> {
     let [a, b] = pair.ends.map(|clock| clocks.get(clock));
     let (a, b) = (a?, b?);
@@ -153,10 +155,10 @@ fn section(
             Latencies {
                 title: format!("{from} → {to}"),
                 values: dots.iter().map(|dot| sign * dot.1).collect(),
-                of: pair.count(is_forth),
+                total: pair.count(is_forth),
             }
         });
-    let bounds = picture::bounds(clocks, a, b, (begin, end), steps);
+    let bounds = picture::bounds(clocks, a, b, Window::new(RawNs(begin), RawNs(end)), steps);
     let link = artefact.links.iter().find(|link| link.a == *of_a && link.b == *of_b);
     let suspects = artefact.suspects.iter().filter_map(|suspect| {
         let is_forth = (&suspect.link.0, &suspect.link.1) == (of_a, of_b);
@@ -182,17 +184,17 @@ fn section(
         b: of_b.clone(),
         upper,
         lower,
-        bounds: bounds.into_iter().map(|(raw, lo, hi, likely)| (at(a, raw), lo, hi, likely)).collect(),
+        bounds: bounds.into_iter().map(|(raw, lo, hi, likely)| (at(a, raw.0), lo, hi, likely)).collect(),
         breaks: broken.collect(),
         suspects: suspects.collect(),
-        forth: picture::thinned(forths, most),
-        back: picture::thinned(backs, most),
+        forth: picture::thinned(forths, max_dots),
+        back: picture::thinned(backs, max_dots),
     };
     Some(LinkSection {
         facts: link.map(|link| facts(link, middle(clocks, a, b))).unwrap_or_default(),
         picture,
         latencies,
-        least_round_trip: link.and_then(|link| link.min_rtt_ns),
+        least_round_trip_ns: link.and_then(|link| link.min_rtt_ns),
     })
 }
 
@@ -208,15 +210,17 @@ fn facts(link: &LinkEntry, middle: Option<(i64, i64, i64)>) -> Vec<(String, Stri
         facts.push(fact("least round trip", figures::duration(least)));
     }
     if let Some((lo, hi, likely)) = middle {
-        facts
-            .push(fact("sure, at the middle", format!("{} to {}", figures::signed(lo), figures::signed(hi))));
+        facts.push(fact(
+            "bounds, at the middle",
+            format!("{} to {}", figures::signed(lo), figures::signed(hi)),
+        ));
         facts.push(fact("likely, at the middle", format!("± {}", figures::duration(likely))));
     }
     facts
 }
 
-/// When a message was sent and received, Unix ns.
-type SentReceived = (i128, i128);
+/// When a message was sent and received.
+type SentReceived = (UnixNs, UnixNs);
 
 /// A message on the common clock, on the hosts' own, and the numbers of the hosts.
 type Drawn = (SentReceived, SentReceived, (usize, usize));
@@ -231,9 +235,10 @@ fn arrows(clocks: &Clocks, pairs: &[Pair<'_>]) -> Vec<Arrow> {
             continue;
         }
         for (is_forth, from, to) in [(true, a, b), (false, b, a)] {
-            let own = |clock: &Clock, raw: i64| i128::from(raw) + i128::from(clock.entry.clock_offset_ns);
+            let own =
+                |clock: &Clock, raw: i64| UnixNs(i128::from(raw) + i128::from(clock.entry.clock_offset_ns));
             all.extend(pair.messages(is_forth).into_iter().map(|(sent, received)| {
-                let common = (from.unix_ns(sent), to.unix_ns(received));
+                let common = (from.unix(RawNs(sent)), to.unix(RawNs(received)));
                 (common, (own(from, sent), own(to, received)), (from.number, to.number))
             }));
         }
@@ -241,23 +246,23 @@ fn arrows(clocks: &Clocks, pairs: &[Pair<'_>]) -> Vec<Arrow> {
     all.sort_unstable();
     let wanted = ARROWS.min(all.len());
     let Some(closest) = all.windows(wanted.max(1)).min_by_key(|group| {
-        let last = group.iter().map(|message| message.0.1).max().unwrap_or(0);
-        last - group.first().map_or(0, |message| message.0.0)
+        let last = group.iter().map(|message| message.0.1).max();
+        last.zip(group.first()).map_or(0, |(last, first)| last - first.0.0)
     }) else {
         return Vec::new();
     };
     let first = |of: fn(&Drawn) -> SentReceived| {
-        closest.iter().flat_map(|message| [of(message).0, of(message).1]).min().unwrap_or(0)
+        closest.iter().flat_map(|message| [of(message).0, of(message).1]).min().unwrap_or(UnixNs(0))
     };
     let (common, own) = (first(|message| message.0), first(|message| message.1));
-    let since = |(sent, received): (i128, i128), first: i128| {
-        let since = |at: i128| (at - first).clamp(0, i64::MAX.into()) as i64;
+    let since = |(sent, received): SentReceived, first: UnixNs| {
+        let since = |at: UnixNs| at.saturating_since(first).max(0);
         (since(sent), since(received))
     };
     let arrow = |&(on_common, on_own, hosts): &_| Arrow {
         hosts,
-        own: since(on_own, own),
-        common: since(on_common, common),
+        own_ns: since(on_own, own),
+        common_ns: since(on_common, common),
     };
     closest.iter().map(arrow).collect()
 }
@@ -275,7 +280,7 @@ fn lists(artefact: &Artefact, clocks: &Clocks) -> io::Result<Vec<(String, Vec<St
             _ => lists.push((line.trim_end_matches(':').to_owned(), Vec::new())),
         }
     }
-    let refused = |entry: &RefusedEntry| format!("{}: {}", entry.name, entry.why);
+    let refused = |entry: &Refused| format!("{}: {}", entry.name, entry.why);
     lists.push(("Not used".to_owned(), artefact.refused.iter().map(refused).collect()));
     Ok(lists)
 }

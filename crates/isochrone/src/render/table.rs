@@ -1,5 +1,5 @@
-//! Tables for people: as wide as their content, and no wider than the room that there is. Rows are looked at twice, for their widths and
-//! to be printed, and need not be kept.
+//! Tables for people: as wide as their content, up to a maximum. Rows are iterated twice, for their widths and for printing, and need not be
+//! kept.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -12,11 +12,11 @@ use super::plain::plain;
 pub(crate) struct Table<'h> {
     header: &'h [&'h str],
     rows: Vec<Vec<String>>,
-    /// The first of the columns that are put to the right.
+    /// The first of the columns that are aligned right.
     right_from: usize,
-    /// Columns behind it that are not.
+    /// Columns after it that are not.
     left: &'h [usize],
-    /// Columns that go, in this order, where there is no room.
+    /// Columns that are left out, in this order, where not all fit.
     spare: &'h [usize],
 }
 
@@ -25,19 +25,19 @@ impl<'h> Table<'h> {
         Self { header, rows: Vec::new(), right_from: usize::MAX, left: &[], spare: &[] }
     }
 
-    /// Puts the columns of numbers to the right.
+    /// Aligns the columns from one on right.
     #[must_use]
     pub(crate) fn right_from(self, first: usize) -> Self {
         Self { right_from: first, ..self }
     }
 
-    /// Columns of text behind the first column of numbers.
+    /// Columns of text after the first column of numbers.
     #[must_use]
     pub(crate) fn left(self, columns: &'h [usize]) -> Self {
         Self { left: columns, ..self }
     }
 
-    /// Columns that go, in this order, where there is no room for all.
+    /// Columns that are left out, in this order, where not all fit.
     #[must_use]
     pub(crate) fn spare(self, columns: &'h [usize]) -> Self {
         Self { spare: columns, ..self }
@@ -83,31 +83,31 @@ impl<'h> Table<'h> {
     }
 }
 
-/// What stands before the lines of a table below a heading.
+/// Indentation of a table below a heading.
 pub(crate) const INDENT: &str = " ";
 
-/// What a column takes beside its widest cell: a space on either side.
+/// Width of a column besides its widest cell: a space on either side.
 const MARGIN: usize = 2;
 
-/// A column of text that is cut keeps so much at least.
-const LEAST: usize = 8;
+/// Minimum width of a column of text that is cut.
+const MIN_CUT: usize = 8;
 
 /// How a table is laid out.
 pub(crate) struct Layout<'l> {
     pub(crate) header: &'l [&'l str],
     pub(crate) is_right: &'l dyn Fn(usize) -> bool,
-    /// Columns that go, in this order, where there is no room.
+    /// Columns that are left out, in this order, where not all fit.
     pub(crate) spare: &'l [usize],
     pub(crate) indent: &'l str,
-    /// How wide lines may be; `None`: as wide as they are.
+    /// Maximum width of lines; `None`: not limited.
     pub(crate) room: Option<usize>,
 }
 
-/// The columns that there is room for.
+/// The columns that fit.
 pub(crate) struct Fit {
-    /// By column: how wide; `None`: it is left out.
+    /// By column: its width; `None`: it is left out.
     widths: Vec<Option<usize>>,
-    /// How much room is left behind the last column.
+    /// Width that is left after the last column.
     pub(crate) left: usize,
 }
 
@@ -135,7 +135,7 @@ impl Layout<'_> {
         let Some(room) = self.room else { return fit };
         let taken =
             |fit: &Fit| self.indent.len() + fit.widths.iter().flatten().map(|w| w + MARGIN).sum::<usize>();
-        // The space behind the last cell is not written.
+        // The space after the last cell is not written.
         let room = room.saturating_add(1);
         for &column in self.spare {
             if taken(&fit) <= room {
@@ -143,19 +143,19 @@ impl Layout<'_> {
             }
             fit.widths[column] = None;
         }
-        // What is still too wide loses the ends of its texts, the widest first.
+        // If it is still too wide, the ends of texts are cut, the widest first.
         while let excess @ 1.. = taken(&fit).saturating_sub(room) {
             let texts = fit.widths.iter_mut().enumerate().filter(|(column, _)| !(self.is_right)(*column));
             let widest = texts.filter_map(|(_, width)| width.as_mut()).max();
-            let Some(widest) = widest.filter(|widest| **widest > LEAST) else { break };
-            *widest = widest.saturating_sub(excess.div_ceil(2)).max(LEAST);
+            let Some(widest) = widest.filter(|widest| **widest > MIN_CUT) else { break };
+            *widest = widest.saturating_sub(excess.div_ceil(2)).max(MIN_CUT);
         }
         fit.left = room.saturating_sub(taken(&fit));
         fit
     }
 
-    /// Prints rows, which `rows` gives as they were given to [`Self::fit`]; `tail` may have something to say behind the cells of the row
-    /// of a number. Memory is that of a line.
+    /// Prints rows, which `rows` gives as they were given to [`Self::fit`]; `tail`: text after the cells of the row of
+    /// a number. Memory is that of a line.
     pub(crate) fn print<'t, R, C>(
         &self,
         fit: &Fit,
@@ -200,7 +200,7 @@ impl Layout<'_> {
     }
 }
 
-/// A text without its end, which `…` stands for, where it is too wide.
+/// A text, with `…` for its end where it is too wide.
 fn cut(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return text.into();

@@ -4,32 +4,33 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use isochrone_analysis::{AnalysisKind, Cell, Column, Report, Table, Unit};
+use isochrone_time::UnixNs;
 
 use super::{figures, table, time};
 use crate::output;
 
-/// Characters of the longest bar.
+/// Width of the longest bar.
 const BAR: usize = 30;
-/// A bar that is shorter says nothing.
-const LEAST_BAR: usize = 8;
-/// Longer tables of details are shown where they are asked for.
+/// Minimum width of the longest bar.
+const MIN_BAR: usize = 8;
+/// Longer tables of details are shown only by --table.
 const MAX_DETAILS: usize = 40;
-/// What tables have for what is not known.
+/// Text of unknown cells.
 const UNKNOWN: &str = "?";
-/// What tables have where there is nothing to know.
+/// Text of cells that do not apply.
 const NONE: &str = "-";
 
-/// Prints a report of so many hosts: what it is about, and its tables, or the one of a name. `at`: the instant that it is of.
+/// Prints a report of a number of hosts: its heading and its tables, or the one of a name. `at`: its instant.
 pub(crate) fn print(
     report: &Report,
     name: Option<&str>,
-    at: Option<i128>,
+    at: Option<UnixNs>,
     hosts: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(out, "{}", heading(report, at, hosts))?;
     for table in report.tables.iter().filter(|table| name.is_none_or(|name| table.name == name)) {
-        let of = match table.of {
+        let of = match table.total_rows {
             Some(of) => format!(": {} of {}", figures::count(table.rows.len()), figures::count(of)),
             None => String::new(),
         };
@@ -50,7 +51,7 @@ pub(crate) fn print(
     Ok(())
 }
 
-fn heading(report: &Report, at: Option<i128>, hosts: usize) -> String {
+fn heading(report: &Report, at: Option<UnixNs>, hosts: usize) -> String {
     let clocks = if report.sync || hosts < 2 { "" } else { ", each host on its own clock" };
     if let (Some(at), true) =
         (at, AnalysisKind::of(report.analysis).is_some_and(AnalysisKind::answers_instant))
@@ -58,12 +59,14 @@ fn heading(report: &Report, at: Option<i128>, hosts: usize) -> String {
         return format!("{}: at {} {}{clocks}", report.analysis, time::full(at), time::zone_name());
     }
     let Some([begin, end]) = report.range else { return format!("{}: no events", report.analysis) };
-    let span = figures::duration(i64::try_from(end - begin).unwrap_or(i64::MAX));
+    let (begin, end) = (UnixNs(begin), UnixNs(end));
+    let span = figures::span(end - begin);
     let (begin, end, zone) = (time::full(begin), time::full(end), time::zone_name());
     format!("{}: {begin} to {end} {zone} ({span}){clocks}", report.analysis)
 }
 
-/// Columns that go first where there is no room, in this order: what others tell, then what is seldom asked for. Programs get all.
+/// Columns that are left out where not all fit, in this order: those that follow from others, then those that are seldom needed. Programs get
+/// all.
 const SPARE: &[&str] = &[
     "raised_stdev_ns",
     "stdev_ns",
@@ -104,69 +107,71 @@ const SPARE: &[&str] = &[
     "max_ns",
 ];
 
-/// Whether a column says nothing: all of its cells are empty, or what they say stands elsewhere.
-fn is_implied(table: &Table, place: usize) -> bool {
+/// Whether a column is redundant: all of its cells are empty, or they follow from others.
+fn is_implied(table: &Table, column: usize) -> bool {
     let rows = &table.rows;
-    let is_empty = |cell: &Cell| matches!(cell, Cell::Null | Cell::None);
-    match &*table.columns[place].name {
-        // The heading says it.
-        "at_ns" => rows.column(place).all(|at| Some(at) == rows.cell(0, place)),
+    let is_empty = |cell: &Cell| matches!(cell, Cell::Unknown | Cell::NotApplicable);
+    match &*table.columns[column].name {
+        // The heading has it.
+        "at_ns" => rows.column(column).all(|at| Some(at) == rows.cell(0, column)),
         // The number of a process is that of its first thread.
         "pid" => table
             .column("tid")
-            .is_some_and(|tid| rows.iter().all(|row| is_empty(&row[place]) || row[place] == row[tid])),
+            .is_some_and(|tid| rows.iter().all(|row| is_empty(&row[column]) || row[column] == row[tid])),
         // No thread is known to be in a container.
         "pid_namespace" | "vpid" | "vtid" => table
             .column("tid")
             .zip(table.column("vtid"))
             .is_some_and(|(tid, vtid)| rows.iter().all(|row| is_empty(&row[vtid]) || row[vtid] == row[tid])),
         // All that the CPUs did is known.
-        "unknown_ns" => rows.iter().all(|row| row[place] == Cell::Int(0)),
-        _ => rows.iter().all(|row| is_empty(&row[place])),
+        "unknown_ns" => rows.iter().all(|row| row[column] == Cell::Int(0)),
+        _ => rows.iter().all(|row| is_empty(&row[column])),
     }
 }
 
-/// Which columns of a table people see: their places, their headings, and whether they stand to the right.
+/// The columns of a table as text: their indices, their headings, and whether they are aligned right.
 fn columns(shown: &Table) -> (Vec<usize>, Vec<String>, Vec<bool>) {
-    let places: Vec<usize> = shown.shown().into_iter().filter(|&place| !is_implied(shown, place)).collect();
-    let header = places.iter().map(|&place| title(&shown.columns[place])).collect();
-    let is_right = |place: usize| {
-        shown.columns[place].unit != Unit::None
-            || shown.rows.iter().all(|row| !matches!(row[place], Cell::Text(_) | Cell::Call(_)))
+    let indices: Vec<usize> =
+        shown.shown().into_iter().filter(|&column| !is_implied(shown, column)).collect();
+    let header = indices.iter().map(|&column| title(&shown.columns[column])).collect();
+    let is_right = |column: usize| {
+        shown.columns[column].unit != Unit::None
+            || shown.rows.iter().all(|row| !matches!(row[column], Cell::Text(_) | Cell::Call(_)))
     };
-    let rights = places.iter().map(|&place| is_right(place)).collect();
-    (places, header, rights)
+    let rights = indices.iter().map(|&column| is_right(column)).collect();
+    (indices, header, rights)
 }
 
-/// The same for a page: the first rows, and as many columns as there is room for on paper.
-pub(crate) fn for_page(shown: &Table, most: usize) -> isochrone_export::html::Table {
-    /// Columns, where some can be spared.
+/// The same for a page: the first rows, and as many columns as fit on paper.
+pub(crate) fn for_page(shown: &Table, max_rows: usize) -> isochrone_export::html::Table {
+    /// Maximum number of columns where some can be left out.
     const COLUMNS: usize = 9;
-    /// Columns, most.
-    const MOST_COLUMNS: usize = 11;
+    /// Maximum number of columns.
+    const MAX_COLUMNS: usize = 11;
     let mut shown = shown.clone();
-    shown.cut(most);
-    let (mut places, mut header, mut is_number) = columns(&shown);
+    shown.cut(max_rows);
+    let (mut indices, mut header, mut is_number) = columns(&shown);
     for name in SPARE {
-        if places.len() <= COLUMNS {
+        if indices.len() <= COLUMNS {
             break;
         }
-        if let Some(spare) = places.iter().position(|&place| shown.columns[place].name == *name) {
-            places.remove(spare);
+        if let Some(spare) = indices.iter().position(|&column| shown.columns[column].name == *name) {
+            indices.remove(spare);
             header.remove(spare);
             is_number.remove(spare);
         }
     }
-    // Of figures, those on the right are the finer ones.
-    while places.len() > MOST_COLUMNS
+    // Of numbers, those on the right are less important.
+    while indices.len() > MAX_COLUMNS
         && let Some(last) = is_number.iter().rposition(|is_number| *is_number)
     {
-        places.remove(last);
+        indices.remove(last);
         header.remove(last);
         is_number.remove(last);
     }
-    let cells =
-        |row: Vec<Cell>| places.iter().map(|&place| with_bounds(&shown, &row, place).into_owned()).collect();
+    let cells = |row: Vec<Cell>| {
+        indices.iter().map(|&column| with_bounds(&shown, &row, column).into_owned()).collect()
+    };
     isochrone_export::html::Table {
         header,
         is_number,
@@ -176,12 +181,12 @@ pub(crate) fn for_page(shown: &Table, most: usize) -> isochrone_export::html::Ta
 }
 
 fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
-    let (places, header, rights) = columns(shown);
+    let (indices, header, rights) = columns(shown);
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let is_right = |column| rights.get(column).copied().unwrap_or(false);
     let spare: Vec<usize> = SPARE
         .iter()
-        .filter_map(|name| places.iter().position(|&place| shown.columns[place].name == *name))
+        .filter_map(|name| indices.iter().position(|&column| shown.columns[column].name == *name))
         .collect();
     let layout = table::Layout {
         header: &header,
@@ -192,12 +197,12 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     };
     // Long tables have more rows than there is memory for their texts.
     let texts = |row: Vec<Cell>| -> Vec<String> {
-        places.iter().map(|&place| with_bounds(shown, &row, place).into_owned()).collect()
+        indices.iter().map(|&column| with_bounds(shown, &row, column).into_owned()).collect()
     };
     let rows = || shown.rows.iter().map(texts);
     let fit = layout.fit(&rows);
     let bars = match fit.left.saturating_sub(2).min(BAR) {
-        0..LEAST_BAR => Vec::new(),
+        0..MIN_BAR => Vec::new(),
         width => shown.bars(width),
     };
     layout.print(&fit, rows, |row| bars.get(row).map(String::as_str), out)?;
@@ -208,7 +213,7 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A line below a table, in as many as it takes.
+/// A line below a table, wrapped to the width.
 fn wrapped(text: &str, room: Option<usize>) -> String {
     let mut lines = vec![String::from(" ")];
     for word in text.split(' ') {
@@ -233,11 +238,11 @@ fn title(column: &Column) -> String {
     }
 }
 
-/// A cell, and how sure it is where that is known.
-fn with_bounds<'t>(table: &Table, row: &'t [Cell], place: usize) -> Cow<'t, str> {
-    let shown = text(&row[place], table.columns[place].unit);
-    let (Some((lo, hi)), &Cell::Int(at)) = (table.bounds_of(place), &row[place]) else { return shown };
-    let side = |place: usize| match row[place] {
+/// A cell, with its bounds if they are known.
+fn with_bounds<'t>(table: &Table, row: &'t [Cell], column: usize) -> Cow<'t, str> {
+    let shown = text(&row[column], table.columns[column].unit);
+    let (Some((lo, hi)), &Cell::Int(at)) = (table.bounds_of(column), &row[column]) else { return shown };
+    let side = |column: usize| match row[column] {
         Cell::Int(bound) => i64::try_from(bound - at).ok(),
         _ => None,
     };
@@ -248,14 +253,14 @@ fn with_bounds<'t>(table: &Table, row: &'t [Cell], place: usize) -> Cow<'t, str>
 fn text(cell: &Cell, unit: Unit) -> Cow<'_, str> {
     let short = |value: i128| i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX });
     match (cell, unit) {
-        (Cell::Null, _) => UNKNOWN.into(),
-        (Cell::None, _) => NONE.into(),
+        (Cell::Unknown, _) => UNKNOWN.into(),
+        (Cell::NotApplicable, _) => NONE.into(),
         (Cell::Text(text), _) => text.into(),
         (Cell::Call(call), _) => call.to_string().into(),
         (&Cell::Int(value), Unit::Ns) => figures::duration(short(value)).into(),
         (&Cell::Int(value), Unit::Time) => {
             let mut of_day = Vec::new();
-            time::put(&mut of_day, value, false);
+            time::put(&mut of_day, UnixNs(value), false);
             String::from_utf8_lossy(&of_day).into_owned().into()
         }
         (&Cell::Int(value), Unit::Count | Unit::Bytes) if value >= 0 => {
@@ -276,8 +281,8 @@ mod tests {
     #[test]
     fn values_have_units() {
         let check = |cell: Cell, unit, expect: &str| assert_eq!(text(&cell, unit), expect, "{cell:?}");
-        check(Cell::Null, Unit::Ns, "?");
-        check(Cell::None, Unit::Ns, "-");
+        check(Cell::Unknown, Unit::Ns, "?");
+        check(Cell::NotApplicable, Unit::Ns, "-");
         check(Cell::Int(1_500), Unit::Ns, "1.500 µs");
         check(Cell::Float(1_500.4), Unit::Ns, "1.500 µs");
         check(Cell::Int(1_234_567), Unit::Count, "1,234,567");

@@ -1,16 +1,16 @@
-//! Points in time as text, with nanoseconds, in the time zone that was asked for. How they are read is in
-//! [`crate::arguments::time`].
+//! Instants as text, with nanoseconds, in the requested time zone. They are parsed in [`crate::arguments::time`].
 
 use std::sync::OnceLock;
 
 pub(crate) use isochrone_analysis::jsonl::seconds;
 use isochrone_ctf::digits;
+use isochrone_time::UnixNs;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 const NS_PER_S: i128 = 1_000_000_000;
 
-/// The time zone of all times that are shown; UTC unless another one was asked for.
+/// The time zone of all times that are shown; UTC by default.
 static ZONE: OnceLock<TimeZone> = OnceLock::new();
 
 /// Chooses the time zone, once, before anything is shown.
@@ -24,12 +24,12 @@ pub(crate) fn zone() -> &'static TimeZone {
     ZONE.get_or_init(|| TimeZone::UTC)
 }
 
-/// What it is called: `UTC`, `Europe/Berlin`.
+/// Its name: `UTC`, `Europe/Berlin`.
 pub(crate) fn zone_name() -> &'static str {
     zone().iana_name().unwrap_or("local time")
 }
 
-/// How far the zone is ahead of UTC at an instant, s; nothing where no calendar reaches.
+/// Offset of the zone from UTC at an instant, s; 0 where the calendar does not reach.
 fn ahead(second: i128) -> i64 {
     if ZONE.get().is_none_or(|zone| *zone == TimeZone::UTC) {
         return 0;
@@ -38,8 +38,8 @@ fn ahead(second: i128) -> i64 {
     at.map_or(0, |at| i64::from(zone().to_offset(at).seconds()))
 }
 
-/// Appends a time of day, `05:54:25.967103592`, with the date before it if asked for.
-pub(crate) fn put(out: &mut Vec<u8>, unix_ns: i128, date: bool) {
+/// Appends a time of day, `05:54:25.967103592`, with the date before it if `date`.
+pub(crate) fn put(out: &mut Vec<u8>, UnixNs(unix_ns): UnixNs, date: bool) {
     // Division is slow in 128 bits; what fits 64 is usual.
     let (seconds, ns) = match i64::try_from(unix_ns) {
         Ok(short) => (i128::from(short.div_euclid(1_000_000_000)), short.rem_euclid(1_000_000_000) as u32),
@@ -65,13 +65,13 @@ pub(crate) fn put(out: &mut Vec<u8>, unix_ns: i128, date: bool) {
     digits::nanoseconds(out, ns);
 }
 
-/// Shows times one after the other, most of them of the same second as the one before.
+/// Shows successive times, most of them in the same second as the previous one.
 #[derive(Debug, Default)]
 pub(crate) struct TimeWriter {
     date: bool,
-    /// When the second that is shown began, ns.
-    begin: i64,
-    /// That second, with the point behind it; empty before the first.
+    /// Start of the second that is shown, Unix ns.
+    start: i64,
+    /// That second, followed by the point; empty before the first.
     shown: Vec<u8>,
 }
 
@@ -81,15 +81,15 @@ impl TimeWriter {
     }
 
     /// Appends a time as [`put`] does.
-    pub(crate) fn put(&mut self, out: &mut Vec<u8>, unix_ns: i128) {
-        let Ok(short) = i64::try_from(unix_ns) else { return put(out, unix_ns, self.date) };
-        let mut ns = short.wrapping_sub(self.begin);
+    pub(crate) fn put(&mut self, out: &mut Vec<u8>, at: UnixNs) {
+        let Ok(short) = i64::try_from(at.0) else { return put(out, at, self.date) };
+        let mut ns = short.wrapping_sub(self.start);
         if self.shown.is_empty() || !(0..1_000_000_000).contains(&ns) {
             self.shown.clear();
-            put(&mut self.shown, unix_ns, self.date);
+            put(&mut self.shown, at, self.date);
             self.shown.truncate(self.shown.len() - 9);
             ns = short.rem_euclid(1_000_000_000);
-            self.begin = short.wrapping_sub(ns);
+            self.start = short.wrapping_sub(ns);
         }
         // Without a date the length is known: that needs no call.
         match <&[u8; 9]>::try_from(self.shown.as_slice()) {
@@ -100,14 +100,14 @@ impl TimeWriter {
     }
 }
 
-/// A date and time for people: `2026-11-20 05:54:25.967103592`. Where no calendar reaches, the seconds since 1970.
-pub(crate) fn full(unix_ns: i128) -> String {
-    let second = i64::try_from(unix_ns.div_euclid(NS_PER_S)).ok();
+/// A date and time for people: `2026-11-20 05:54:25.967103592`. Where the calendar does not reach, the seconds since 1970.
+pub(crate) fn full(at: UnixNs) -> String {
+    let second = i64::try_from(at.0.div_euclid(NS_PER_S)).ok();
     if second.is_none_or(|second| Timestamp::from_second(second).is_err()) {
-        return format!("{} s since 1970", seconds(unix_ns));
+        return format!("{} s since 1970", seconds(at.0));
     }
     let mut out = Vec::new();
-    put(&mut out, unix_ns, true);
+    put(&mut out, at, true);
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -117,16 +117,22 @@ mod tests {
 
     #[test]
     fn times_are_shown() {
-        assert_eq!(full(1_795_154_041_823_216_897), "2026-11-20 05:54:01.823216897");
-        assert_eq!(full(-1), "1969-12-31 23:59:59.999999999");
-        assert_eq!(full(1_351_530_929_945_824_323_000_000_001), "1351530929945824323.000000001 s since 1970");
-        assert_eq!(full(i128::from(i64::MIN) * NS_PER_S), "-9223372036854775808.000000000 s since 1970");
+        assert_eq!(full(UnixNs(1_795_154_041_823_216_897)), "2026-11-20 05:54:01.823216897");
+        assert_eq!(full(UnixNs(-1)), "1969-12-31 23:59:59.999999999");
+        assert_eq!(
+            full(UnixNs(1_351_530_929_945_824_323_000_000_001)),
+            "1351530929945824323.000000001 s since 1970"
+        );
+        assert_eq!(
+            full(UnixNs(i128::from(i64::MIN) * NS_PER_S)),
+            "-9223372036854775808.000000000 s since 1970"
+        );
         for date in [false, true] {
-            let mut shower = TimeWriter::new(date);
+            let mut writer = TimeWriter::new(date);
             for time in [-1, 0, 1, 999_999_999, 1_000_000_000, 1_795_154_041_823_216_897, 5, i128::MAX / 4] {
                 let (mut plain, mut quick) = (Vec::new(), Vec::new());
-                put(&mut plain, time, date);
-                shower.put(&mut quick, time);
+                put(&mut plain, UnixNs(time), date);
+                writer.put(&mut quick, UnixNs(time));
                 assert_eq!(plain, quick);
             }
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use isochrone_strace::family_name;
 use serde::{Deserialize, Serialize};
 
 /// The address of a socket.
@@ -35,7 +36,7 @@ impl fmt::Display for Address {
         match *self {
             Self::Ip { ip: IpAddr::V4(ip), port } => write!(f, "{ip}:{port}"),
             Self::Ip { ip: IpAddr::V6(ip), port } => write!(f, "[{ip}]:{port}"),
-            Self::Family(family) => match super::arguments::family_name(family.into()) {
+            Self::Family(family) => match family_name(family.into()) {
                 Some(name) => f.write_str(name),
                 None => write!(f, "AF_{family}"),
             },

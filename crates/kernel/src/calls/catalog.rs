@@ -1,14 +1,16 @@
 //! The catalog of calls that concern file descriptors, and where their arguments are.
 
 use super::effect::{Created, Opener, Use};
+use crate::id::Name;
 
 /// The kind of effect of a call; the comments list its arguments, in the order of [`Call::fields`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EffectKind {
     /// Directory, path, flags.
     Open,
-    /// Flags, and what more `NewObject` needs.
-    Create(NewObject, OnExec),
+    /// Flags, and what more of it is in the arguments: the name, the process, of a signal's descriptor the
+    /// one to change, or -1.
+    Create(Created, OnExec),
     /// Family, type, protocol.
     Socket,
     /// Flags.
@@ -57,49 +59,6 @@ pub(super) enum EffectKind {
     Exec,
 }
 
-/// What a call makes that has no path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NewObject {
-    Event,
-    Epoll,
-    Timer,
-    /// Needs the descriptor to change, or -1.
-    Signal,
-    Inotify,
-    Fanotify,
-    /// Needs the name.
-    Memory,
-    UserFault,
-    Perf,
-    /// Needs the process.
-    Process,
-    Ring,
-    /// Needs the name.
-    Queue,
-    Other,
-}
-
-impl NewObject {
-    /// What is made where no argument is known.
-    pub(super) fn bare(self) -> Created {
-        match self {
-            Self::Event => Created::Event,
-            Self::Epoll => Created::Epoll,
-            Self::Timer => Created::Timer,
-            Self::Signal => Created::Signal,
-            Self::Inotify => Created::Inotify,
-            Self::Fanotify => Created::Fanotify,
-            Self::Memory => Created::Memory(crate::id::Name::default()),
-            Self::UserFault => Created::UserFault,
-            Self::Perf => Created::Perf,
-            Self::Process => Created::Process(0),
-            Self::Ring => Created::Ring,
-            Self::Queue => Created::Queue(crate::id::Name::default()),
-            Self::Other => Created::Other,
-        }
-    }
-}
-
 /// Whether a new descriptor is closed on exec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnExec {
@@ -112,7 +71,7 @@ pub(super) enum OnExec {
 }
 
 /// A call that concerns file descriptors.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Call {
     pub(super) what: EffectKind,
     /// Names of the fields that hold the arguments, `-` for one that does not exist; tracers differ: `a|b`.
@@ -121,6 +80,8 @@ pub(super) struct Call {
     pub(super) places: [usize; 3],
 }
 
+/// A name that is in the arguments.
+const NO_NAME: Name = Name::const_new("");
 /// No such argument.
 const NO: usize = usize::MAX;
 /// `O_CLOEXEC`, which is also that of many other calls.
@@ -157,26 +118,26 @@ pub(super) fn find(name: &str) -> Option<Call> {
         "listen" => call(EffectKind::Listen, "fd, -, -", first),
         "accept" => call(EffectKind::Accept, "fd, -, -", first),
         "accept4" => call(EffectKind::Accept, "fd, flags, -", [0, 3, NO]),
-        "eventfd" => create(NewObject::Event, OnExec::Keep, "-, -, -", [NO; 3]),
-        "eventfd2" => create(NewObject::Event, CLOEXEC, "flags, -, -", [1, NO, NO]),
-        "epoll_create" => create(NewObject::Epoll, OnExec::Keep, "-, -, -", [NO; 3]),
-        "epoll_create1" => create(NewObject::Epoll, CLOEXEC, "flags, -, -", first),
-        "timerfd_create" => create(NewObject::Timer, CLOEXEC, "flags, -, -", [1, NO, NO]),
-        "signalfd" => create(NewObject::Signal, OnExec::Keep, "-, ufd, -", [NO, 0, NO]),
-        "signalfd4" => create(NewObject::Signal, CLOEXEC, "flags, ufd, -", [3, 0, NO]),
-        "inotify_init" => create(NewObject::Inotify, OnExec::Keep, "-, -, -", [NO; 3]),
-        "inotify_init1" => create(NewObject::Inotify, CLOEXEC, "flags, -, -", first),
-        "fanotify_init" => create(NewObject::Fanotify, ONE, "flags, -, -", first),
-        "memfd_create" => create(NewObject::Memory, ONE, "flags, uname|uname_ptr, -", [1, NO, NO]),
-        "memfd_secret" => create(NewObject::Memory, CLOEXEC, "flags, -, -", first),
-        "userfaultfd" => create(NewObject::UserFault, CLOEXEC, "flags, -, -", first),
-        "perf_event_open" => create(NewObject::Perf, OnExec::Flag(8), "flags, -, -", [4, NO, NO]),
-        "pidfd_open" => create(NewObject::Process, OnExec::Close, "flags, pid, -", [1, 0, NO]),
-        "pidfd_getfd" => create(NewObject::Other, OnExec::Close, "-, -, -", [NO; 3]),
-        "io_uring_setup" => create(NewObject::Ring, OnExec::Close, "-, -, -", [NO; 3]),
-        "mq_open" => create(NewObject::Queue, OnExec::Close, "-, u_name, -", [NO; 3]),
-        "fsopen" | "fsmount" => create(NewObject::Other, ONE, "flags, -, -", [1, NO, NO]),
-        "fspick" => create(NewObject::Other, ONE, "flags, -, -", [2, NO, NO]),
+        "eventfd" => create(Created::Event, OnExec::Keep, "-, -, -", [NO; 3]),
+        "eventfd2" => create(Created::Event, CLOEXEC, "flags, -, -", [1, NO, NO]),
+        "epoll_create" => create(Created::Epoll, OnExec::Keep, "-, -, -", [NO; 3]),
+        "epoll_create1" => create(Created::Epoll, CLOEXEC, "flags, -, -", first),
+        "timerfd_create" => create(Created::Timer, CLOEXEC, "flags, -, -", [1, NO, NO]),
+        "signalfd" => create(Created::Signal, OnExec::Keep, "-, ufd, -", [NO, 0, NO]),
+        "signalfd4" => create(Created::Signal, CLOEXEC, "flags, ufd, -", [3, 0, NO]),
+        "inotify_init" => create(Created::Inotify, OnExec::Keep, "-, -, -", [NO; 3]),
+        "inotify_init1" => create(Created::Inotify, CLOEXEC, "flags, -, -", first),
+        "fanotify_init" => create(Created::Fanotify, ONE, "flags, -, -", first),
+        "memfd_create" => create(Created::Memory(NO_NAME), ONE, "flags, uname|uname_ptr, -", [1, NO, NO]),
+        "memfd_secret" => create(Created::Memory(NO_NAME), CLOEXEC, "flags, -, -", first),
+        "userfaultfd" => create(Created::UserFault, CLOEXEC, "flags, -, -", first),
+        "perf_event_open" => create(Created::Perf, OnExec::Flag(8), "flags, -, -", [4, NO, NO]),
+        "pidfd_open" => create(Created::Process(0), OnExec::Close, "flags, pid, -", [1, 0, NO]),
+        "pidfd_getfd" => create(Created::Other, OnExec::Close, "-, -, -", [NO; 3]),
+        "io_uring_setup" => create(Created::Ring, OnExec::Close, "-, -, -", [NO; 3]),
+        "mq_open" => create(Created::Queue(NO_NAME), OnExec::Close, "-, u_name, -", [NO; 3]),
+        "fsopen" | "fsmount" => create(Created::Other, ONE, "flags, -, -", [1, NO, NO]),
+        "fspick" => create(Created::Other, ONE, "flags, -, -", [2, NO, NO]),
         "clone" => call(EffectKind::Clone, "clone_flags|flags, -, -", first),
         "clone3" => call(EffectKind::Clone, "-, -, -", [NO; 3]),
         "fork" => call(EffectKind::Fork, "-, -, -", [NO; 3]),
@@ -212,8 +173,8 @@ pub(super) fn find(name: &str) -> Option<Call> {
     }
 }
 
-/// Whether the exit of a call of this name may concern file descriptors: then the file tables need it even if its entry was
-/// not seen.
+/// Whether the exit of a call of this name may concern file descriptors: then the file tables need it even if
+/// its entry was not seen.
 pub fn is_about_files(call: &str) -> bool {
     find(call).is_some_and(|call| {
         !matches!(call.what, EffectKind::Clone | EffectKind::Fork | EffectKind::Vfork | EffectKind::Poll)
@@ -223,7 +184,7 @@ pub fn is_about_files(call: &str) -> bool {
 /// What a call of this name makes without regard to its arguments, if that has no path and is no socket.
 pub(crate) fn created_by(call: &str) -> Option<Created> {
     match find(call)?.what {
-        EffectKind::Create(new, _) => Some(new.bare()),
+        EffectKind::Create(what, _) => Some(what),
         _ => None,
     }
 }

@@ -15,8 +15,6 @@ pub mod clone_flag {
     pub const FILES: u64 = 0x400;
     /// The parent waits until the child executes another program or exits.
     pub const VFORK: u64 = 0x4000;
-    /// The child is a further thread of the parent's process.
-    pub const THREAD: u64 = 0x1_0000;
 }
 
 /// Bits of `open`'s flags (those of x86; they are the same on most machines).
@@ -170,8 +168,8 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The descriptor that a call is about: that of the directory of an `openat`, the source of a transfer. `None` for calls
-    /// with none, or with several.
+    /// The descriptor that a call is about: that of the directory of an `openat`, the source of a transfer.
+    /// `None` for calls with none, or with several.
     pub fn descriptor(&self) -> Option<i32> {
         match *self {
             Self::Open { dir, .. } => dir,
@@ -197,8 +195,8 @@ impl Effect {
         }
     }
 
-    /// The flags of `clone`, `fork`, `vfork`; see [`clone_flag`]. `None` for other calls, and where the flags are not
-    /// recorded.
+    /// The flags of `clone`, `fork`, `vfork`; see [`clone_flag`]. `None` for other calls, and where the flags
+    /// are not recorded.
     pub fn clone_flags(&self) -> Option<u64> {
         match *self {
             Self::Clone { flags } => flags,
@@ -206,8 +204,8 @@ impl Effect {
         }
     }
 
-    /// Whether it concerns file descriptors in any way. New threads and processes do not: the model records what they share,
-    /// because it knows their ids.
+    /// Whether it concerns file descriptors in any way. New threads and processes do not: the model records
+    /// what they share, because it knows their ids.
     pub fn concerns_files(&self) -> bool {
         !matches!(self, Self::Nothing | Self::Clone { .. } | Self::Poll { .. })
     }
@@ -280,7 +278,7 @@ pub enum Paired {
     },
 }
 
-/// What the exit of a call records beside its result.
+/// What the exit of a call records besides its result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExitOutput {
     /// Nothing.

@@ -2,11 +2,11 @@
 
 use isochrone_ctf::plan::EventPlan;
 use isochrone_ctf::{Event, FieldRef, Trace};
+use isochrone_strace::{Arguments, hexadecimal};
 
-use super::arguments::{self, Arguments};
-use super::catalog::{self, Call, EffectKind, NewObject, OnExec};
+use super::catalog::{self, Call, EffectKind, OnExec};
 use super::effect::{Created, Effect, Opener, Paired, Use, clone_flag, open_flag};
-use super::fields::{Fields, Numbers, Raw, Source, number};
+use super::fields::{Fields, Numbers, Raw, Source, number, word_bits};
 use super::{Entry, EpollChange, numbers};
 use crate::id::Name;
 
@@ -48,14 +48,14 @@ struct Unknown {
 }
 
 impl EntryDecoder {
-    /// Makes a decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no entries
-    /// of calls. `with_arguments`: whether [`Entry::arguments`] are wanted.
+    /// Makes a decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its
+    /// events are no entries of calls. `with_arguments`: whether [`Entry::arguments`] are wanted.
     pub fn new(trace: &Trace, stream: usize, class: &EventPlan, with_arguments: bool) -> Option<Self> {
         let (name, compat) = call_of_entry(class.name.as_deref()?)?;
         let stream = trace.stream_plan(stream);
         let unknown = if name == "unknown" {
             let id = class.payload_field(stream, &["id"])?;
-            let narrow = compat || arguments::word_bits(class) == Some(32);
+            let narrow = compat || word_bits(class) == Some(32);
             Some(Unknown { id, arguments: class.payload_field(stream, &["args"]), narrow })
         } else {
             None
@@ -80,7 +80,7 @@ impl EntryDecoder {
         }
         let effect = match &self.call {
             None => Effect::Nothing,
-            Some((call, opener, fields)) => effect(*call, *opener, &fields.of(event)),
+            Some((call, opener, fields)) => effect(call, *opener, &fields.of(event)),
         };
         let arguments = self.arguments.as_ref().map(|arguments| arguments.values(event));
         Entry { name: self.name.clone(), effect, arguments }
@@ -97,16 +97,16 @@ impl Unknown {
             None => Effect::Nothing,
             Some(call) => {
                 let from = Raw { arguments: &arguments, places: call.places };
-                effect(call, catalog::opener(&name), &from)
+                effect(&call, catalog::opener(&name), &from)
             }
         };
-        let all = || arguments::hexadecimal(arguments.values.get(..arguments.count).unwrap_or_default());
+        let all = || hexadecimal(arguments.values.get(..arguments.count).unwrap_or_default());
         Entry { name, effect, arguments: is_kept.then(all) }
     }
 }
 
-/// The call whose entries are the events of a name, and whether 32-bit programs make it on a 64-bit machine: `syscall_entry_openat`,
-/// `sys_open` of LTTng up to 2.2, `compat_` before either.
+/// The call whose entries are the events of a name, and whether 32-bit programs make it on a 64-bit machine:
+/// `syscall_entry_openat`, `sys_open` of LTTng up to 2.2, `compat_` before either.
 ///
 /// ```
 /// use isochrone_kernel::calls::call_of_entry;
@@ -123,13 +123,13 @@ pub fn call_of_entry(class: &str) -> Option<(&str, bool)> {
 }
 
 /// The effect of a call with its arguments; `opener`: its name, if it makes descriptors.
-fn effect(call: Call, opener: Opener, from: &impl Source) -> Effect {
+fn effect(call: &Call, opener: Opener, from: &impl Source) -> Effect {
     known_effect(call, opener, from).unwrap_or_default()
 }
 
 /// As [`effect`]; `None` if required arguments are missing.
 #[inline]
-fn known_effect(call: Call, opener: Opener, from: &impl Source) -> Option<Effect> {
+fn known_effect(call: &Call, opener: Opener, from: &impl Source) -> Option<Effect> {
     let fd = |slot| from.number(slot).map(|fd| fd as i32).filter(|&fd| fd >= 0);
     let flags = |slot| from.number(slot).unwrap_or_default();
     Some(match call.what {
@@ -151,7 +151,7 @@ fn known_effect(call: Call, opener: Opener, from: &impl Source) -> Option<Effect
             let dir = from.number(0).filter(|&dir| dir != AT_FDCWD).map(|dir| dir as i32);
             Effect::Open { call: opener, dir, path: from.text(1), flags: flags(2) as u32 }
         }
-        EffectKind::Create(new, on_exec) => return Some(creation(new, on_exec, opener, from)),
+        EffectKind::Create(ref what, on_exec) => creation(what, on_exec, opener, from),
         EffectKind::Socket => {
             let close_on_exec = flags(1) & SOCK_CLOEXEC != 0;
             let (family, kind, protocol) = socket(from);
@@ -214,19 +214,18 @@ fn socket(from: &impl Source) -> (u16, u16, u16) {
 }
 
 /// The effect of a call that makes a descriptor without a path.
-fn creation(new: NewObject, on_exec: OnExec, call: Opener, from: &impl Source) -> Effect {
-    let what = match new {
-        NewObject::Signal => {
-            if let Some(fd) = from.number(1).map(|fd| fd as i32).filter(|&fd| fd >= 0) {
-                // The descriptor gets other signals; no new one is made.
-                return Effect::Use { fd, what: Use::Other };
-            }
-            Created::Signal
-        }
-        NewObject::Memory => Created::Memory(from.text(1)),
-        NewObject::Queue => Created::Queue(from.text(1)),
-        NewObject::Process => Created::Process(from.number(1).unwrap_or_default() as i32),
-        new => new.bare(),
+fn creation(what: &Created, on_exec: OnExec, call: Opener, from: &impl Source) -> Effect {
+    let number = |slot| from.number(slot).map(|number| number as i32);
+    let what = match what {
+        Created::Signal => match number(1).filter(|&fd| fd >= 0) {
+            // The descriptor gets other signals; no new one is made.
+            Some(fd) => return Effect::Use { fd, what: Use::Other },
+            None => Created::Signal,
+        },
+        Created::Memory(_) => Created::Memory(from.text(1)),
+        Created::Queue(_) => Created::Queue(from.text(1)),
+        Created::Process(_) => Created::Process(number(1).unwrap_or_default()),
+        what => what.clone(),
     };
     let close_on_exec = match on_exec {
         OnExec::Flag(bit) => from.number(0).unwrap_or_default() as u32 & bit != 0,

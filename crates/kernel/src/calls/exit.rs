@@ -2,9 +2,9 @@
 
 use isochrone_ctf::plan::{EventPlan, NodeKind};
 use isochrone_ctf::{Event, FieldRef, Trace};
+use isochrone_strace::Arguments;
 
-use super::arguments::{self, Arguments};
-use super::fields::{AddressFields, Numbers, number};
+use super::fields::{AddressFields, Numbers, number, word_bits};
 use super::waiting::WaitedFields;
 use super::{Exit, ExitOutput, numbers};
 use crate::id::Name;
@@ -22,7 +22,7 @@ pub struct ExitDecoder {
     arguments: Option<Arguments>,
 }
 
-/// The fields beside the result.
+/// The fields besides the result.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // There is one for each event class, not for each event.
 enum ExitFields {
@@ -34,8 +34,8 @@ enum ExitFields {
 }
 
 impl ExitDecoder {
-    /// Makes a decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its events are no exits
-    /// of calls. `with_arguments`: whether [`Exit::arguments`] are wanted.
+    /// Makes a decoder for an event class of a stream (by its index in [`Trace::streams`]); `None`: its
+    /// events are no exits of calls. `with_arguments`: whether [`Exit::arguments`] are wanted.
     pub fn new(trace: &Trace, stream: usize, class: &EventPlan, with_arguments: bool) -> Option<Self> {
         let class_name = class.name.as_deref()?;
         let (rest, compat) = match class_name.strip_prefix("compat_") {
@@ -47,7 +47,7 @@ impl ExitDecoder {
         let field = |name: &str| class.payload_field(stream, &[name]);
         let unknown = match name {
             Some("unknown") => {
-                let narrow = compat || arguments::word_bits(class) == Some(32);
+                let narrow = compat || word_bits(class) == Some(32);
                 field("id").map(|id| (id, narrow))
             }
             _ => None,

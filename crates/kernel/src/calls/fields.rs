@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use compact_str::CompactString;
-use isochrone_ctf::plan::{EventPlan, StreamPlan};
+use isochrone_ctf::plan::{EventPlan, NodeKind, StreamPlan};
 use isochrone_ctf::schema::IntegerClass;
 use isochrone_ctf::{Event, FieldRef, Visitor};
 
@@ -99,6 +99,20 @@ impl Source for Filled<'_> {
 #[inline]
 pub(super) fn number(event: &Event<'_>, field: &FieldRef) -> Option<i64> {
     event.integer_bits(field).map(|bits| bits as i64)
+}
+
+/// Bits of a machine word, from the arguments of unknown calls.
+pub(super) fn word_bits(class: &EventPlan) -> Option<u32> {
+    let payload = class.payload.as_ref()?;
+    let (_, node) = payload.member("ret").or_else(|| payload.member("args"))?;
+    match &node.kind {
+        NodeKind::Integer { class, .. } => Some(class.size),
+        NodeKind::Array(_, element) => match &element.kind {
+            NodeKind::Integer { class, .. } => Some(class.size),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Bytes of a trace as text.

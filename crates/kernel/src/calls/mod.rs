@@ -1,39 +1,36 @@
-//! System calls: their arguments and results, as far as the model needs them, and as lines for people.
+//! System calls: their arguments and results, as far as the model needs them. `isochrone-strace` has their
+//! text.
 //!
-//! [`EntryDecoder`] and [`ExitDecoder`] are made once for an event class and then decode its events. `catalog` has the calls
-//! that concern file descriptors, `numbers` the names of calls without an event class, `effect` the effects of calls, and
-//! `line` writes calls for people.
+//! [`EntryDecoder`] and [`ExitDecoder`] are made once for an event class and then decode its events.
+//! `catalog` has the calls that concern file descriptors, `numbers` the names of calls without an event
+//! class, `effect` the effects of calls.
 
 mod address;
-mod arguments;
 mod catalog;
 mod effect;
 mod entry;
 mod exit;
 mod fields;
-mod line;
 mod numbers;
 #[cfg(test)]
 mod tests;
 mod waiting;
 
+use isochrone_strace::ArgumentValues;
 use serde::{Deserialize, Serialize};
 
 use crate::id::Name;
 
 pub use address::Address;
-pub use arguments::ArgumentValues;
-pub(crate) use arguments::socket_type_name;
 pub(crate) use catalog::created_by;
 pub use catalog::is_about_files;
 pub use effect::{Created, Effect, ExitOutput, Opener, Paired, Use, clone_flag, open_flag};
 pub use entry::{EntryDecoder, call_of_entry};
 pub use exit::ExitDecoder;
 pub(crate) use fields::Numbers;
-pub use line::{CallLine, CallResult, error_name, error_text};
-pub use waiting::{EpollChange, EpollReady, MOST_WAITED, Waited, WaitedSet};
+pub use waiting::{EpollChange, EpollReady, MAX_WAITED, Waited, WaitedSet};
 
-/// Calls that go on where a signal came. Tracers record no exit of them; they do nothing else.
+/// Calls that continue where a signal came. Tracers record no exit of them; they do nothing else.
 pub const WITHOUT_EXIT: [&str; 2] = ["rt_sigreturn", "sigreturn"];
 
 /// The entry of a call.
@@ -54,20 +51,8 @@ pub struct Exit {
     pub name: Option<Name>,
     /// What it returned; -4095 … -1 are errors.
     pub ret: i64,
-    /// What it records beside its result.
+    /// What it records besides its result.
     pub output: ExitOutput,
     /// Its output arguments, if they were requested.
     pub arguments: Option<ArgumentValues>,
-}
-
-impl Exit {
-    /// The error that it returned (`ENOENT` is 2).
-    pub fn error(&self) -> Option<i64> {
-        error_in(self.ret)
-    }
-}
-
-/// The error in what a call returned.
-fn error_in(ret: i64) -> Option<i64> {
-    (-4095..0).contains(&ret).then(|| -ret)
 }

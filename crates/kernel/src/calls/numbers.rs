@@ -1,7 +1,7 @@
 //! Names of calls without an event class: the tracer records their number (`syscall_entry_unknown`).
 //!
-//! From 424 on the numbers are the same on all machines. Below, they are those of x86: of its 64-bit calls, or of its 32-bit
-//! calls for 32-bit programs and machines.
+//! From 424 on the numbers are the same on all machines. Below, they are those of x86: of its 64-bit calls,
+//! or of its 32-bit calls for 32-bit programs and machines.
 
 use compact_str::format_compact;
 

@@ -1,11 +1,12 @@
 //! Decoders against scripted traces of all generations.
 
 use isochrone_ctf::Trace;
+use isochrone_strace::{ArgumentValues, CallLine, CallResult, error_in};
 use isochrone_testkit::{FieldValue, Generation, KernelScript};
 
 use super::{
-    Address, ArgumentValues, CallLine, Created, Effect, Entry, EntryDecoder, EpollChange, EpollReady, Exit,
-    ExitDecoder, ExitOutput, Opener, Paired, Use, WaitedSet, clone_flag, open_flag,
+    Address, Created, Effect, Entry, EntryDecoder, EpollChange, EpollReady, Exit, ExitDecoder, ExitOutput,
+    Opener, Paired, Use, WaitedSet, clone_flag, open_flag,
 };
 
 /// Arguments as text.
@@ -247,7 +248,7 @@ fn pairs_and_results_are_decoded() {
 
     let check = |generation, bits, call, ret, expect| {
         let exit = exit(generation, bits, call, ret, &[]);
-        assert_eq!((exit.ret, exit.error()), expect, "{call} {generation:?} {bits}");
+        assert_eq!((exit.ret, error_in(exit.ret).map(i64::from)), expect, "{call} {generation:?} {bits}");
     };
     check(Generation::V2_13, 64, "mmap", 0x7f00_0000_1000, (0x7f00_0000_1000, None));
     check(Generation::V2_13, 64, "mmap", -12, (-12, Some(12)));
@@ -272,9 +273,12 @@ fn whole_calls_are_lines() {
         script.at(160).enter("select", &sets);
         script.at(170).exit_with("select", 1, &[("readfds", FieldValue::Array(vec![8.into()]))]);
     });
-    let none = ArgumentValues::default();
     let line = |pair: &[Result<Entry, Exit>]| {
-        CallLine::of(pair[0].as_ref().ok(), pair[1].as_ref().err(), &none).to_string()
+        let (Ok(entry), Err(exit)) = (&pair[0], &pair[1]) else { panic!("{pair:?}") };
+        let (name, result) = (Some(entry.name.as_str()), CallResult::Returned(exit.ret));
+        let line =
+            CallLine { name, given: entry.arguments.as_ref(), filled: exit.arguments.as_ref(), result };
+        line.to_string()
     };
     let lines: Vec<String> = all.chunks(2).map(line).collect();
     assert_eq!(

@@ -8,7 +8,7 @@ use isochrone_ctf::{Event, FieldRef, Visitor};
 use serde::{Deserialize, Serialize};
 
 /// Most descriptors that are kept of one call.
-pub const MOST_WAITED: usize = 64;
+pub const MAX_WAITED: usize = 64;
 
 /// Events of `poll` that the sets of `select` stand for: `POLLIN`, `POLLOUT`, `POLLPRI`.
 const SETS: [(&str, u32); 3] = [("readfds", 1), ("writefds", 4), ("exceptfds", 2)];
@@ -25,7 +25,7 @@ pub struct Waited {
 /// Requested or ready descriptors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitedSet {
-    /// The first ones: [`MOST_WAITED`] at most.
+    /// The first ones: [`MAX_WAITED`] at most.
     pub first: Box<[Waited]>,
     /// Number of descriptors.
     pub count: u32,
@@ -123,7 +123,7 @@ impl WaitedFields {
     pub(super) fn epoll_ready(&self, event: &Event<'_>) -> Option<Box<[EpollReady]>> {
         let items = Items::read(event, self.fds.as_ref()?);
         let ready = items.all.iter().map(|item| EpollReady { data: item.data, events: item.events });
-        Some(ready.take(MOST_WAITED).collect())
+        Some(ready.take(MAX_WAITED).collect())
     }
 
     /// What `epoll_ctl` passes.
@@ -146,7 +146,7 @@ impl WaitedSet {
             is_same
         });
         let count = all.len() as u32;
-        all.truncate(MOST_WAITED);
+        all.truncate(MAX_WAITED);
         Self { first: all.into(), count }
     }
 }
@@ -258,6 +258,6 @@ mod tests {
         assert_eq!(*set.first, [Waited { fd: 3, events: 5 }, Waited { fd: 5, events: 1 }]);
         let many: Vec<(i32, u32)> = (0..1000).map(|fd| (fd, 1)).collect();
         let set = of(&many);
-        assert_eq!((set.first.len(), set.count), (MOST_WAITED, 1000));
+        assert_eq!((set.first.len(), set.count), (MAX_WAITED, 1000));
     }
 }

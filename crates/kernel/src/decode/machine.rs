@@ -10,7 +10,8 @@ use crate::requests::BlockTransfer;
 
 /// Bit of `rwbs` for a request that writes, as LTTng encodes it.
 const WRITES: u64 = 1;
-/// Result of a transmission that the driver refused (`NETDEV_TX_BUSY`): the packet will be handed to it once more.
+/// Result of a transmission that the driver refused (`NETDEV_TX_BUSY`): the packet will be handed to it once
+/// more.
 const BUSY: i64 = 16;
 
 /// How to read an event of this family.
@@ -106,7 +107,8 @@ fn timer_of(name: &str) -> Option<(Context, bool)> {
     })
 }
 
-/// The interrupt of the CPU's own controller that an event of this name begins or ends (`reschedule`), and whether it begins.
+/// The interrupt of the CPU's own controller that an event of this name begins or ends (`reschedule`), and
+/// whether it begins.
 pub(super) fn vector_of(name: &str) -> Option<(&str, bool)> {
     let rest = name.strip_prefix("x86_").unwrap_or(name).strip_prefix("irq_vectors_")?;
     match rest.strip_suffix("_entry") {
@@ -179,7 +181,7 @@ impl Class {
             "mm_page_free" | "kmem_mm_page_free" => {
                 Self::PageAllocation { order: get("order"), is_free: true }
             }
-            // Single pages. The kernel reports each of them as freed beside.
+            // Single pages. The kernel reports each of them as freed, too.
             "mm_page_free_batched" | "kmem_mm_page_free_batched"
                 if !has("mm_page_free") && !has("kmem_mm_page_free") =>
             {
@@ -271,7 +273,7 @@ impl Block {
         let number = |field: &Option<FieldRef>| field.as_ref().and_then(|field| event.unsigned(field));
         let sector =
             event.unsigned(&self.sector).or_else(|| event.signed(&self.sector).map(|sector| sector as u64));
-        let asked = BlockTransfer {
+        let transfer = BlockTransfer {
             sectors: number(&self.sectors).unwrap_or_default() as u32,
             bytes: number(&self.bytes).map(|bytes| bytes as u32),
             is_write: number(&self.kind).unwrap_or_default() & WRITES != 0,
@@ -286,7 +288,7 @@ impl Block {
         Some(KernelEvent::Block {
             device: event.unsigned(&self.device)? as u32,
             sector: sector?,
-            asked,
+            transfer,
             tid: self.tid.as_ref().and_then(|field| int32(event, field)),
             step,
         })

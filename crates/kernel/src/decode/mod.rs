@@ -1,7 +1,8 @@
 //! Decodes CTF events of all generations of the tracer into [`KernelEvent`]s.
 //!
-//! Differences between the generations are handled here, once for each event class: names of events and fields, meanings of
-//! numbers. [`sched`], [`machine`] and [`program`] have a table each; system calls have their own module, [`crate::calls`].
+//! Differences between the generations are handled here, once for each event class: names of events and
+//! fields, meanings of numbers. [`sched`], [`machine`] and [`program`] have a table each; system calls have
+//! their own module, [`crate::calls`].
 
 mod machine;
 mod program;
@@ -28,7 +29,7 @@ pub struct Decoder<'t> {
     session: u64,
     /// By stream.
     streams: Vec<StreamDecoder>,
-    /// The periods that are asked for, and the name of the host.
+    /// The periods that are requested, and the name of the host.
     periods: Option<PeriodsOfHost>,
 }
 
@@ -109,11 +110,11 @@ enum Kind {
 struct Contexts {
     /// Traces of other programs have it as a field.
     cpu: Option<FieldRef>,
-    /// `None` if the class has none of them, or nobody needs them.
+    /// `None` if the class has none of them, or they are not needed.
     thread: Option<ThreadContexts>,
 }
 
-/// Where the contexts of a class are that say which thread ran.
+/// Where the contexts of a class are that identify the thread that ran.
 #[derive(Debug)]
 struct ThreadContexts {
     tid: Option<FieldRef>,
@@ -122,7 +123,8 @@ struct ThreadContexts {
 }
 
 impl<'t> Decoder<'t> {
-    /// Makes a decoder for a trace; `lines`: whether system calls are shown as lines, which then takes most of the time.
+    /// Makes a decoder for a trace; `lines`: whether system calls are shown as lines, which then takes most
+    /// of the time.
     pub fn new(trace: &'t Trace, lines: bool) -> Self {
         let streams = trace.streams().iter().map(|_| StreamDecoder::default());
         Self { trace, facts: Tracer::of(trace, lines), session: 0, streams: streams.collect(), periods: None }
@@ -134,8 +136,8 @@ impl<'t> Decoder<'t> {
         Self { session, ..self }
     }
 
-    /// The decoder with periods that are asked for: see [`EventDecoder::candidate`]. `host`: the name of the host that the trace
-    /// is of. To be called before the first event.
+    /// The decoder with periods that are requested: see [`EventDecoder::candidate`]. `host`: the name of the
+    /// host that the trace is of. To be called before the first event.
     #[must_use]
     pub fn with_periods(self, definitions: Option<&Arc<Definitions>>, host: &str) -> Self {
         Self { periods: definitions.map(|definitions| (Arc::clone(definitions), host.into())), ..self }
@@ -149,7 +151,8 @@ impl<'t> Decoder<'t> {
     /// Prepares to decode an event of the trace. Amortized constant.
     ///
     /// Context and event are decoded separately: a pair of such sizes would be copied.
-    // A few instructions, once the class is there, and a result of five words: a call would cost as much again.
+    // A few instructions, once the class is there, and a result of five words: a call would cost as much
+    // again.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub fn prepare(&mut self, event: &Event<'_>) -> EventDecoder<'_> {
@@ -178,7 +181,7 @@ impl<'t> Decoder<'t> {
 }
 
 impl StreamDecoder {
-    /// Goes on to the packet of an event.
+    /// Enters the packet of an event.
     #[cold]
     fn enter(&mut self, trace: &Trace, event: &Event<'_>) {
         let packet = event.packet();
@@ -198,7 +201,8 @@ impl StreamDecoder {
 }
 
 impl<'d> EventDecoder<'d> {
-    /// Where the event was recorded, and the fields of its contexts, if it is one of the model; `time`: when, raw ns.
+    /// Where the event was recorded, and the fields of its contexts, if it is one of the model; `time`: when,
+    /// raw ns.
     #[allow(clippy::inline_always)] // As above.
     #[inline(always)]
     pub fn context<'e>(&self, event: &Event<'e>, time: Time) -> EventContext<'e> {

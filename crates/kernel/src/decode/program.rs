@@ -7,7 +7,8 @@ use super::Fields;
 use crate::event::KernelEvent;
 use crate::id::Name;
 
-/// How the two tracepoints of a phase end: `shop:request_begin` and `shop:request_end`, `mpi:begin` and `mpi:end`.
+/// How the two tracepoints of a phase end: `shop:request_begin` and `shop:request_end`, `mpi:begin` and
+/// `mpi:end`.
 const PAIRS: [(&str, &str); 5] =
     [("begin", "end"), ("entry", "exit"), ("enter", "exit"), ("start", "end"), ("start", "stop")];
 
@@ -17,7 +18,7 @@ pub(super) struct Class {
     is_begin: bool,
     /// The name of the two tracepoints, without their ends.
     name: Name,
-    /// The text that says which phase it is.
+    /// The text field that identifies the phase.
     label: Option<FieldRef>,
 }
 
@@ -57,8 +58,9 @@ fn stem<'n>(name: &'n str, word: &str) -> Option<&'n str> {
     name.strip_suffix(word).filter(|head| head.ends_with(['_', ':']))
 }
 
-/// The text field of a tracepoint that says which of several phases it is of, if its partner has it too: it is called as the
-/// phase is (`phase` of `thumb:phase_begin`), `name`, or, where it is a call of a library as those of MPI, `func`.
+/// The text field of a tracepoint that identifies one of several phases, if its partner has it too: it is
+/// called as the phase is (`phase` of `thumb:phase_begin`), `name`, or, where it is a call of a library as
+/// those of MPI, `func`.
 fn label(class: &EventPlan, partner: &EventPlan, stream: &StreamPlan, phase: &str) -> Option<FieldRef> {
     let last = phase.rsplit(['_', ':']).next().unwrap_or(phase);
     [last, "name", "func"].into_iter().find_map(|name| {

@@ -53,7 +53,8 @@ impl Records {
         if self.has_interrupts() && self.hrtimers && is_here { Cause::Thread } else { Cause::Unknown }
     }
 
-    /// Whether it has all that can run on a CPU: what happens there is then of one thread or interrupt for certain.
+    /// Whether it has all that can run on a CPU: what happens there is then of one thread or interrupt for
+    /// certain.
     pub(super) fn has_all_that_runs(self) -> bool {
         self.switches && self.has_interrupts()
     }

@@ -4,7 +4,8 @@ use isochrone_ctf::{Event, FieldRef};
 
 use super::{Fields, States, Tracer, int32, text};
 use crate::calls::Numbers;
-use crate::event::{KernelEvent, Namespace, PrevState, TaskRef};
+use crate::event::{ForkEvent, KernelEvent, PrevState, TaskRef};
+use crate::id::Namespace;
 use crate::span::{Cause, OffCpuReason};
 
 /// How to read an event of this family.
@@ -87,7 +88,8 @@ pub(super) struct Inner {
     inode: Option<FieldRef>,
 }
 
-/// The numbers of a new thread in `sched_process_fork`: one of each namespace, from that of the host to the innermost.
+/// The numbers of a new thread in `sched_process_fork`: one of each namespace, from that of the host to the
+/// innermost.
 #[derive(Debug)]
 pub(super) struct ForkedInner {
     vtids: FieldRef,
@@ -170,14 +172,14 @@ impl Class {
             Self::Priority { who } => KernelEvent::Priority { who: who.read(event)? },
             Self::Fork { parent, parent_pid, child, child_pid, comm, inner } => {
                 let (child, child_pid) = (int32(event, child)?, optional(child_pid));
-                KernelEvent::Fork {
+                KernelEvent::Fork(ForkEvent {
                     parent: int32(event, parent)?,
                     parent_pid: optional(parent_pid),
                     child,
                     child_pid,
                     child_comm: text(event, comm),
                     inner: inner.as_ref().and_then(|inner| inner.read(event, child_pid == Some(child))),
-                }
+                })
             }
             Self::Exec { filename, tid, old_tid } => KernelEvent::Exec {
                 filename: text(event, filename),
@@ -200,13 +202,14 @@ impl Class {
     }
 }
 
-/// The meaning of the state of a thread that leaves its CPU. Bits: 1 interruptible sleep, 2 uninterruptible sleep, 4 stopped,
-/// 8 traced, 16 and 32 ended. Linux before 4.14 shows its own bits: 64 is dead, and a preempted thread shows 0 or, alone, the
-/// bit above all existing states (`TASK_STATE_MAX`: 512 at first, 1024 to 4096 since 3.9). Since then 64 is parked, 128 idle,
-/// and 256 preempted (`include/linux/sched.h`, `TASK_REPORT`).
+/// The meaning of the state of a thread that leaves its CPU. Bits: 1 interruptible sleep, 2 uninterruptible
+/// sleep, 4 stopped, 8 traced, 16 and 32 ended. Linux before 4.14 shows its own bits: 64 is dead, and a
+/// preempted thread shows 0 or, alone, the bit above all existing states (`TASK_STATE_MAX`: 512 at first,
+/// 1024 to 4096 since 3.9). Since then 64 is parked, 128 idle, and 256 preempted (`include/linux/sched.h`,
+/// `TASK_REPORT`).
 fn prev_state(state: i64, states: States) -> PrevState {
     let has = |bits: i64| state & bits != 0;
-    let could_go_on = match states {
+    let preempted_bit = match states {
         States::Before3_9 => 0x200,
         States::Before4_14 => 0x1c00,
         States::Reported => 0x100,
@@ -214,7 +217,7 @@ fn prev_state(state: i64, states: States) -> PrevState {
     if has(0x30) || (states != States::Reported && has(0x40)) {
         return PrevState::Dead;
     }
-    PrevState::OffCpu(if state == 0 || (has(could_go_on) && !has(0xff)) {
+    PrevState::OffCpu(if state == 0 || (has(preempted_bit) && !has(0xff)) {
         OffCpuReason::Preempted
     } else if has(2) {
         OffCpuReason::Uninterruptible
@@ -318,7 +321,7 @@ mod tests {
         check(512, Before4_14, PrevState::OffCpu(OffCpuReason::Blocked));
         check(1024, Before4_14, PrevState::OffCpu(OffCpuReason::Preempted));
         check(4096, Before4_14, PrevState::OffCpu(OffCpuReason::Preempted));
-        // One that does not count into the load is blocked all the same.
+        // A thread that does not count into the load is blocked, too.
         check(0x402, Before4_14, PrevState::OffCpu(OffCpuReason::Uninterruptible));
     }
 }

@@ -1,7 +1,7 @@
 //! The log of operations that wait until it is known what was before them.
 //!
-//! A log is in a normal form that does not depend on how it came about: uses between two other operations are added up by
-//! thread and descriptor, and no membership is logged twice.
+//! A log is in a normal form that does not depend on how it came about: uses between two other operations are
+//! added up by thread and descriptor, and no membership is logged twice.
 
 use std::collections::VecDeque;
 
@@ -149,7 +149,8 @@ impl Log {
         }
     }
 
-    /// Removes the next operation if its threads are known; passes uses before it to `uses`, of all known threads.
+    /// Removes the next operation if its threads are known; passes uses before it to `uses`, of all known
+    /// threads.
     pub(super) fn next_ready(&mut self, mut uses: impl FnMut(ThreadId, i32, &Tally)) -> Option<FileOp> {
         if let Some(Item::Uses(first)) = self.items.front_mut() {
             first.retain(|(thread, fd), tally| {

@@ -1,16 +1,16 @@
 //! Tables of file descriptors: what is open in which process, from when to when, and its uses.
 //!
-//! [`Files`] is a sequential machine over [`FileOp`]s. In the first piece of a trace it executes them at once; in later
-//! pieces it keeps them in a log in a normal form, and they are executed when the piece is appended to a settled one. So the
-//! state is a function of the sequence of operations alone, and the normal form of a log is a function of its operations, for
-//! all cuts: equal histories are equal bytes. `machine` executes, [`FileSpan`] is emitted.
+//! [`Files`] is a sequential machine over [`FileOp`]s. In the first piece of a trace it executes them at
+//! once; in later pieces it keeps them in a log in a normal form, and they are executed when the piece is
+//! appended to a settled one. So the state is a function of the sequence of operations alone, and the normal
+//! form of a log is a function of its operations, for all cuts: equal histories are equal bytes. `machine`
+//! executes, [`FileSpan`] is emitted.
 
 mod log;
 mod machine;
 mod op;
 mod open;
 mod returned;
-mod span;
 mod sums;
 mod watched;
 
@@ -30,17 +30,17 @@ use crate::calls::Effect;
 use crate::id::{ThreadAliases, ThreadId, Time};
 use crate::span::Spans;
 
+pub use crate::span::file::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
 pub use op::{DumpOwner, FileOp};
 pub use returned::Returned;
-pub use span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
 
 /// The file descriptors of a host, in a piece of its trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Files {
     /// What is open; `None` in a piece whose begin is not known.
     machine: Option<Box<Machine>>,
-    /// Operations that were not executed yet: in a piece whose begin is known, all from the first operation of an
-    /// unidentified thread on.
+    /// Operations that were not executed yet: in a piece whose begin is known, all from the first operation
+    /// of an unidentified thread on.
     log: Log,
 }
 
@@ -55,10 +55,11 @@ impl Files {
         self.machine.is_some() && self.log.is_empty()
     }
 
-    /// Adds the next operation. Constant for one descriptor, linear in what is open in a table for what concerns all of it.
+    /// Adds the next operation. Constant for one descriptor, linear in what is open in a table for what
+    /// concerns all of it.
     ///
-    /// No [`FileOp::Member`] may follow the exit of its thread, which would exist again. Where `spans` does not want files, nothing
-    /// is added.
+    /// No [`FileOp::Member`] may follow the exit of its thread, which would exist again. Where `spans` does
+    /// not want files, nothing is added.
     pub fn note(&mut self, op: FileOp, spans: &mut impl Spans) {
         if !spans.wants_files() {
             return;
@@ -69,7 +70,8 @@ impl Files {
         }
     }
 
-    /// Adds a call as the next operation: as [`Self::note`] does, and nothing is copied unless it must be kept.
+    /// Adds a call as the next operation: as [`Self::note`] does, and nothing is copied unless it must be
+    /// kept.
     pub fn returned(&mut self, call: &Returned<'_>, spans: &mut impl Spans) {
         if !spans.wants_files() {
             return;
@@ -90,20 +92,21 @@ impl Files {
         }
     }
 
-    /// Sets the effect of a call whose exit is in the log and whose entry was found in the piece before. To be called before
-    /// this piece is appended to that, whatever the effect is: a call that turns out to have none is dropped. Linear in the
-    /// operations before the call. `flow`: the first packet that it sent.
+    /// Sets the effect of a call whose exit is in the log and whose entry was found in the piece before. To
+    /// be called before this piece is appended to that, whatever the effect is: a call that turns out to have
+    /// none is dropped. Linear in the operations before the call. `flow`: the first packet that it sent.
     pub fn fill(&mut self, thread: ThreadId, at: Time, effect: &Effect, flow: Option<&Flow>) {
         self.log.fill(thread, at, effect, flow);
     }
 
-    /// Sets whether a thread shares the table of its parent, when the call that made it was found, as for [`Self::fill`].
-    /// Linear in the log.
+    /// Sets whether a thread shares the table of its parent, when the call that made it was found, as for
+    /// [`Self::fill`]. Linear in the log.
     pub fn share(&mut self, child: ThreadId, shares_table: bool) {
         self.log.share(child, shares_table);
     }
 
-    /// Appends the next piece. Linear in the log of the other; each operation costs what [`Self::note`] states.
+    /// Appends the next piece. Linear in the log of the other; each operation costs what [`Self::note`]
+    /// states.
     pub fn append(&mut self, right: Self, spans: &mut impl Spans) {
         self.settle(spans);
         for item in right.log.into_items() {

@@ -5,9 +5,9 @@ use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
 
 use super::returned::{OneUse, Returned};
-use super::span::Uses;
 use crate::calls::{Effect, ExitOutput};
 use crate::id::{Name, ThreadAliases, ThreadId, Time};
+use crate::span::file::Uses;
 
 /// An operation on file descriptors. Times are raw ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub enum FileOp {
         name: Option<Name>,
         /// Its result.
         ret: i64,
-        /// What the exit records beside the result.
+        /// What the exit records besides the result.
         output: ExitOutput,
         /// The first packet that it sent, if its effect is known.
         flow: Option<Box<Flow>>,
@@ -83,8 +83,8 @@ pub enum FileOp {
         /// The path.
         name: CompactString,
     },
-    /// From here on events may be missing: it is unknown whether what was open still is, and whether what is opened until the
-    /// end of the loss is the file that is closed until then.
+    /// From here on events may be missing: it is unknown whether what was open still is, and whether what is
+    /// opened until the end of the loss is the file that is closed until then.
     LossBegins {
         /// When.
         at: Time,
@@ -144,6 +144,17 @@ impl FileOp {
             }
             Self::DumpFile { .. } | Self::LossBegins { .. } | Self::Lost { .. } => {}
         }
+    }
+}
+
+impl Returned<'_> {
+    /// The operation that is kept. The name matters only as long as the effect is not known.
+    pub(super) fn to_op(self) -> FileOp {
+        let Self { thread, at, effect, name, ret, output, flow } = self;
+        let name = if effect.is_some() { None } else { name.cloned() };
+        let flow = flow.filter(|_| matches!(effect, Some(Effect::Connect { .. })));
+        let flow = flow.map(|flow| Box::new(*flow));
+        FileOp::Call { thread, at, effect: effect.cloned(), name, ret, output: output.clone(), flow }
     }
 }
 

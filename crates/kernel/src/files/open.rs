@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::op::{Sent, Tally, keep_first};
 use super::returned::{OneUse, UseOutcome};
-use super::span::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 use super::watched::Watched;
 use crate::id::{Name, ThreadId, Time};
+use crate::span::file::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
 
 /// An open descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,8 +116,8 @@ impl OpenFile {
         self.count_one(thread, at, UseOutcome::Other);
     }
 
-    /// Merges with what is known of the same descriptor: two tables turned out to be one. If both openings were seen, they
-    /// were two files one after the other: the later one stays, and the first is returned.
+    /// Merges with what is known of the same descriptor: two tables turned out to be one. If both openings
+    /// were seen, they were two files one after the other: the later one stays, and the first is returned.
     pub(super) fn unite(&mut self, other: Self) -> Option<Self> {
         if self.begin_bound() == Bound::Hard && other.begin_bound() == Bound::Hard {
             let is_later = (other.begin, other.about.thread) > (self.begin, self.about.thread);
@@ -163,8 +163,8 @@ impl OpenFile {
         }
     }
 
-    /// The span of the descriptor when it ends; `None` if no thread is known that had it. `closer`: the thread that is named
-    /// in that case.
+    /// The span of the descriptor when it ends; `None` if no thread is known that had it and none
+    /// closed it ([`FileEnd::closer`]).
     pub(super) fn end(self, fd: i32, process: Option<i32>, end: FileEnd) -> Option<FileSpan> {
         let begin_bound = self.begin_bound();
         let About { thread, mut kind, name } = self.about;

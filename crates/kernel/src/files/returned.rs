@@ -2,17 +2,17 @@
 
 use isochrone_net::Flow;
 
-use super::op::FileOp;
-use super::span::Uses;
 use crate::calls::{Effect, ExitOutput, Use};
 use crate::id::{Name, ThreadId, Time};
+use crate::span::file::Uses;
 
 const EBADF: i64 = -9;
 const EINTR: i64 = -4;
 const EALREADY: i64 = -114;
 const EINPROGRESS: i64 = -115;
 
-/// A call that returned, with borrowed fields: what is not kept is not copied. [`FileOp::Call`] is the owned form.
+/// A call that returned, with borrowed fields: what is not kept is not copied. [`FileOp::Call`] is the owned
+/// form.
 #[derive(Debug, Clone, Copy)]
 pub struct Returned<'c> {
     /// The thread.
@@ -25,7 +25,7 @@ pub struct Returned<'c> {
     pub name: Option<&'c Name>,
     /// Its result.
     pub ret: i64,
-    /// What the exit records beside the result.
+    /// What the exit records besides the result.
     pub output: &'c ExitOutput,
     /// The first packet that it sent, if its effect is known.
     pub flow: Option<&'c Flow>,
@@ -45,9 +45,9 @@ pub(super) struct OneUse<'c> {
 /// The kind of a use, with its amount.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum UseOutcome {
-    /// So many bytes were read.
+    /// Number of bytes that were read.
     Read(u64),
-    /// So many bytes were written.
+    /// Number of bytes that were written.
     Write(u64),
     Other,
     Failed,
@@ -79,7 +79,8 @@ impl<'c> Returned<'c> {
         };
         match *effect {
             Effect::Nothing | Effect::Clone { .. } | Effect::Poll { .. } => Step::Nothing,
-            // Nothing was open there. With other errors it is unknown whether the kernel looked up the descriptor first.
+            // Nothing was open there. With other errors it is unknown whether the kernel looked up the
+            // descriptor first.
             Effect::Use { .. }
             | Effect::Transfer { .. }
             | Effect::EpollWait { .. }
@@ -110,15 +111,6 @@ impl<'c> Returned<'c> {
             }
             _ => Step::Nothing,
         }
-    }
-
-    /// The operation that is kept. The name matters only as long as the effect is not known.
-    pub(super) fn to_op(self) -> FileOp {
-        let Self { thread, at, effect, name, ret, output, flow } = self;
-        let name = if effect.is_some() { None } else { name.cloned() };
-        let flow = flow.filter(|_| matches!(effect, Some(Effect::Connect { .. })));
-        let flow = flow.map(|flow| Box::new(*flow));
-        FileOp::Call { thread, at, effect: effect.cloned(), name, ret, output: output.clone(), flow }
     }
 }
 

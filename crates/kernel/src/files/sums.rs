@@ -1,7 +1,7 @@
 //! Uses of descriptors, added up by thread and descriptor, for the log.
 //!
-//! Mostly there are few between two other operations: these are a list that is searched, because a hash table for each such run would
-//! take more room and time than what is in it.
+//! Mostly there are few between two other operations: these are a list that is searched, because a hash table
+//! for each such run would take more room and time than what is in it.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +12,7 @@ use crate::id::{ThreadAliases, ThreadId};
 /// A thread and a descriptor.
 type Key = (ThreadId, i32);
 
-/// So many are found faster without a hash table.
+/// Maximum number of entries that are found faster without a hash table.
 const FEW: usize = 8;
 
 /// Uses added up. They are written in the order of their keys, so that equal contents are equal bytes.

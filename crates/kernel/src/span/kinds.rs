@@ -1,7 +1,9 @@
-//! The one list of all kinds of spans, and what is made from it: the trait of consumers, an enum, a recorder of all.
+//! The one list of all kinds of spans, and what is made from it: the trait of consumers, an enum, a recorder
+//! of all.
 //!
-//! Everything that depends on all kinds (the dispatch of analyses, recorders, the store's tables) is made from
-//! [`span_kinds!`], so that a new kind is one entry here, and a compile error wherever it must be handled.
+//! Everything that depends on all kinds (the dispatch of analyses, recorders, the store's tables) is made
+//! from [`span_kinds!`], so that a new kind is one entry here, and a compile error wherever it must be
+//! handled.
 //!
 //! [`span_kinds!`]: crate::span_kinds
 
@@ -9,16 +11,17 @@ use std::borrow::Borrow;
 
 use serde::{Deserialize, Serialize};
 
+use super::file::FileSpan;
 use super::{OwnedHalfSyscall, OwnedSyscall};
-use crate::files::FileSpan;
 use crate::id::ThreadAliases;
 use crate::{
     BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PacketTaken, PageAllocation, Period, Phase,
     Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 
-/// Calls a macro with the list of all kinds of spans. An entry: its doc, the method of [`Spans`] that consumes it, the
-/// variant of [`Span`] that keeps it, the type that is passed by reference, the type that is kept.
+/// Calls a macro with the list of all kinds of spans. An entry: its doc, the method of [`Spans`] that
+/// consumes it, the variant of [`Span`] that keeps it, the type that is passed by reference, the type that is
+/// kept.
 ///
 /// ```
 /// use isochrone_kernel::{Spans, span_kinds};
@@ -46,7 +49,7 @@ macro_rules! span_kinds {
             unknown Unknown $crate::Unknown => $crate::Unknown;
             /// A system call.
             syscall Syscall $crate::Syscall<'_> => Box<$crate::OwnedSyscall>;
-            /// A system call of which one end is missing.
+            /// A system call whose entry or exit is missing.
             half_syscall HalfSyscall $crate::HalfSyscall<'_> => $crate::OwnedHalfSyscall;
             /// A wait for descriptors is over.
             poll Poll $crate::Poll => $crate::Poll;
@@ -76,7 +79,7 @@ macro_rules! span_kinds {
             page_allocation PageAllocation $crate::PageAllocation => $crate::PageAllocation;
             /// A phase of a program.
             phase Phase $crate::Phase => $crate::Phase;
-            /// A period, as a definition says.
+            /// A period that a definition describes.
             period Period $crate::Period => Box<$crate::Period>;
             /// A file descriptor was closed, or the trace ends.
             file File $crate::files::FileSpan => Box<$crate::files::FileSpan>;
@@ -88,14 +91,14 @@ macro_rules! define {
     ($($(#[$doc:meta])* $method:ident $Variant:ident $Type:ty => $Owned:ty;)*) => {
         /// A consumer of spans: all methods do nothing by default.
         ///
-        /// Spans come in no specified order: those that cross the border of two pieces come when the pieces are merged. So a
-        /// consumer adds up what does not depend on the order, or keeps spans and sorts them at the end. Then its result does
-        /// not depend on how the trace was cut.
+        /// Spans come in no specified order: those that cross the border of two pieces come when the pieces
+        /// are merged. So a consumer adds up what does not depend on the order, or keeps spans and sorts them
+        /// at the end. Then its result does not depend on how the trace was cut.
         pub trait Spans {
             $($(#[$doc])* fn $method(&mut self, _: &$Type) {})*
 
-            /// Whether it consumes descriptors ([`Self::file`], and [`Self::poll`] of epoll sets): without them, nothing follows
-            /// what calls do to descriptors. The same for all pieces of a trace.
+            /// Whether it consumes descriptors ([`Self::file`], and [`Self::poll`] of epoll sets): without
+            /// them, nothing follows what calls do to descriptors. The same for all pieces of a trace.
             fn wants_files(&self) -> bool {
                 true
             }
@@ -119,7 +122,7 @@ macro_rules! define {
             /// Emits it to a consumer.
             pub fn emit(&self, spans: &mut impl Spans) {
                 match self {
-                    $(Self::$Variant(kept) => spans.$method(kept.lend().borrow()),)*
+                    $(Self::$Variant(kept) => spans.$method(kept.borrow_span().borrow()),)*
                 }
             }
 
@@ -133,7 +136,7 @@ macro_rules! define {
 
         impl Spans for Recorder {
             $(fn $method(&mut self, span: &$Type) {
-                self.0.push(Span::$Variant(span.keep()));
+                self.0.push(Span::$Variant(span.to_owned_span()));
             })*
 
             fn rename(&mut self, aliases: &ThreadAliases) {
@@ -170,66 +173,66 @@ impl Spans for () {
 }
 
 /// A span as it is passed.
-trait BorrowedSpan {
+trait PassedSpan {
     /// The type that owns all its fields.
-    type OwnedSpan;
+    type Owned;
 
-    fn keep(&self) -> Self::OwnedSpan;
+    fn to_owned_span(&self) -> Self::Owned;
 }
 
 /// A span as it is kept.
 trait OwnedSpan {
     /// As it is passed.
-    type Borrowed<'k>
+    type Passed<'k>
     where
         Self: 'k;
 
-    fn lend(&self) -> Self::Borrowed<'_>;
+    fn borrow_span(&self) -> Self::Passed<'_>;
 
     fn rename(&mut self, aliases: &ThreadAliases);
 }
 
-/// Kinds whose kept type is the passed one, with the threads that they name.
-macro_rules! alike {
-    ($($Type:ty: $it:ident, $aliases:ident => $rename:expr;)*) => {$(
-        impl BorrowedSpan for $Type {
-            type OwnedSpan = Self;
+/// Kinds whose owned type is the passed one, or a box of it, with what renames the threads in it.
+macro_rules! cloned {
+    ($($Type:ty => $Owned:ty: $it:ident, $aliases:ident => $rename:expr;)*) => {$(
+        impl PassedSpan for $Type {
+            type Owned = $Owned;
 
-            fn keep(&self) -> Self {
-                self.clone()
+            fn to_owned_span(&self) -> $Owned {
+                <$Owned>::from(self.clone())
             }
         }
 
-        impl OwnedSpan for $Type {
-            type Borrowed<'k> = &'k Self;
+        impl OwnedSpan for $Owned {
+            type Passed<'k> = &'k $Type;
 
-            fn lend(&self) -> &Self {
+            fn borrow_span(&self) -> &$Type {
                 self
             }
 
             fn rename(&mut self, $aliases: &ThreadAliases) {
-                let $it = self;
+                let $it: &mut $Type = self;
                 $rename
             }
         }
     )*};
 }
 
-alike! {
-    Slice: it, aliases => aliases.change(&mut it.thread);
-    Unknown: it, aliases => aliases.change_some(&mut it.thread);
-    Poll: it, aliases => aliases.change(&mut it.thread);
-    Irq: _it, _renames => {};
-    Softirq: _it, _renames => {};
-    SchedLatency: it, aliases => {
+cloned! {
+    Slice => Slice: it, aliases => aliases.change(&mut it.thread);
+    Unknown => Unknown: it, aliases => aliases.change_some(&mut it.thread);
+    Poll => Poll: it, aliases => aliases.change(&mut it.thread);
+    Irq => Irq: _it, _aliases => {};
+    Softirq => Softirq: _it, _aliases => {};
+    SchedLatency => SchedLatency: it, aliases => {
         aliases.change(&mut it.thread);
         aliases.change_some(&mut it.waker);
     };
-    Wakeup: it, aliases => {
+    Wakeup => Wakeup: it, aliases => {
         aliases.change(&mut it.thread);
         aliases.change(&mut it.waker);
     };
-    ThreadEvent: it, aliases => {
+    ThreadEvent => ThreadEvent: it, aliases => {
         aliases.change(&mut it.thread);
         match &mut it.what {
             ThreadChange::Forked { parent: other, .. } | ThreadChange::Renumbered { was: other } => {
@@ -238,30 +241,33 @@ alike! {
             ThreadChange::Executed { .. } | ThreadChange::Exits | ThreadChange::Died => {}
         }
     };
-    Migration: it, aliases => aliases.change(&mut it.thread);
-    OffCpu: it, aliases => {
+    Retired => Box<Retired>: it, aliases => aliases.change(&mut it.thread);
+    Migration => Migration: it, aliases => aliases.change(&mut it.thread);
+    OffCpu => OffCpu: it, aliases => {
         aliases.change(&mut it.thread);
         aliases.change_some(&mut it.waker);
     };
-    BlockRequest: it, aliases => aliases.change_some(&mut it.thread);
-    NetPacket: it, aliases => aliases.change(&mut it.thread);
-    PacketTaken: _it, _renames => {};
-    PageAllocation: it, aliases => aliases.change(&mut it.thread);
-    Phase: it, aliases => aliases.change(&mut it.thread);
+    BlockRequest => BlockRequest: it, aliases => aliases.change_some(&mut it.thread);
+    NetPacket => NetPacket: it, aliases => aliases.change(&mut it.thread);
+    PacketTaken => PacketTaken: _it, _aliases => {};
+    PageAllocation => PageAllocation: it, aliases => aliases.change(&mut it.thread);
+    Phase => Phase: it, aliases => aliases.change(&mut it.thread);
+    Period => Box<Period>: it, aliases => aliases.change(&mut it.thread);
+    FileSpan => Box<FileSpan>: it, aliases => it.rename(aliases);
 }
 
-impl BorrowedSpan for Syscall<'_> {
-    type OwnedSpan = Box<OwnedSyscall>;
+impl PassedSpan for Syscall<'_> {
+    type Owned = Box<OwnedSyscall>;
 
-    fn keep(&self) -> Self::OwnedSpan {
+    fn to_owned_span(&self) -> Self::Owned {
         Box::new(self.owned())
     }
 }
 
 impl OwnedSpan for Box<OwnedSyscall> {
-    type Borrowed<'k> = Syscall<'k>;
+    type Passed<'k> = Syscall<'k>;
 
-    fn lend(&self) -> Syscall<'_> {
+    fn borrow_span(&self) -> Syscall<'_> {
         self.borrowed()
     }
 
@@ -270,82 +276,22 @@ impl OwnedSpan for Box<OwnedSyscall> {
     }
 }
 
-impl BorrowedSpan for HalfSyscall<'_> {
-    type OwnedSpan = OwnedHalfSyscall;
+impl PassedSpan for HalfSyscall<'_> {
+    type Owned = OwnedHalfSyscall;
 
-    fn keep(&self) -> Self::OwnedSpan {
+    fn to_owned_span(&self) -> Self::Owned {
         self.owned()
     }
 }
 
 impl OwnedSpan for OwnedHalfSyscall {
-    type Borrowed<'k> = HalfSyscall<'k>;
+    type Passed<'k> = HalfSyscall<'k>;
 
-    fn lend(&self) -> HalfSyscall<'_> {
+    fn borrow_span(&self) -> HalfSyscall<'_> {
         self.borrowed()
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
         aliases.change(&mut self.thread);
-    }
-}
-
-impl BorrowedSpan for Retired {
-    type OwnedSpan = Box<Self>;
-
-    fn keep(&self) -> Self::OwnedSpan {
-        Box::new(self.clone())
-    }
-}
-
-impl OwnedSpan for Box<Retired> {
-    type Borrowed<'k> = &'k Retired;
-
-    fn lend(&self) -> &Retired {
-        self
-    }
-
-    fn rename(&mut self, aliases: &ThreadAliases) {
-        aliases.change(&mut self.thread);
-    }
-}
-
-impl BorrowedSpan for Period {
-    type OwnedSpan = Box<Self>;
-
-    fn keep(&self) -> Self::OwnedSpan {
-        Box::new(self.clone())
-    }
-}
-
-impl OwnedSpan for Box<Period> {
-    type Borrowed<'k> = &'k Period;
-
-    fn lend(&self) -> &Period {
-        self
-    }
-
-    fn rename(&mut self, aliases: &ThreadAliases) {
-        aliases.change(&mut self.thread);
-    }
-}
-
-impl BorrowedSpan for FileSpan {
-    type OwnedSpan = Box<Self>;
-
-    fn keep(&self) -> Self::OwnedSpan {
-        Box::new(self.clone())
-    }
-}
-
-impl OwnedSpan for Box<FileSpan> {
-    type Borrowed<'k> = &'k FileSpan;
-
-    fn lend(&self) -> &FileSpan {
-        self
-    }
-
-    fn rename(&mut self, aliases: &ThreadAliases) {
-        FileSpan::rename(self, aliases);
     }
 }

@@ -1,8 +1,9 @@
 //! What a host did, as spans with a begin and an end. Times are raw ns of the host's clock.
 //!
-//! `PartialState` makes them from events, and where pieces are merged. The list of all kinds, and their consumers, are in
-//! [`kinds`].
+//! `PartialState` makes them from events, and where pieces are merged. The list of all kinds, and their
+//! consumers, are in [`kinds`].
 
+pub(crate) mod file;
 mod kinds;
 
 use isochrone_net::{Carried, Flow};
@@ -13,6 +14,7 @@ pub use kinds::{Recorder, Span, Spans};
 
 use crate::calls::{Effect, Entry, Exit, ExitOutput, WaitedSet};
 use crate::id::{Name, ThreadId, Time};
+use crate::thread::Facts;
 
 /// A thread on a CPU, from the switch to it until the switch to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,12 +31,14 @@ pub struct Slice {
     pub end: Time,
 }
 
-/// Time of a CPU of which it is unknown what ran: before its first switch, or from a loss until the next switch.
+/// Time of a CPU in which it is unknown what ran: before its first switch, or from a loss until the next
+/// switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
     /// The CPU.
     pub cpu: u32,
-    /// The thread that left the CPU at its end: it ran there for some of the time. `None` if the time ends otherwise.
+    /// The thread that left the CPU at its end: it ran there for some of the time. `None` if the time ends
+    /// otherwise.
     pub thread: Option<ThreadId>,
     /// Begin.
     pub begin: Time,
@@ -59,7 +63,8 @@ pub struct Syscall<'s> {
     pub exit: &'s Exit,
 }
 
-/// A call of which only one end was seen, because the other is outside of the trace or lost, or because it never returns.
+/// A call whose entry or exit was not seen, because the other is outside of the trace or lost, or because it
+/// never returns.
 #[derive(Debug, Clone, Copy)]
 pub struct HalfSyscall<'s> {
     /// The calling thread.
@@ -151,8 +156,8 @@ impl HalfSyscall<'_> {
     }
 }
 
-/// A wait for descriptors that has returned: `poll`, `select`, `epoll_wait`. Only if the tracer records the descriptors
-/// (LTTng 2.13 does, 2.8 does not); and of `epoll_wait`, only if any are ready.
+/// A wait for descriptors that has returned: `poll`, `select`, `epoll_wait`. Only if the tracer records the
+/// descriptors (LTTng 2.13 does, 2.8 does not); and of `epoll_wait`, only if any are ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Poll {
     /// The waiting thread.
@@ -228,8 +233,8 @@ pub struct SchedLatency {
     pub end: Time,
 }
 
-/// A wake-up of a thread, whether or not the thread ever runs: each recorded `sched_waking`, `sched_wakeup` and
-/// `sched_wakeup_new`.
+/// A wake-up of a thread, whether or not the thread ever runs: each recorded `sched_waking`, `sched_wakeup`
+/// and `sched_wakeup_new`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wakeup {
     /// The woken thread.
@@ -249,8 +254,9 @@ pub struct Wakeup {
 /// The cause of a wake-up: the innermost context that was active on the CPU then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Cause {
-    /// The running thread itself. Only if the trace has the events of interrupts, softirqs and high-resolution timers; and,
-    /// of `sched_wakeup`, which may complete on one CPU what another one has begun, those of interrupts between CPUs.
+    /// The running thread itself. Only if the trace has the events of interrupts, softirqs and
+    /// high-resolution timers; and, of `sched_wakeup`, which may complete on one CPU what another one has
+    /// begun, those of interrupts between CPUs.
     Thread,
     /// The handler of the interrupt with this number.
     Irq(i32),
@@ -258,7 +264,8 @@ pub enum Cause {
     Softirq(u32),
     /// A timer, or the interrupt of the CPU's own timer.
     Timer,
-    /// An interrupt by another CPU, with its vector; also one that a CPU sends to itself to do something later (`irq_work`).
+    /// An interrupt by another CPU, with its vector; also one that a CPU sends to itself to do something
+    /// later (`irq_work`).
     Ipi(i32),
     /// Another interrupt of the CPU's own controller, with its vector.
     Vector(i32),
@@ -324,6 +331,16 @@ pub struct ThreadEvent {
     pub what: ThreadChange,
 }
 
+/// A thread that has ended, with all facts. It is emitted once, and the model drops the thread: consumers
+/// that need names of threads later keep them ([`WithThreads`](crate::WithThreads)).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retired {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its facts.
+    pub facts: Facts,
+}
+
 /// Kinds of changes of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ThreadChange {
@@ -339,7 +356,8 @@ pub enum ThreadChange {
         /// Path of the program.
         program: Name,
     },
-    /// An exec gave a thread that was not the leader of its process the tid of the leader: `thread` is the new id.
+    /// An exec gave a thread that was not the leader of its process the tid of the leader: `thread` is the
+    /// new id.
     Renumbered {
         /// Its id before.
         was: ThreadId,
@@ -350,8 +368,8 @@ pub enum ThreadChange {
     Died,
 }
 
-/// A thread that was off all CPUs: from the switch to another until its wake-up or, if it was preempted, until the switch to
-/// it.
+/// A thread that was off all CPUs: from the switch to another until its wake-up or, if it was preempted,
+/// until the switch to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OffCpu {
     /// The thread.
@@ -404,9 +422,10 @@ impl OffCpuReason {
     }
 }
 
-/// A request to a disk, or what was seen of it: inserted into a queue, issued to the driver, complete. One that was merged
-/// into another is never issued; one that a driver returned is issued once more, as another request. If parts are completed
-/// separately, the first span is that of the request; the others have neither `inserted` nor `issued`.
+/// A request to a disk, or what was seen of it: inserted into a queue, issued to the driver, complete. One
+/// that was merged into another is never issued; one that a driver returned is issued once more, as another
+/// request. If parts are completed separately, the first span is that of the request; the others have neither
+/// `inserted` nor `issued`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockRequest {
     /// The device, as the kernel numbers it.
@@ -419,7 +438,8 @@ pub struct BlockRequest {
     pub is_write: bool,
     /// Number of bytes, if recorded.
     pub bytes: Option<u32>,
-    /// The thread that ran when it was inserted or, if that was not seen, issued: not always the one that caused it.
+    /// The thread that ran when it was inserted or, if that was not seen, issued: not always the one that
+    /// caused it.
     pub thread: Option<ThreadId>,
     /// When it was inserted into a queue of the scheduler. Many never are.
     pub inserted: Option<Time>,
@@ -458,7 +478,8 @@ pub struct NetPacket {
     pub device: Name,
     /// Its length in bytes, with the headers that it had there.
     pub bytes: u32,
-    /// The address of the buffer that holds it, if recorded: by it, [`PacketTaken`] is of the packet that was queued last.
+    /// The address of the buffer that holds it, if recorded: by it, [`PacketTaken`] is of the packet that was
+    /// queued last.
     pub buffer: Option<u64>,
     /// Source and destination, if recorded.
     pub flow: Option<Flow>,
@@ -468,7 +489,8 @@ pub struct NetPacket {
     pub is_sent: bool,
 }
 
-/// A network device has taken a packet from its queue: its driver has returned. The packet may be on its way before that.
+/// A network device has taken a packet from its queue: its driver has returned. The packet may be on its way
+/// before that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketTaken {
     /// When.
@@ -495,8 +517,8 @@ pub struct PageAllocation {
 /// A phase of a program, between two of its own tracepoints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Name of the two tracepoints, without `begin` and `end`; behind it, where both have a text field that says which phase it
-    /// is, that text: `thumb:phase decode`.
+    /// Name of the two tracepoints, without `begin` and `end`; after it, where both have a text field that
+    /// identifies the phase, that text: `thumb:phase decode`.
     pub name: Name,
     /// The thread.
     pub thread: ThreadId,

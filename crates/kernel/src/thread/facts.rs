@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::Names;
-use crate::event::Namespace;
-use crate::id::{Name, ThreadId, Time};
+use crate::id::{Name, Namespace, ThreadId, Time};
 
 /// The facts of a thread, the last value of each: `None` if there was none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +31,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Adds ids in a namespace that a dump shows: it shows those of each that the thread is in, and the innermost stays.
+    /// Adds ids in a namespace that a dump shows: it shows those of each that the thread is in, and the
+    /// innermost stays.
     pub(crate) fn note_inner(&mut self, seen: Option<Namespace>) {
         if seen.is_some_and(|seen| self.inner.is_none_or(|inner| inner.level <= seen.level)) {
             self.inner = seen;

@@ -1,15 +1,18 @@
 //! The state of one thread in a piece: its facts, its calls, its waits.
 //!
-//! Part of a `PartialState`. What a piece sees first of a thread waits as its *head* for the last state of the piece before.
+//! Part of a `PartialState`. What a piece sees first of a thread waits as its *head* for the last state of
+//! the piece before.
 
 mod facts;
 mod names;
+mod table;
 mod waits;
 
 use serde::{Deserialize, Serialize};
 
 pub use facts::Facts;
 pub use names::Names;
+pub(crate) use table::{MayEnd, ThreadTable, sort_exec_renames};
 pub(crate) use waits::{SchedChange, Waits};
 
 use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
@@ -31,8 +34,8 @@ pub(crate) struct Thread {
     pub(crate) first: Option<Time>,
     pub(crate) facts: Facts,
     fact_times: FactTimes,
-    /// The thread that it was until an exec renumbered it: the facts of that are to be added to its own. The piece may not
-    /// know them yet.
+    /// The thread that it was until an exec renumbered it: the facts of that are to be added to its own. The
+    /// piece may not know them yet.
     pub(crate) was: Option<ThreadId>,
     /// Its process as passed to the files: while it makes calls, because a thread that has ended is of none.
     pub(crate) membership: Option<Membership>,
@@ -43,8 +46,8 @@ pub(crate) struct Thread {
     pub(crate) waits: Waits,
 }
 
-/// Times of the last facts from events whose thread may be unidentified. Such a thread and a known one may turn out to be one
-/// after events of both alternated.
+/// Times of the last facts from events whose thread may be unidentified. Such a thread and a known one may
+/// turn out to be one after events of both alternated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct FactTimes {
     comm: Time,
@@ -72,13 +75,14 @@ impl Thread {
         self.fact_times.pid = at;
     }
 
-    /// Sets its process, of which it makes calls. Whether that is to be passed to the files: they do not know it yet.
+    /// Sets its process, while it makes calls. Returns whether the files do not know it yet.
     pub(crate) fn join(&mut self, pid: i32, at: Time) -> bool {
         self.set_pid(pid, at);
         self.membership.replace(Membership::Of(pid)) != Some(Membership::Of(pid))
     }
 
-    /// Merges the state of the same thread under another id. The later facts count; of equal times, those of `there`.
+    /// Merges the state of the same thread under another id. The later facts count; of equal times, those of
+    /// `there`.
     pub(crate) fn learn(&mut self, there: &mut Self) {
         let Self { facts, fact_times, .. } = self;
         let mut names = std::mem::take(&mut facts.names);
@@ -91,26 +95,14 @@ impl Thread {
         fact_times.pid = fact_times.pid.max(there.fact_times.pid);
         self.was = there.was.or(self.was);
         self.membership = there.membership.or(self.membership);
-        self.sighted(there.first);
-    }
-
-    /// Adds the losses of the pieces before.
-    pub(crate) fn shift(&mut self, losses: u64) {
-        self.waits.shift(losses);
+        // The first sighting counts.
+        self.first = self.first.into_iter().chain(there.first).min();
     }
 
     pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
         self.waits.rename(aliases);
         self.call.rename(aliases);
         self.call_off.rename(aliases);
-        self.was = self.was.map(|was| aliases.of(was));
-    }
-
-    /// Records a sighting; the first one counts.
-    fn sighted(&mut self, at: Option<Time>) {
-        self.first = match (self.first, at) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        aliases.change_some(&mut self.was);
     }
 }

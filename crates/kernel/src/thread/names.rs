@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{Name, Time};
 
-/// The names that a thread was seen to have, each with the time (raw ns) of the first event that shows it. Memory is proportional to
-/// the renamings.
+/// The names that a thread was seen to have, each with the time (raw ns) of the first event that shows it.
+/// Memory is proportional to the renamings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names(Vec<(Time, Name)>);
 
@@ -45,8 +45,8 @@ impl Names {
         }
     }
 
-    /// Adds what was seen meanwhile of the same thread under another id: `last` and `their_last` are the times at which either was
-    /// named last. Of equal times theirs count.
+    /// Adds what was seen meanwhile of the same thread under another id: `last` and `their_last` are the
+    /// times at which either was named last. Of equal times theirs count.
     pub(crate) fn interleave(&mut self, theirs: Self, last: Time, their_last: Time) {
         let now = if their_last < last { self.last() } else { theirs.last().or(self.last()) }.cloned();
         let mut all = std::mem::take(&mut self.0);
@@ -108,7 +108,8 @@ mod tests {
             prop_assert_eq!(joined, names(&seen));
         }
 
-        /// What two ids of a thread saw in turns is what one would have seen, if neither was seen across a renaming by the other.
+        /// What two ids of a thread saw in turns is what one would have seen, if neither was seen across a
+        /// renaming by the other.
         #[test]
         fn two_ids_are_one(runs in prop::collection::vec((b'a'..b'd', any::<bool>()), 1..12)) {
             let seen: Vec<(Time, u8, bool)> =

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::completeness::LossCount;
 use crate::event::PrevState;
 use crate::id::{ThreadAliases, ThreadId, Time};
+use crate::loss_tracker::LossCount;
 use crate::span::{OffCpu, OffCpuReason, SchedLatency, Spans};
 
 /// The waits of one thread in one piece.
@@ -15,7 +15,7 @@ pub(crate) struct Waits {
     /// The first change.
     first: Option<(SchedChange, LossCount)>,
     /// The state since the last change.
-    place: Option<(SchedState, LossCount)>,
+    state: Option<(SchedState, LossCount)>,
 }
 
 /// A wake-up.
@@ -52,26 +52,24 @@ enum SchedState {
 
 impl Waits {
     pub(crate) fn shift(&mut self, losses: u64) {
-        if let Some((_, loss_count)) = &mut self.wake {
-            loss_count.shift(losses);
-        }
-        if let Some((_, loss_count)) = &mut self.first {
-            loss_count.shift(losses);
-        }
-        if let Some((_, loss_count)) = &mut self.place {
-            loss_count.shift(losses);
-        }
+        let Self { wake, first, state } = self;
+        let counts = [
+            wake.as_mut().map(|(_, count)| count),
+            first.as_mut().map(|(_, count)| count),
+            state.as_mut().map(|(_, count)| count),
+        ];
+        counts.into_iter().flatten().for_each(|count| count.shift(losses));
     }
 
     pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {
-        let rename = |wake: &mut Wake| wake.waker = wake.waker.map(|waker| aliases.of(waker));
+        let rename = |wake: &mut Wake| aliases.change_some(&mut wake.waker);
         if let Some((wake, _)) = &mut self.wake {
             rename(wake);
         }
         if let Some((
             SchedState::OffCpu { woken: Some(wake), .. } | SchedState::New { woken: Some(wake) },
             _,
-        )) = &mut self.place
+        )) = &mut self.state
         {
             rename(wake);
         }
@@ -79,11 +77,11 @@ impl Waits {
 
     /// It was forked.
     pub(crate) fn fork(&mut self, loss_count: LossCount) {
-        self.place = Some((SchedState::New { woken: None }, loss_count));
+        self.state = Some((SchedState::New { woken: None }, loss_count));
     }
 
     fn is_untouched(&self) -> bool {
-        self.first.is_none() && self.place.is_none()
+        self.first.is_none() && self.state.is_none()
     }
 
     pub(crate) fn wake(
@@ -97,10 +95,10 @@ impl Waits {
         let wake = Wake { at, waker };
         if self.is_untouched() {
             self.wake.get_or_insert((wake, loss_count));
-        } else if let Some((place, since)) = &mut self.place
-            && since.agrees(loss_count)
+        } else if let Some((state, since)) = &mut self.state
+            && since.no_loss_between(loss_count)
         {
-            place.wake(thread, wake, spans);
+            state.wake(thread, wake, spans);
         }
     }
 
@@ -113,38 +111,45 @@ impl Waits {
     ) {
         if self.is_untouched() {
             self.first = Some((to, loss_count));
-        } else if let Some((place, since)) = self.place
-            && since.agrees(loss_count)
+        } else if let Some((state, since)) = self.state
+            && since.no_loss_between(loss_count)
         {
-            place.leave(thread, to, spans);
+            state.leave(thread, to, spans);
         }
-        self.place = Some((SchedState::after(to), loss_count));
+        self.state = Some((SchedState::after(to), loss_count));
     }
 
-    /// Appends the next piece, which has been shifted by the losses of this one, which ends at `seam`.
-    pub(crate) fn append(&mut self, thread: ThreadId, right: Self, seam: LossCount, spans: &mut impl Spans) {
+    /// Appends the next piece, which has been shifted by the losses of this one, which ends at `boundary`.
+    pub(crate) fn append(
+        &mut self,
+        thread: ThreadId,
+        right: Self,
+        boundary: LossCount,
+        spans: &mut impl Spans,
+    ) {
         if self.is_untouched() {
             self.wake = self.wake.or(right.wake);
             self.first = right.first;
-            self.place = right.place;
+            self.state = right.state;
             return;
         }
-        // Only what was true at the seam and still was at the first event after it is relied on.
-        let mut place = self.place.filter(|&(_, since)| since.agrees(seam)).map(|(place, _)| place);
-        if let (Some(place), Some((wake, loss_count))) = (&mut place, right.wake)
-            && loss_count.agrees(seam)
+        // Only what was true at the boundary and still was at the first event after it is relied on.
+        let mut state =
+            self.state.filter(|&(_, since)| since.no_loss_between(boundary)).map(|(state, _)| state);
+        if let (Some(state), Some((wake, loss_count))) = (&mut state, right.wake)
+            && loss_count.no_loss_between(boundary)
         {
-            place.wake(thread, wake, spans);
+            state.wake(thread, wake, spans);
         }
-        if let (Some(place), Some((first, loss_count))) = (place, right.first)
-            && loss_count.agrees(seam)
+        if let (Some(state), Some((first, loss_count))) = (state, right.first)
+            && loss_count.no_loss_between(boundary)
         {
-            place.leave(thread, first, spans);
+            state.leave(thread, first, spans);
         }
-        if right.place.is_some() {
-            self.place = right.place;
-        } else if let (Some(place), Some((there, _))) = (place, &mut self.place) {
-            *there = place;
+        if right.state.is_some() {
+            self.state = right.state;
+        } else if let (Some(state), Some((there, _))) = (state, &mut self.state) {
+            *there = state;
         }
     }
 
@@ -152,8 +157,8 @@ impl Waits {
     pub(crate) fn finish_begin(&self, thread: ThreadId, spans: &mut impl Spans) {
         if let (Some((wake, woken)), Some((SchedChange::On { at, cpu, priority }, on))) =
             (self.wake, self.first)
-            && woken.agrees(LossCount::ZERO)
-            && on.agrees(LossCount::ZERO)
+            && woken.no_loss_between(LossCount::ZERO)
+            && on.no_loss_between(LossCount::ZERO)
         {
             spans.sched_latency(&SchedLatency {
                 thread,
@@ -169,8 +174,8 @@ impl Waits {
     /// Emits what is open at either end of the trace, which ends at `end`.
     pub(crate) fn finish(&self, thread: ThreadId, loss_count: LossCount, end: Time, spans: &mut impl Spans) {
         self.finish_begin(thread, spans);
-        if let Some((SchedState::OffCpu { since, reason, woken: None }, seen)) = self.place
-            && seen.agrees(loss_count)
+        if let Some((SchedState::OffCpu { since, reason, woken: None }, seen)) = self.state
+            && seen.no_loss_between(loss_count)
         {
             spans.off_cpu(&OffCpu { thread, reason, begin: since, end: end.max(since), waker: None });
         }

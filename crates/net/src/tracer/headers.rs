@@ -1,4 +1,5 @@
-//! One walk over an event with the headers of a packet in it: the numbers that matter, and the packet that they make.
+//! One walk over an event with the headers of a packet in it: the numbers that matter, and the packet that
+//! they make.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,8 +8,7 @@ use isochrone_ctf::schema::{IntegerClass, Scope};
 use isochrone_ctf::{Event, Text, Visitor};
 
 use super::shapes::{Header, MAX_DEPTH, Number, Part, Shapes};
-use crate::packet::{Carried, Datagram, Echo, Flow, Packet, Segment, Transport, flags, protocol};
-use crate::seen::Seen;
+use crate::packet::{Carried, Datagram, Echo, Flow, Packet, Seen, Segment, Transport, flags, protocol};
 
 /// Packets on this device never leave the host.
 const LOOPBACK: &[u8] = b"lo";
@@ -25,7 +25,8 @@ pub(super) fn seen(event: &Event<'_>, shapes: &Shapes) -> Seen {
     found(event, shapes).map_or(Seen::NoHeader, |found| found.seen())
 }
 
-/// From where to where the packet goes that an event holds the headers of, and what it carries. Linear in its fields.
+/// From where to where the packet goes that an event holds the headers of, and what it carries. Linear in its
+/// fields.
 pub(super) fn flow(event: &Event<'_>, shapes: &Shapes) -> Option<(Flow, Carried)> {
     let found = found(event, shapes)?;
     let flow = found.flow()?;

@@ -1,12 +1,11 @@
-//! The events of the lttng-addons kernel module: `inet_sock_local_out` and `inet_sock_local_in`, TCP over IPv4 without
-//! addresses or ports.
+//! The events of the lttng-addons kernel module: `inet_sock_local_out` and `inet_sock_local_in`, TCP over
+//! IPv4 without addresses or ports.
 
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 use isochrone_ctf::{Event, FieldRef};
 
 use super::Extractor;
-use crate::packet::{Direction, Packet, Segment, Transport, flags as bits};
-use crate::seen::Seen;
+use crate::packet::{Direction, Packet, Seen, Segment, Transport, flags as bits};
 
 /// A segment leaves the host's network stack.
 pub(super) const OUT: &str = "inet_sock_local_out";
@@ -64,8 +63,8 @@ impl SocketEvent {
     }
 }
 
-/// The module records bytes 12 and 13 of the header as C bit fields of a little-endian host lie in them: the flags are
-/// the high byte, first bit first.
+/// The module records bytes 12 and 13 of the header as C bit fields of a little-endian host lie in them: the
+/// flags are the high byte, first bit first.
 fn flags(word: u16) -> u8 {
     ((word >> 8) as u8).reverse_bits()
 }

@@ -1,8 +1,10 @@
-//! The events that LTTV synchronized by: markers of the channel `net` of LTTng 0.x, in traces converted to CTF.
+//! The events that LTTV synchronized by: markers of the channel `net` of LTTng 0.x, in traces converted to
+//! CTF.
 //!
-//! `dev_xmit_extended` records a departure. An arrival is recorded by two events: `dev_receive` when the packet comes from its
-//! device, and `tcpv4_rcv_extended` or `udpv4_rcv_extended` when its headers are known; [`super::pending`] joins them.
-//! Broadcasts are no messages between two hosts and are passed over. IPv4 only; of UDP, departures have no ports.
+//! `dev_xmit_extended` records a departure. An arrival is recorded by two events: `dev_receive` when the
+//! packet comes from its device, and `tcpv4_rcv_extended` or `udpv4_rcv_extended` when its headers are known;
+//! [`super::pending`] joins them. Broadcasts are no messages between two hosts and are passed over. IPv4
+//! only; of UDP, departures have no ports.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -11,9 +13,8 @@ use isochrone_ctf::schema::ByteOrder;
 use isochrone_ctf::{Event, FieldRef};
 
 use super::Extractor;
-use super::pending::Half;
-use crate::packet::{Datagram, Direction, Packet, Segment, Transport, flags, protocol};
-use crate::seen::Seen;
+use super::pending::SplitArrival;
+use crate::packet::{Datagram, Direction, Packet, Seen, Segment, Transport, flags, protocol};
 
 /// A packet is handed to a device for sending.
 const TRANSMIT: &str = "dev_xmit_extended";
@@ -208,7 +209,7 @@ impl Extractor for Arrival {
     fn seen(&self, event: &Event<'_>) -> Seen {
         let ipv4 = event.unsigned(&self.protocol).is_some_and(|protocol| IPV4.contains(&protocol));
         match event.unsigned(&self.skb).filter(|_| ipv4) {
-            Some(skb) => Seen::Half(Half::Pending { skb }),
+            Some(skb) => Seen::SplitArrival(SplitArrival::Pending { skb }),
             None => Seen::OtherProtocol,
         }
     }
@@ -233,7 +234,7 @@ impl Extractor for TcpReception {
             transport: Transport::Tcp(segment),
             ip_id: None,
         });
-        Seen::Half(Half::Completes { skb, packet })
+        Seen::SplitArrival(SplitArrival::Completes { skb, packet })
     }
 
     fn direction(&self) -> Direction {
@@ -273,7 +274,7 @@ impl UdpReception {
 impl Extractor for UdpReception {
     fn seen(&self, event: &Event<'_>) -> Seen {
         let Some(skb) = event.unsigned(&self.skb) else { return Seen::NoHeader };
-        Seen::Half(Half::Completes { skb, packet: self.packet(event) })
+        Seen::SplitArrival(SplitArrival::Completes { skb, packet: self.packet(event) })
     }
 
     fn direction(&self) -> Direction {
@@ -281,8 +282,9 @@ impl Extractor for UdpReception {
     }
 }
 
-/// The first bytes of the payload: the field is memory read as a number of the host. What follows a payload shorter
-/// than eight bytes is not a part of it. The probe writes zero where the payload is not in the buffer: then it is unknown.
+/// The first bytes of the payload: the field is memory read as a number of the host. What follows a payload
+/// shorter than eight bytes is not a part of it. The probe writes zero where the payload is not in the
+/// buffer: then it is unknown.
 fn first_bytes(word: u64, order: ByteOrder, length: u16) -> Option<u64> {
     let bytes = match order {
         ByteOrder::Little => word.swap_bytes(),

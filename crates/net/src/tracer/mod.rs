@@ -2,7 +2,6 @@
 
 mod headers;
 mod lttng_addons;
-mod lttng_experimental;
 mod lttng_net;
 mod lttv;
 pub mod mpi;
@@ -12,15 +11,14 @@ mod shapes;
 use isochrone_ctf::Event;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 
-use crate::packet::{Carried, Direction, Flow};
-use crate::seen::Seen;
+use crate::packet::{Carried, Direction, Flow, Seen};
 
 /// Reads packets out of the events of one class.
 pub trait Extractor: Send + Sync {
     /// What an event of the class records. Linear in its fields.
     fn seen(&self, event: &Event<'_>) -> Seen;
-    /// From where to where a packet of the class goes, on the loopback device too, and what it carries, where the tracer tells
-    /// addresses and ports. Linear in its fields.
+    /// From where to where a packet of the class goes, on the loopback device too, and what it carries, where
+    /// the tracer shows addresses and ports. Linear in its fields.
     fn flow(&self, _: &Event<'_>) -> Option<(Flow, Carried)> {
         None
     }
@@ -28,16 +26,16 @@ pub trait Extractor: Send + Sync {
     fn direction(&self) -> Direction;
 }
 
-/// The extractor for an event class, if it is one that records packets with their headers. Linear in the fields of the class:
-/// made once a class, not once an event.
+/// The extractor for an event class, if it is one that records packets with their headers. Linear in the
+/// fields of the class: made once a class, not once an event.
 pub fn extractor(stream: &StreamPlan, class: &EventPlan) -> Option<Box<dyn Extractor>> {
     let families =
-        [lttng_net::extractor, lttng_experimental::extractor, lttng_addons::extractor, lttv::extractor];
+        [lttng_net::extractor, lttng_net::experimental_extractor, lttng_addons::extractor, lttv::extractor];
     families.into_iter().find_map(|family| family(stream, class))
 }
 
 /// Whether a stream records arrivals by two events each, of which the second may lie in another stream.
-pub fn has_halves(stream: &StreamPlan) -> bool {
+pub fn has_split_arrivals(stream: &StreamPlan) -> bool {
     stream.events.iter().any(|class| class.name.as_deref().is_some_and(lttv::is_half))
 }
 

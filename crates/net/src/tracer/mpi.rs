@@ -1,15 +1,17 @@
-//! Messages of MPI programs, as a wrapper of the MPI library records them with LTTng-UST: `examples/mpi` is one.
+//! Messages of MPI programs, as a wrapper of the MPI library records them with LTTng-UST: `examples/mpi` is
+//! one.
 //!
-//! A message is known by its communicator, the ranks of its sender and its receiver, its tag, and its place among those that agree in all of that: MPI
-//! keeps their order. So these events make no packets; who counts them is `isochrone_sync`.
+//! A message is known by its communicator, the ranks of its sender and its receiver, its tag, and its
+//! position among those that agree in all of that: MPI keeps their order. So these events make no packets;
+//! who counts them is `isochrone_sync`.
 //!
 //! | event | fields |
 //! |---|---|
 //! | `mpi:init` | `rank`, `size`, `job` |
 //! | `mpi:msg` | `rank`, `is_send`, `peer`, `tag`, `bytes`, `job`, `comm` |
 //!
-//! Ranks are those of `MPI_COMM_WORLD`. `job` and `comm` may be missing: then there is one job, and one communicator. Where the thread is a context
-//! (`vtid`), it is known who sends and receives.
+//! Ranks are those of `MPI_COMM_WORLD`. `job` and `comm` may be missing: then there is one job, and one
+//! communicator. Where the thread is a context (`vtid`), it is known who sends and receives.
 
 use isochrone_ctf::Event;
 use isochrone_ctf::plan::{EventPlan, FieldRef, StreamPlan};
@@ -22,7 +24,7 @@ const MESSAGE: &str = "mpi:msg";
 /// A process of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Rank {
-    /// What tells jobs apart; 0 where nothing does.
+    /// What shows jobs apart; 0 where nothing does.
     pub job: u64,
     /// Its rank.
     pub rank: i64,

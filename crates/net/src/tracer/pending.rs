@@ -1,16 +1,16 @@
-//! Receptions that two events record: one when the packet comes from its device, with nothing but the address of its
-//! buffer, and a later one with its headers.
+//! Receptions that two events record: one when the packet comes from its device, with nothing but the address
+//! of its buffer, and a later one with its headers.
 //!
-//! The time is that of the first event. The second may come on another CPU, so that the events of all streams of a trace
-//! are put in the order of time before they are joined: [`Joiner`] does both.
+//! The time is that of the first event. The second may come on another CPU, so that the events of all streams
+//! of a trace are put in the order of time before they are joined: [`ArrivalJoiner`] does both.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::packet::Packet;
-use crate::sighting::StreamPlace;
+use crate::sighting::StreamRef;
 
-/// A buffer is forgotten after so many later receptions: those that wait between device and transport at one time are far
-/// fewer, and packets whose headers no event records would else wait for ever.
+/// A buffer is forgotten after this many later receptions: those that wait between device and transport at
+/// one time are far fewer, and packets whose headers no event records would else wait for ever.
 const CAPACITY: usize = 65_536;
 
 /// When an event was recorded, and where it is found again.
@@ -21,12 +21,12 @@ pub struct Stamp {
     /// Its raw time, ns.
     pub raw: i64,
     /// Its stream.
-    pub place: StreamPlace,
+    pub place: StreamRef,
 }
 
 /// What one event records of such a reception.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Half {
+pub enum SplitArrival {
     /// A packet has come, in the buffer at this address.
     Pending {
         /// Address of the buffer.
@@ -63,8 +63,8 @@ impl Receptions {
         Self { waiting: HashMap::new(), latest: VecDeque::new(), count: 0, capacity }
     }
 
-    /// A packet has come in a buffer. If one is waiting in that buffer, it was never completed, and is forgotten: the kernel
-    /// uses its buffers again. `O(1)`.
+    /// A packet has come in a buffer. If one is waiting in that buffer, it was never completed, and is
+    /// forgotten: the kernel uses its buffers again. `O(1)`.
     pub fn received(&mut self, skb: u64, stamp: Stamp) {
         if self.latest.len() >= self.capacity
             && let Some((number, oldest)) = self.latest.pop_front()
@@ -77,7 +77,8 @@ impl Receptions {
         self.count += 1;
     }
 
-    /// The headers of the packet in a buffer are known: when it came. `None` where nothing waits in the buffer. `O(1)`.
+    /// The headers of the packet in a buffer are known: when it came. `None` where nothing waits in the
+    /// buffer. `O(1)`.
     pub fn completed(&mut self, skb: u64) -> Option<Stamp> {
         self.waiting.remove(&skb).map(|(stamp, _)| stamp)
     }
@@ -85,21 +86,22 @@ impl Receptions {
 
 /// Joins what the streams of one trace record, a stretch of time after the other.
 #[derive(Debug, Default)]
-pub struct Joiner {
+pub struct ArrivalJoiner {
     receptions: Receptions,
     /// What was recorded at later times than have been joined.
-    waiting: Vec<(Stamp, Half)>,
+    waiting: Vec<(Stamp, SplitArrival)>,
     lost: u64,
 }
 
-impl Joiner {
-    /// Adds what a stream records, in its order. Streams are added in the same order for every stretch of time.
-    pub fn add(&mut self, halves: impl IntoIterator<Item = (Stamp, Half)>) {
+impl ArrivalJoiner {
+    /// Adds what a stream records, in its order. Streams are added in the same order for every stretch of
+    /// time.
+    pub fn add(&mut self, halves: impl IntoIterator<Item = (Stamp, SplitArrival)>) {
         self.waiting.extend(halves);
     }
 
-    /// Joins what happened before a raw time, up to which all streams have been added: stamp of reception and packet, in
-    /// the order of completion. `O(n log n)` in what waits.
+    /// Joins what happened before a raw time, up to which all streams have been added: stamp of reception and
+    /// packet, in the order of completion. `O(n log n)` in what waits.
     pub fn before(&mut self, time: i64) -> Vec<(Stamp, Packet)> {
         // Stable: what one CPU recorded at one time stays in its order.
         self.waiting.sort_by_key(|(stamp, _)| stamp.time);
@@ -107,8 +109,8 @@ impl Joiner {
         let mut received = Vec::new();
         for (stamp, half) in self.waiting.drain(..ready) {
             match half {
-                Half::Pending { skb } => self.receptions.received(skb, stamp),
-                Half::Completes { skb, packet } => match (self.receptions.completed(skb), packet) {
+                SplitArrival::Pending { skb } => self.receptions.received(skb, stamp),
+                SplitArrival::Completes { skb, packet } => match (self.receptions.completed(skb), packet) {
                     (Some(stamp), Some(packet)) => received.push((stamp, packet)),
                     (None, Some(_)) => self.lost += 1,
                     (_, None) => {}
@@ -135,21 +137,24 @@ mod tests {
     }
 
     fn stamp(time: i64) -> Stamp {
-        Stamp { time, raw: time - 1, place: StreamPlace::of_trace(0, time as usize) }
+        Stamp { time, raw: time - 1, place: StreamRef::of_trace(0, time as usize) }
     }
 
-    /// Halves as `(time, buffer, sequence number)`: none for a packet that comes, 0 for one that is not matched.
+    /// Halves as `(time, buffer, sequence number)`: none for a packet that comes, 0 for one that is not
+    /// matched.
     fn check(halves: &[(i64, u64, Option<u32>)], received: &[(i64, u32)], lost: u64) {
         let half = |&(time, skb, seq): &(i64, u64, Option<u32>)| match seq {
-            None => (stamp(time), Half::Pending { skb }),
-            Some(seq) => (stamp(time), Half::Completes { skb, packet: (seq > 0).then(|| packet(seq)) }),
+            None => (stamp(time), SplitArrival::Pending { skb }),
+            Some(seq) => {
+                (stamp(time), SplitArrival::Completes { skb, packet: (seq > 0).then(|| packet(seq)) })
+            }
         };
         let expect: Vec<_> = received.iter().map(|&(time, seq)| (stamp(time), packet(seq))).collect();
-        let mut at_once = Joiner::default();
+        let mut at_once = ArrivalJoiner::default();
         at_once.add(halves.iter().map(half));
         assert_eq!((at_once.before(i64::MAX), at_once.lost()), (expect.clone(), lost));
         // Instant by instant.
-        let (mut joiner, mut found) = (Joiner::default(), Vec::new());
+        let (mut joiner, mut found) = (ArrivalJoiner::default(), Vec::new());
         for instant in 0..40 {
             joiner.add(halves.iter().filter(|half| half.0 == instant).map(half));
             found.extend(joiner.before(instant + 1));

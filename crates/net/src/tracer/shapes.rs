@@ -1,11 +1,12 @@
-//! Where the parts of a packet lie among the fields of an event class: found by their names once a class, so that no name
-//! is looked at while events are read.
+//! Where the parts of a packet lie among the fields of an event class: found by their names once a class, so
+//! that no name is looked at while events are read.
 //!
 //! The families whose events hold whole headers in variants share it; [`super::headers`] walks along it.
 
 use isochrone_ctf::plan::{Name, Node, NodeKind, OptionNode};
 
-/// How deep fields may lie in each other: LTTng's lie six deep. A class that goes deeper is none of a known tracer.
+/// How deep fields may lie in each other: LTTng's lie six deep. A class that goes deeper is none of a known
+/// tracer.
 pub(super) const MAX_DEPTH: usize = 16;
 
 /// What a field is to a packet.
@@ -63,7 +64,7 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// How many there are.
+    /// Number of there are.
     pub(super) const COUNT: usize = Self::Rest as usize + 1;
 }
 
@@ -108,8 +109,8 @@ impl Part {
     }
 }
 
-/// The fields of a class. Those that lie in one field (members of a structure, options of a variant, the element of an
-/// array) have numbers that follow each other; the payload is number 0.
+/// The fields of a class. Those that lie in one field (members of a structure, options of a variant, the
+/// element of an array) have numbers that follow each other; the payload is number 0.
 #[derive(Debug)]
 pub(super) struct Shapes(Vec<Shape>);
 
@@ -133,7 +134,7 @@ impl Shapes {
     /// Of the payload of a class; linear in its fields. `None` where they lie too deep or are too many.
     pub(super) fn of(payload: &Node) -> Option<Self> {
         let mut shapes = Self(vec![Shape { part: Part::Other, first: 0 }]);
-        shapes.look_into(0, &Inner { node: payload, part: Part::Other, header: None }, 0)?;
+        shapes.add_inside(0, &Inner { node: payload, part: Part::Other, header: None }, 0)?;
         Some(shapes)
     }
 
@@ -147,7 +148,7 @@ impl Shapes {
         self.0.iter().any(|shape| shape.part == part)
     }
 
-    fn look_into(&mut self, number: usize, outer: &Inner<'_>, depth: usize) -> Option<()> {
+    fn add_inside(&mut self, number: usize, outer: &Inner<'_>, depth: usize) -> Option<()> {
         if depth >= MAX_DEPTH {
             return None;
         }
@@ -156,7 +157,7 @@ impl Shapes {
         self.0.get_mut(number)?.first = u16::try_from(first).ok()?;
         self.0.extend(inside.iter().map(|inner| Shape { part: inner.part, first: 0 }));
         let mut numbered = (first..).zip(&inside);
-        numbered.try_for_each(|(number, inner)| self.look_into(number, inner, depth + 1))
+        numbered.try_for_each(|(number, inner)| self.add_inside(number, inner, depth + 1))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Tables, plans and functions of this crate as bytes that another process of the same program understands: a table is its name and the origin of
-//! its traces, which the other process opens and keeps open ([`Known`]).
+//! Tables, plans and functions of this crate as bytes that another process of the same program understands: a
+//! table is its name and the origin of its traces, which the other process opens and keeps open ([`Known`]).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,8 +26,8 @@ use crate::traced::Traced;
 /// What bytes of this crate begin with.
 const MARK: &[u8] = b"isochrone 1\n";
 
-/// Experiments that are kept open: whoever asks one asks it again.
-const MOST_OPEN: usize = 4;
+/// Maximum number of experiments that are kept open for the next query.
+const MAX_OPEN: usize = 4;
 
 /// The experiments that this process has opened.
 #[derive(Debug, Default)]
@@ -45,14 +45,14 @@ impl Known {
     /// An experiment, opened if it is not.
     fn traced(&self, origin: &Origin) -> Result<Arc<Traced>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = known.iter().position(|(there, traced)| there == origin && traced.is_fresh()) {
-            known[..=place].rotate_right(1);
+        if let Some(index) = known.iter().position(|(there, traced)| there == origin && traced.is_fresh()) {
+            known[..=index].rotate_right(1);
             return Ok(Arc::clone(&known[0].1));
         }
-        let traced = origin.open().map_err(|error| DataFusionError::External(error.into()))?;
+        let traced = Traced::open(origin).map_err(|error| DataFusionError::External(error.into()))?;
         let traced = Arc::new(traced);
         known.retain(|(there, _)| there != origin);
-        known.truncate(MOST_OPEN - 1);
+        known.truncate(MAX_OPEN - 1);
         known.insert(0, (origin.clone(), Arc::clone(&traced)));
         Ok(traced)
     }
@@ -133,7 +133,7 @@ pub(super) struct Codec<R> {
     rest: R,
 }
 
-/// For logical plans: from who asks to the scheduler.
+/// For logical plans: from the client to the scheduler.
 pub(super) type LogicalCodec = Codec<BallistaLogicalExtensionCodec>;
 
 /// For plans that are carried out: from the scheduler to executors.

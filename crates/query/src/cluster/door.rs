@@ -1,6 +1,8 @@
-//! Who may connect to the parts of a cluster: those on this machine, or those with a certificate that one authority has signed (mutual TLS).
+//! Access to the parts of a cluster: programs on this machine, or those with a certificate that one authority
+//! has signed (mutual TLS).
 //!
-//! What a cluster is asked to run reads files and uses CPU time, so nothing listens beyond this machine without certificates.
+//! What a cluster runs reads files and uses CPU time, so nothing listens beyond this machine without
+//! certificates.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,7 +13,7 @@ use ballista_core::extension::EndpointOverrideFn;
 use isochrone::shared::Keys;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity, Server, ServerTlsConfig};
 
-/// What decides who may connect.
+/// What decides which programs may connect.
 #[derive(Clone, Default)]
 pub(crate) struct Door(Option<Arc<Lock>>);
 

@@ -1,4 +1,5 @@
-//! `isochrone-sql executor`: asks a scheduler for work, reads pieces, and keeps what it has made until others have fetched it.
+//! `isochrone-sql executor`: requests work from a scheduler, reads pieces, and keeps its results until others
+//! have fetched them.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -15,9 +16,9 @@ use ballista_executor::flight_service::BallistaFlightService;
 use ballista_executor::shutdown::Shutdown;
 
 use super::codec::{Known, LogicalCodec, PhysicalCodec};
-use super::{Door, MOST_MESSAGE, config};
+use super::{Door, MAX_MESSAGE_BYTES, config};
 
-/// What is left of questions whose scheduler has forgotten them is deleted after so many seconds without a change.
+/// Seconds without a change after which the rest of queries that their scheduler has forgotten is deleted.
 const KEEP: u64 = 3600;
 
 /// So often it is looked for that, s.
@@ -26,7 +27,7 @@ const LOOK_EVERY: u64 = 60;
 /// So long a scheduler may take to start, s.
 const PATIENCE: u16 = 10;
 
-/// What an executor is told.
+/// The options of an executor.
 pub(crate) struct Executor<'s> {
     /// The host of the scheduler.
     pub(crate) scheduler_host: String,
@@ -46,8 +47,8 @@ pub(crate) struct Executor<'s> {
 ///
 /// # Errors
 /// The scheduler does not answer, or the address cannot be listened on or would let everybody in.
-pub(crate) async fn executor(told: Executor<'_>, door: &Door) -> anyhow::Result<()> {
-    let Executor { scheduler_host: host, scheduler_port: port, listen, name, cores, work } = told;
+pub(crate) async fn executor(options: Executor<'_>, door: &Door) -> anyhow::Result<()> {
+    let Executor { scheduler_host: host, scheduler_port: port, listen, name, cores, work } = options;
     door.guards(listen)?;
     let known = Arc::new(Known::default());
     let (of_session, of_clients, of_server) = (Arc::clone(&known), door.clone(), door.clone());
@@ -56,8 +57,8 @@ pub(crate) async fn executor(told: Executor<'_>, door: &Door) -> anyhow::Result<
         let server = of_server.server(create_grpc_server(&settings));
         tokio::spawn(async move {
             let service = FlightServiceServer::new(BallistaFlightService::new(work))
-                .max_decoding_message_size(MOST_MESSAGE as usize)
-                .max_encoding_message_size(MOST_MESSAGE as usize);
+                .max_decoding_message_size(MAX_MESSAGE_BYTES as usize)
+                .max_encoding_message_size(MAX_MESSAGE_BYTES as usize);
             let mut server = server.map_err(|error| BallistaError::Configuration(format!("{error:#}")))?;
             let served = server.add_service(service).serve_with_shutdown(listen, ended.recv()).await;
             served.map_err(BallistaError::TonicError)
@@ -75,8 +76,8 @@ pub(crate) async fn executor(told: Executor<'_>, door: &Door) -> anyhow::Result<
         work_dir: Some(work.to_string_lossy().into_owned()),
         job_data_ttl_seconds: KEEP,
         job_data_clean_up_interval_seconds: LOOK_EVERY,
-        grpc_max_decoding_message_size: MOST_MESSAGE,
-        grpc_max_encoding_message_size: MOST_MESSAGE,
+        grpc_max_decoding_message_size: MAX_MESSAGE_BYTES,
+        grpc_max_encoding_message_size: MAX_MESSAGE_BYTES,
         override_config_producer: Some(Arc::new(move || config(&of_session, &of_clients))),
         override_logical_codec: Some(Arc::new(LogicalCodec::new(&known))),
         override_physical_codec: Some(Arc::new(PhysicalCodec::new(&known))),

@@ -1,4 +1,5 @@
-//! `isochrone-sql map`: has pieces of traces mapped by a cluster and writes them to files, for `isochrone analyze --cluster`.
+//! `isochrone-sql map`: has pieces of traces mapped by a cluster and writes them to files, for `isochrone
+//! analyze --cluster`.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -18,8 +19,8 @@ use super::{Door, remote};
 use crate::scan::Provider;
 use crate::tables::Named;
 
-/// Tasks of one question at most: a task has one piece, unless there are more of them.
-const MOST_TASKS: usize = 1024;
+/// Maximum number of tasks of a query: a task has one piece, unless there are more pieces.
+const MAX_TASKS: usize = 1024;
 
 /// Has all pieces mapped, and writes a file of each to a directory. `scheduler`: its `HOST:PORT`.
 ///
@@ -28,7 +29,7 @@ const MOST_TASKS: usize = 1024;
 pub(crate) async fn map(mapping: Mapping, scheduler: &str, door: &Door, to: &Path) -> anyhow::Result<()> {
     let pieces: usize = mapping.hosts.iter().map(|host| host.pieces).sum();
     let known = Arc::new(Known::default());
-    let context = remote(&known, scheduler, door, Some(pieces.clamp(1, MOST_TASKS))).await?;
+    let context = remote(&known, scheduler, door, Some(pieces.clamp(1, MAX_TASKS))).await?;
     let table = Provider(Named::mapped(&Arc::new(mapping)));
     let mut rows =
         context.read_table(Arc::new(table))?.execute_stream().await.map_err(|error| in_words(&error))?;

@@ -1,8 +1,9 @@
-//! The same questions on a cluster: a scheduler, executors on many machines, and a session that asks them, by Ballista.
+//! Queries on a cluster: a scheduler, executors on many machines, and a session that uses them, by Ballista.
 //!
-//! A table travels as its name and where its traces are ([`codec`]); what reads it is the same node as here ([`crate::scan`]), over a list of
-//! pieces of which each executor gets a part. All machines need the same files at the same paths. Executors fetch their work from the
-//! [`mod@scheduler`], so that nobody connects to them but for what they have made ([`mod@executor`]). Who may connect is in [`door`].
+//! A table travels as its name and where its traces are ([`codec`]); what reads it is the same node as here
+//! ([`crate::scan`]), over a list of pieces, and each executor gets a part of them. All machines need the
+//! same files at the same paths. Executors fetch their work from the [`mod@scheduler`], so that connections
+//! to them are only for their results ([`mod@executor`]). Access is decided in [`door`].
 
 mod codec;
 mod door;
@@ -27,10 +28,12 @@ pub(crate) use executor::{Executor, executor};
 pub(crate) use map::map;
 pub(crate) use scheduler::scheduler;
 
-/// The largest message that the parts of a cluster send each other, bytes: a list of the packets of a very large experiment is some of them.
-const MOST_MESSAGE: u32 = 64 << 20;
+/// The largest message that the parts of a cluster send each other, bytes: a list of the packets of a very
+/// large experiment is some of them.
+const MAX_MESSAGE_BYTES: u32 = 64 << 20;
 
-/// Plans that change while they run do not recover from the loss of an executor in Ballista 55: the stage that it had is never tried again.
+/// Plans that change while they run do not recover from the loss of an executor in Ballista 55: the stage
+/// that it had is never tried again.
 const ADAPTIVE: &str = "ballista.planner.adaptive.enabled";
 
 /// How a session of a cluster is set up, on all of its machines alike.
@@ -39,7 +42,7 @@ fn config(known: &Arc<Known>, door: &Door) -> SessionConfig {
         .set_bool(ADAPTIVE, false)
         .with_ballista_logical_extension_codec(Arc::new(LogicalCodec::new(known)))
         .with_ballista_physical_extension_codec(Arc::new(PhysicalCodec::new(known)))
-        .with_ballista_grpc_client_max_message_size(MOST_MESSAGE as usize)
+        .with_ballista_grpc_client_max_message_size(MAX_MESSAGE_BYTES as usize)
         .with_ballista_use_tls(door.is_locked());
     match door.endpoint() {
         Some(unlock) => config.with_ballista_override_create_grpc_client_endpoint(unlock),
@@ -63,7 +66,8 @@ pub(crate) async fn session(
     Ok(context)
 }
 
-/// A session of a cluster without tables. `tasks`: into how many a scan is divided at most, where that is not for the cluster to say.
+/// A session of a cluster without tables. `tasks`: maximum number of parts of a scan; `None`: the number of
+/// the cluster.
 async fn remote(
     known: &Arc<Known>,
     scheduler: &str,
@@ -77,8 +81,10 @@ async fn remote(
     };
     let state = SessionStateBuilder::new().with_config(config).with_default_features().build();
     let scheme = if door.is_locked() { "https" } else { "http" };
-    let nobody = || format!("{scheduler}: no scheduler of a cluster answers there");
-    // Ballista connects when it is first asked, and words it less well.
-    tokio::net::TcpStream::connect(scheduler).await.with_context(nobody)?;
-    SessionContext::remote_with_state(&format!("{scheme}://{scheduler}"), state).await.with_context(nobody)
+    let unreachable = || format!("{scheduler}: no scheduler of a cluster answers there");
+    // Ballista connects at the first query, and words the error less well.
+    tokio::net::TcpStream::connect(scheduler).await.with_context(unreachable)?;
+    SessionContext::remote_with_state(&format!("{scheme}://{scheduler}"), state)
+        .await
+        .with_context(unreachable)
 }

@@ -17,17 +17,19 @@ use tokio::net::TcpListener;
 use tonic::transport::server::TcpIncoming;
 
 use super::codec::{Known, LogicalCodec, PhysicalCodec};
-use super::{Door, MOST_MESSAGE, config};
+use super::{Door, MAX_MESSAGE_BYTES, config};
 use crate::shutdown::ended;
 
-/// An executor that has not asked for work for so many seconds is gone: what it had is given to others. A busy one asks every five seconds.
+/// Seconds without a request for work after which an executor is gone: its work is given to others. A busy
+/// one requests every five seconds.
 const GONE_AFTER: u64 = 8;
 
 /// So often it is looked, s.
 const LOOK_EVERY: u64 = 1;
 
-/// Serves until the process is ended. `name`: how others reach it. `keep`: what executors have made for a question is deleted so many seconds
-/// after it was answered, within which the answer has to be fetched. `ready` is called when executors and questions can come.
+/// Serves until the process is ended. `name`: how others reach it. `keep`: the results of executors for a
+/// query are deleted that many seconds after it was answered, within which the answer has to be fetched.
+/// `ready` is called when executors and questions can come.
 ///
 /// # Errors
 /// The address cannot be listened on, or would let everybody in.
@@ -43,8 +45,8 @@ pub(crate) async fn scheduler(
     let listen = listener.local_addr()?;
     let known = Arc::new(Known::default());
     let (of_session, of_clients) = (Arc::clone(&known), door.clone());
-    let session = move |asked: SessionConfig| {
-        Ok(SessionStateBuilder::new().with_config(asked).with_default_features().build())
+    let session = move |config: SessionConfig| {
+        Ok(SessionStateBuilder::new().with_config(config).with_default_features().build())
     };
     let settings = SchedulerConfig {
         bind_host: listen.ip().to_string(),
@@ -57,9 +59,9 @@ pub(crate) async fn scheduler(
         no_executors_grace_period_seconds: GONE_AFTER,
         finished_job_data_clean_up_interval_seconds: keep,
         finished_job_state_clean_up_interval_seconds: keep,
-        grpc_server_max_decoding_message_size: MOST_MESSAGE,
-        grpc_server_max_encoding_message_size: MOST_MESSAGE,
-        grpc_client_max_message_size: MOST_MESSAGE,
+        grpc_server_max_decoding_message_size: MAX_MESSAGE_BYTES,
+        grpc_server_max_encoding_message_size: MAX_MESSAGE_BYTES,
+        grpc_client_max_message_size: MAX_MESSAGE_BYTES,
         override_config_producer: Some(Arc::new(move || config(&of_session, &of_clients))),
         override_session_builder: Some(Arc::new(session)),
         override_logical_codec: Some(Arc::new(LogicalCodec::new(&known))),
@@ -73,8 +75,8 @@ pub(crate) async fn scheduler(
     let scheduler =
         create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, Arc::new(settings)).await?;
     let service = SchedulerGrpcServer::new(scheduler)
-        .max_encoding_message_size(MOST_MESSAGE as usize)
-        .max_decoding_message_size(MOST_MESSAGE as usize);
+        .max_encoding_message_size(MAX_MESSAGE_BYTES as usize)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES as usize);
     ready(listen)?;
     door.server(create_grpc_server(&GrpcServerConfig::default()))?
         .add_service(service)

@@ -16,7 +16,7 @@ use crate::traced::View;
 /// Bytes of packets that are read as one piece, about.
 const PIECE: u64 = 1 << 20;
 
-/// The names of events that are asked for; `None`: all.
+/// The names of requested events; `None`: all.
 pub(super) fn names(view: &View<'_>, pruner: &Pruner) -> Option<Vec<String>> {
     let all: BTreeSet<&str> = all_names(view).collect();
     let all: Vec<&str> = all.into_iter().collect();
@@ -40,7 +40,7 @@ pub(super) fn has_nameless(view: &View<'_>) -> bool {
     classes.flat_map(|stream| &stream.events).any(|class| class.name.is_none())
 }
 
-/// The packets that are asked for, with about how many bytes, and how many packets there are.
+/// The requested packets with their approximate number of bytes, and the number of all packets.
 pub(super) fn pieces(view: &View<'_>, pruner: &Pruner) -> (Vec<(Piece, u64)>, u64) {
     let (mut pieces, mut all) = (Vec::new(), 0);
     for (number, timed) in (0..).zip(&view.traces) {
@@ -78,7 +78,7 @@ fn ranges(timed: &TimedTrace<'_>, stream: usize, packets: std::ops::Range<usize>
     if trace.clock(stream).is_none() {
         return ranges;
     }
-    let time = |cycles: u64| timed.unix_ns_of(stream, cycles).and_then(in_range);
+    let time = |cycles: u64| timed.unix_of(stream, cycles).and_then(in_range);
     // What is not known leaves the range open.
     let known = |cycles: u64, unknown: u64| if cycles == unknown { None } else { time(cycles) };
     let first = packets.clone().map(|number| known(*trace.packet_times(stream, number).start(), 0));

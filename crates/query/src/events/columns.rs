@@ -1,6 +1,7 @@
 //! The columns of events: what all of them have, and the fields and contexts of those of one name.
 //!
-//! A field of several classes of one name (of several hosts, or versions of a tracer) is one column: of the type that all of them have, else text.
+//! A field of several classes of one name (of several hosts, or versions of a tracer) is one column: of the
+//! type that all of them have, else text.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -166,7 +167,7 @@ impl EventColumns {
 struct Found {
     /// With their kinds, and whether numbers have labels.
     fields: Vec<(String, Kind, bool)>,
-    places: HashMap<String, usize>,
+    indices: HashMap<String, usize>,
 }
 
 impl Found {
@@ -176,13 +177,13 @@ impl Found {
             let kind = Kind::of(&member.class);
             let has_labels = matches!(&member.class, FieldClass::Integer(class) | FieldClass::VarInteger(class)
                 if class.mappings.is_some() && kind != Kind::Boolean);
-            match self.places.get(name) {
-                Some(&place) => {
-                    let known = &mut self.fields[place];
+            match self.indices.get(name) {
+                Some(&index) => {
+                    let known = &mut self.fields[index];
                     (known.1, known.2) = (known.1.and(kind), known.2 || has_labels);
                 }
                 None => {
-                    self.places.insert(name.to_owned(), self.fields.len());
+                    self.indices.insert(name.to_owned(), self.fields.len());
                     self.fields.push((name.to_owned(), kind, has_labels));
                 }
             }

@@ -1,4 +1,4 @@
-//! Events of packets, as columns: fields that no column asks for are not decoded.
+//! Events of packets, as columns: fields that no column needs are not decoded.
 
 use std::sync::Arc;
 
@@ -12,13 +12,14 @@ use isochrone_ctf::schema::{FloatClass, IntegerClass, Scope};
 use isochrone_ctf::{Diagnostic, Event, FieldRef, Packet, Text, Visitor};
 use isochrone_experiment::TimedTrace;
 use isochrone_kernel::cpu_of;
+use isochrone_time::RawNs;
 
 use super::columns::{EventColumn, EventColumns, Kind};
 use crate::instants::Shown;
 use crate::scan::{BATCH_ROWS, Output, Piece};
 
-/// Reads the events of some packets of a stream. `names`: the classes that are wanted (`None`: all), and whether those without a name are.
-/// Returns what could not be read.
+/// Reads the events of some packets of a stream. `names`: the classes that are wanted (`None`: all), and
+/// whether those without a name are. Returns what could not be read.
 pub(super) fn read(
     timed: &TimedTrace<'_>,
     piece: Piece,
@@ -88,7 +89,7 @@ impl Class {
         (names, has_nameless): (Option<&[String]>, bool),
     ) -> Option<Self> {
         let is_wanted = match (class.name.as_deref(), names) {
-            (Some(name), Some(names)) => names.iter().any(|asked| asked == name),
+            (Some(name), Some(names)) => names.iter().any(|wanted| wanted == name),
             (None, Some(_)) => has_nameless,
             (_, None) => true,
         };
@@ -170,10 +171,10 @@ impl Rows {
         for ((column, of), field) in self.columns.iter_mut().zip(context.columns).zip(&class.fields) {
             match (column, of) {
                 (Column::Instant(_, values), EventColumn::Time(Shown::Raw)) => {
-                    values.push(timed.raw_ns(event));
+                    values.push(timed.raw(event).map(RawNs::ns));
                 }
                 (Column::Instant(_, values), EventColumn::Time(Shown::Common)) => {
-                    values.push(timed.unix_ns(event).and_then(crate::instants::in_range));
+                    values.push(timed.unix(event).and_then(crate::instants::in_range));
                 }
                 (Column::Instant(_, values), EventColumn::Time(it)) => {
                     values.push(it.of_stamp(timed.stamp(event), None));

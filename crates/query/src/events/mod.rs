@@ -1,7 +1,9 @@
-//! The tables of events, over the traces: `events`, with what all events have, and `events('NAME')`, with the fields of one event as columns.
+//! The tables of events, over the traces: `events`, with what all events have, and `events('NAME')`, with the
+//! fields of one event as columns.
 //!
-//! A query reads the packets that its conditions on time, host and CPU leave ([`choose`]), of these the events that its condition on
-//! `event` leaves, and of these the fields that it names ([`columns`], [`decode`]).
+//! A query reads the packets that its conditions on time, host and CPU leave ([`choose`]), of these the
+//! events that its condition on `event` leaves, and of these the fields that it names ([`columns`],
+//! [`decode`]).
 
 mod choose;
 mod columns;
@@ -53,7 +55,7 @@ impl Table for EventTable {
     fn choose(&self, pruner: &Pruner) -> Result<Chosen> {
         let view = self.traced.view();
         let names = choose::names(view, pruner);
-        // An event of no class that is asked for is in no packet that has to be read.
+        // No packet has to be read for events without a requested class.
         let is_none = match (&names, &self.name) {
             (Some(names), Some(own)) => !names.contains(own),
             (Some(names), None) => names.is_empty() && !choose::has_nameless(view),

@@ -45,9 +45,9 @@ pub(super) fn server() -> Result<SqlInfoData, FlightError> {
 /// The catalogs of a session.
 pub(super) fn catalogs(
     context: &SessionContext,
-    asked: CommandGetCatalogs,
+    command: CommandGetCatalogs,
 ) -> Result<RecordBatch, FlightError> {
-    let mut rows = asked.into_builder();
+    let mut rows = command.into_builder();
     for catalog in context.catalog_names() {
         rows.append(catalog);
     }
@@ -57,9 +57,9 @@ pub(super) fn catalogs(
 /// The schemas of the catalogs.
 pub(super) fn schemas(
     context: &SessionContext,
-    asked: CommandGetDbSchemas,
+    command: CommandGetDbSchemas,
 ) -> Result<RecordBatch, FlightError> {
-    let mut rows = asked.into_builder();
+    let mut rows = command.into_builder();
     for (catalog, schema) in all_schemas(context) {
         rows.append(catalog, schema);
     }
@@ -69,9 +69,9 @@ pub(super) fn schemas(
 /// The tables of the schemas, with their columns where they are asked for.
 pub(super) async fn tables(
     context: &SessionContext,
-    asked: CommandGetTables,
+    command: CommandGetTables,
 ) -> Result<RecordBatch, FlightError> {
-    let mut rows = asked.into_builder();
+    let mut rows = command.into_builder();
     for (catalog, schema) in all_schemas(context) {
         let Some(provider) = context.catalog(&catalog).and_then(|provider| provider.schema(&schema)) else {
             continue;
@@ -88,8 +88,8 @@ pub(super) async fn tables(
 }
 
 /// The kinds of tables.
-pub(super) fn table_types(asked: CommandGetTableTypes) -> Result<RecordBatch, FlightError> {
-    let mut rows = asked.into_builder();
+pub(super) fn table_types(command: CommandGetTableTypes) -> Result<RecordBatch, FlightError> {
+    let mut rows = command.into_builder();
     for kind in TABLE_TYPES {
         rows.append(name_of(kind));
     }

@@ -1,8 +1,9 @@
 //! The tables for other programs: an Arrow Flight SQL server, to which ADBC and JDBC drivers connect.
 //!
-//! The protocol is that of the library `arrow-flight`; what it asks for is answered here: statements by [`service`], what there is to ask by
-//! [`catalog`]. A client gets the same tables and functions as the prompt, and can only read. The server keeps nothing for a client: a
-//! statement that was prepared travels in its handle ([`prepared`]). Who may connect is said by [`Door`] and [`Token`].
+//! The protocol is that of the library `arrow-flight`; its requests are answered here: statements by
+//! [`service`], the catalog by [`catalog`]. A client gets the same tables and functions as the prompt, and
+//! can only read. The server keeps nothing for a client: a statement that was prepared travels in its handle
+//! ([`prepared`]). Access is decided by [`Door`] and [`Token`].
 
 mod catalog;
 mod prepared;
@@ -25,8 +26,8 @@ use crate::traced::Traced;
 use service::Service;
 pub(crate) use token::Token;
 
-/// Answers clients until the process is told to end: those with a certificate, or with the token where there are no certificates. `ready` is
-/// called with the address to connect to, when they can come.
+/// Answers clients until a signal ends the process: those with a certificate, or with the token where there
+/// are no certificates. `ready` is called with the address to connect to, when they can come.
 ///
 /// # Errors
 /// The address cannot be listened on, or would let everybody in.

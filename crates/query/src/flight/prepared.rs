@@ -1,5 +1,5 @@
-//! Prepared statements. All that the server knows of one is in the handle that its client keeps, so that nothing has to be remembered, and
-//! a server that was started anew answers as before.
+//! Prepared statements. All that the server knows of one is in the handle that its client keeps, so that
+//! nothing has to be remembered, and a server that was restarted answers as before.
 
 use std::io::Cursor;
 
@@ -64,7 +64,8 @@ impl Prepared {
         Ok(Self { parameters, ..self })
     }
 
-    /// The values of the parameters in their order, whatever their columns are called; `None`: none were given.
+    /// The values of the parameters in their order, whatever their columns are called; `None`: none were
+    /// given.
     ///
     /// # Errors
     /// The handle was damaged.
@@ -86,7 +87,8 @@ fn one_row() -> Status {
     Status::invalid_argument("parameters are one row of values")
 }
 
-/// What parameters a statement has: their names as in `$1`, in their order, and the types where the statement tells.
+/// What parameters a statement has: their names as in `$1`, in their order, and the types where the statement
+/// has them.
 ///
 /// # Errors
 /// A parameter is used as two types.

@@ -1,7 +1,8 @@
-//! What a client of Flight SQL asks, and what it gets.
+//! The requests of a client of Flight SQL, and their answers.
 //!
-//! A question comes twice: once for the types of its answer and a ticket, and once with the ticket for the rows. The ticket is the
-//! statement itself: nothing runs before the rows are fetched, and nothing is kept if they never are.
+//! A question comes twice: once for the types of its answer and a ticket, and once with the ticket for the
+//! rows. The ticket is the statement itself: nothing runs before the rows are fetched, and nothing is kept if
+//! they never are.
 
 use std::sync::Arc;
 
@@ -57,7 +58,8 @@ impl Service {
         Ok(Self { context, traced, server: catalog::server()?, quiet })
     }
 
-    /// What a statement asks for. It may only read: what makes tables, writes files or changes options is refused.
+    /// The plan of a statement. It may only read: what makes tables, writes files or changes options is
+    /// refused.
     async fn plan(&self, sql: &str) -> Result<LogicalPlan, Status> {
         let only_read =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
@@ -78,7 +80,8 @@ impl Service {
 
     /// The rows of an answer, batch by batch as they come.
     async fn rows(&self, plan: LogicalPlan) -> Result<Response<Rows>, Status> {
-        // Whether a column can be null is said by the plan; what runs may know better, but drivers insist on what they were told.
+        // Nullable are the columns that the plan has as such; execution may know better, but drivers insist
+        // on the plan.
         let schema = Arc::clone(plan.schema().inner());
         let frame = self.context.execute_logical_plan(plan).await.map_err(|error| self.wrong(&error))?;
         let batches = frame.execute_stream().await.map_err(|error| self.wrong(&error))?;
@@ -137,7 +140,7 @@ fn info(
     schema: &Schema,
     request: Request<FlightDescriptor>,
 ) -> Result<Response<FlightInfo>, Status> {
-    // Without a place of its own: rows are fetched where the question was asked.
+    // Without a place of its own: rows are fetched where the question was command.
     let endpoint = FlightEndpoint::new().with_ticket(Ticket::new(ticket.as_any().encode_to_vec()));
     let info = FlightInfo::new().try_with_schema(schema).map_err(internal)?;
     Ok(Response::new(info.with_endpoint(endpoint).with_descriptor(request.into_inner())))
@@ -154,11 +157,11 @@ impl FlightSqlService for Service {
 
     async fn get_flight_info_statement(
         &self,
-        asked: CommandStatementQuery,
+        command: CommandStatementQuery,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        let plan = self.plan(&asked.query).await?;
-        let ticket = TicketStatementQuery { statement_handle: asked.query.into_bytes().into() };
+        let plan = self.plan(&command.query).await?;
+        let ticket = TicketStatementQuery { statement_handle: command.query.into_bytes().into() };
         info(&ticket, plan.schema().as_arrow(), request)
     }
 
@@ -174,14 +177,14 @@ impl FlightSqlService for Service {
 
     async fn do_action_create_prepared_statement(
         &self,
-        asked: ActionCreatePreparedStatementRequest,
+        command: ActionCreatePreparedStatementRequest,
         _: Request<Action>,
     ) -> Result<ActionCreatePreparedStatementResult, Status> {
-        let plan = self.plan(&asked.query).await?;
+        let plan = self.plan(&command.query).await?;
         let parameters = prepared::parameters(&plan).map_err(|error| self.wrong(&error))?;
         let IpcMessage(dataset_schema) = message(plan.schema().as_arrow())?;
         let IpcMessage(parameter_schema) = message(&parameters)?;
-        let prepared_statement_handle = Prepared::new(asked.query).handle()?.into();
+        let prepared_statement_handle = Prepared::new(command.query).handle()?.into();
         Ok(ActionCreatePreparedStatementResult {
             prepared_statement_handle,
             dataset_schema,
@@ -191,10 +194,10 @@ impl FlightSqlService for Service {
 
     async fn do_put_prepared_statement_query(
         &self,
-        asked: CommandPreparedStatementQuery,
+        command: CommandPreparedStatementQuery,
         request: Request<PeekableFlightDataStream>,
     ) -> Result<DoPutPreparedStatementResult, Status> {
-        let prepared = Prepared::of_handle(&asked.prepared_statement_handle)?;
+        let prepared = Prepared::of_handle(&command.prepared_statement_handle)?;
         let sent = request.into_inner().map_err(FlightError::from);
         let batches: Vec<RecordBatch> =
             FlightRecordBatchStream::new_from_flight_data(sent).try_collect().await.map_err(Status::from)?;
@@ -204,19 +207,19 @@ impl FlightSqlService for Service {
 
     async fn get_flight_info_prepared_statement(
         &self,
-        asked: CommandPreparedStatementQuery,
+        command: CommandPreparedStatementQuery,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        let plan = self.plan_prepared(&asked.prepared_statement_handle).await?;
-        info(&asked, plan.schema().as_arrow(), request)
+        let plan = self.plan_prepared(&command.prepared_statement_handle).await?;
+        info(&command, plan.schema().as_arrow(), request)
     }
 
     async fn do_get_prepared_statement(
         &self,
-        asked: CommandPreparedStatementQuery,
+        command: CommandPreparedStatementQuery,
         _: Request<Ticket>,
     ) -> Result<Response<Rows>, Status> {
-        self.rows(self.plan_prepared(&asked.prepared_statement_handle).await?).await
+        self.rows(self.plan_prepared(&command.prepared_statement_handle).await?).await
     }
 
     async fn do_action_close_prepared_statement(
@@ -230,82 +233,82 @@ impl FlightSqlService for Service {
 
     async fn get_flight_info_catalogs(
         &self,
-        asked: CommandGetCatalogs,
+        command: CommandGetCatalogs,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        info(&asked, &asked.into_builder().schema(), request)
+        info(&command, &command.into_builder().schema(), request)
     }
 
     async fn do_get_catalogs(
         &self,
-        asked: CommandGetCatalogs,
+        command: CommandGetCatalogs,
         _: Request<Ticket>,
     ) -> Result<Response<Rows>, Status> {
-        one(catalog::catalogs(&self.context, asked))
+        one(catalog::catalogs(&self.context, command))
     }
 
     async fn get_flight_info_schemas(
         &self,
-        asked: CommandGetDbSchemas,
+        command: CommandGetDbSchemas,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        info(&asked, &asked.clone().into_builder().schema(), request)
+        info(&command, &command.clone().into_builder().schema(), request)
     }
 
     async fn do_get_schemas(
         &self,
-        asked: CommandGetDbSchemas,
+        command: CommandGetDbSchemas,
         _: Request<Ticket>,
     ) -> Result<Response<Rows>, Status> {
-        one(catalog::schemas(&self.context, asked))
+        one(catalog::schemas(&self.context, command))
     }
 
     async fn get_flight_info_tables(
         &self,
-        asked: CommandGetTables,
+        command: CommandGetTables,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        info(&asked, &asked.clone().into_builder().schema(), request)
+        info(&command, &command.clone().into_builder().schema(), request)
     }
 
     async fn do_get_tables(
         &self,
-        asked: CommandGetTables,
+        command: CommandGetTables,
         _: Request<Ticket>,
     ) -> Result<Response<Rows>, Status> {
-        one(catalog::tables(&self.context, asked).await)
+        one(catalog::tables(&self.context, command).await)
     }
 
     async fn get_flight_info_table_types(
         &self,
-        asked: CommandGetTableTypes,
+        command: CommandGetTableTypes,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        info(&asked, &asked.into_builder().schema(), request)
+        info(&command, &command.into_builder().schema(), request)
     }
 
     async fn do_get_table_types(
         &self,
-        asked: CommandGetTableTypes,
+        command: CommandGetTableTypes,
         _: Request<Ticket>,
     ) -> Result<Response<Rows>, Status> {
-        one(catalog::table_types(asked))
+        one(catalog::table_types(command))
     }
 
     async fn get_flight_info_sql_info(
         &self,
-        asked: CommandGetSqlInfo,
+        command: CommandGetSqlInfo,
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>, Status> {
-        info(&asked, &asked.clone().into_builder(&self.server).schema(), request)
+        info(&command, &command.clone().into_builder(&self.server).schema(), request)
     }
 
     async fn do_get_sql_info(
         &self,
-        asked: CommandGetSqlInfo,
+        command: CommandGetSqlInfo,
         _: Request<Ticket>,
     ) -> Result<Response<Rows>, Status> {
-        one(asked.into_builder(&self.server).build())
+        one(command.into_builder(&self.server).build())
     }
 
     async fn register_sql_info(&self, _: i32, _: &SqlInfo) {

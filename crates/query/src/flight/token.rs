@@ -1,4 +1,4 @@
-//! The token that clients on this machine send: what a user may read is not for all who have an account here.
+//! The token that clients on this machine send: other accounts of it may not read what the user may.
 
 use isochrone::shared;
 use tonic::{Request, Status};

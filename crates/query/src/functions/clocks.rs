@@ -1,4 +1,5 @@
-//! What a raw time of a host means, and back: `common_time(host, raw)`, `bound(host, raw)`, `raw_time(host, time)`.
+//! What a raw time of a host means, and back: `common_time(host, raw)`, `bound(host, raw)`, `raw_time(host,
+//! time)`.
 
 use std::sync::Arc;
 
@@ -6,12 +7,13 @@ use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, StructArray};
 use datafusion::arrow::datatypes::{DataType, Field, Fields, Int64Type, TimestampNanosecondType};
 use datafusion::common::Result;
 use isochrone_experiment::{Stamp, Timing};
+use isochrone_time::{RawNs, UnixNs};
 
 use super::Function;
 use crate::instants::{in_range, timestamp, timestamps};
 use crate::traced::Traced;
 
-/// The functions. `None`: for those who only want their names.
+/// The functions. `None`: for their names alone.
 pub(super) fn functions(traced: Option<&Arc<Traced>>) -> Vec<Function> {
     let host_and = |of: DataType| vec![DataType::Utf8, of];
     let clock = |name, takes, gives, values| Function::of_clocks(name, takes, gives, traced, values);
@@ -24,7 +26,7 @@ pub(super) fn functions(traced: Option<&Arc<Traced>>) -> Vec<Function> {
 
 #[allow(clippy::unnecessary_wraps)] // All functions have one shape.
 fn common_time(traced: &Traced, arguments: &[ArrayRef]) -> Result<ArrayRef> {
-    let value = |stamp: Stamp| in_range(stamp.unix_ns);
+    let value = |stamp: Stamp| in_range(stamp.unix);
     Ok(timestamps(stamps(traced, arguments).map(|stamp| stamp.and_then(value))))
 }
 
@@ -34,7 +36,7 @@ fn bounds() -> Fields {
 }
 
 fn bound(traced: &Traced, arguments: &[ArrayRef]) -> Result<ArrayRef> {
-    let bound = |of: fn(&Stamp) -> Option<i128>| {
+    let bound = |of: fn(&Stamp) -> Option<UnixNs>| {
         let value = move |stamp: Stamp| of(&stamp).and_then(in_range);
         timestamps(stamps(traced, arguments).map(move |stamp| stamp.and_then(value)))
     };
@@ -46,7 +48,7 @@ fn bound(traced: &Traced, arguments: &[ArrayRef]) -> Result<ArrayRef> {
 fn raw_time(traced: &Traced, arguments: &[ArrayRef]) -> Result<ArrayRef> {
     let times = arguments[1].as_primitive::<TimestampNanosecondType>().iter();
     let raw = times.zip(timings(traced, &arguments[0]));
-    Ok(Arc::new(raw.map(|(time, timing)| Some(timing?.raw(time?.into()))).collect::<Int64Array>()))
+    Ok(Arc::new(raw.map(|(time, timing)| Some(timing?.raw(UnixNs(time?.into())).0)).collect::<Int64Array>()))
 }
 
 /// The clock of each host that is named; none where no host is called so.
@@ -69,5 +71,5 @@ fn timings<'t>(traced: &'t Traced, names: &'t ArrayRef) -> impl Iterator<Item = 
 /// What is known of each raw time of a host.
 fn stamps<'t>(traced: &'t Traced, arguments: &'t [ArrayRef]) -> impl Iterator<Item = Option<Stamp>> + 't {
     let raw = arguments[1].as_primitive::<Int64Type>();
-    timings(traced, &arguments[0]).zip(raw.iter()).map(|(timing, raw)| Some(timing?.stamp(raw?)))
+    timings(traced, &arguments[0]).zip(raw.iter()).map(|(timing, raw)| Some(timing?.stamp(RawNs(raw?))))
 }

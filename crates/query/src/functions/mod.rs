@@ -1,4 +1,4 @@
-//! Functions for SQL: clocks ([`clocks`]), and numbers and addresses as people read them ([`text`]).
+//! Functions for SQL: clocks ([`clocks`]), and numbers and addresses as text ([`text`]).
 
 mod clocks;
 mod text;

@@ -1,4 +1,5 @@
-//! Numbers and addresses as people read them: `duration_text(ns)`, `errno_name(ret)`, `address_of(socket)`, `port_of(socket)`.
+//! Numbers and addresses as text: `duration_text(ns)`, `errno_name(ret)`, `address_of(socket)`,
+//! `port_of(socket)`.
 
 use std::sync::Arc;
 

@@ -52,13 +52,16 @@ pub(super) struct Arguments {
     pub(super) output: Option<PathBuf>,
     #[command(flatten)]
     pub(super) clock: Clock,
-    /// The store to use, built by `isochrone index -o` [default: in the cache, built if it is missing or stale]
+    /// The store to use, built by `isochrone index -o` [default: in the cache, built if it is missing or
+    /// stale]
     #[arg(long, value_name = "DIR")]
     pub(super) store: Option<PathBuf>,
-    /// Let a cluster answer: the HOST:PORT of its scheduler, whose executors find the traces and their store at the same paths
+    /// Let a cluster answer: the HOST:PORT of its scheduler, whose executors find the traces and their store
+    /// at the same paths
     #[arg(long, value_name = "HOST:PORT")]
     pub(super) cluster: Option<String>,
-    /// Answer other programs by Arrow Flight SQL, to which ADBC and JDBC drivers connect, until interrupted; this machine's programs need the token that is printed, others need --cert
+    /// Answer other programs by Arrow Flight SQL, to which ADBC and JDBC drivers connect, until interrupted;
+    /// this machine's programs need the token that is printed, others need --cert
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["commands", "files", "format", "output"])]
     pub(super) listen: Option<SocketAddr>,
     /// Let in all programs of this machine, whoever's they are, without the token that is printed
@@ -85,7 +88,8 @@ pub(super) enum Part {
         /// How others reach this machine [default: the address of --listen]
         #[arg(long, value_name = "HOST")]
         name: Option<String>,
-        /// How long executors keep what they have made for a question after it was answered, in seconds: answers have to be fetched by then
+        /// How long executors keep what they have made for a question after it was answered, in seconds:
+        /// answers have to be fetched by then
         #[arg(long, value_name = "SECONDS", default_value_t = 300)]
         keep: u64,
         #[command(flatten)]
@@ -120,7 +124,8 @@ pub(super) enum Part {
         /// How many cores to use [default: all]
         #[arg(long, value_name = "N")]
         cores: Option<NonZeroUsize>,
-        /// Where it keeps what it has made until others have fetched it, and a while longer [default: a temporary directory]
+        /// Where it keeps what it has made until others have fetched it, and a while longer [default: a
+        /// temporary directory]
         #[arg(long, value_name = "DIR")]
         work: Option<PathBuf>,
         #[command(flatten)]
@@ -146,7 +151,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format that the name of a file tells.
+    /// The format of the name of a file.
     pub(super) fn of_name(name: &std::path::Path) -> Option<Self> {
         Some(match name.extension()?.to_str()? {
             "csv" => Self::Csv,

@@ -1,7 +1,8 @@
-//! The program `isochrone-sql`: asks traces in SQL, and writes the answers.
+//! The program `isochrone-sql`: runs SQL statements on traces, and writes the answers.
 //!
-//! `arguments` defines what can be typed, `statements` splits and runs what is asked, `output` writes results, `prompt` asks people,
-//! `words` says what is wrong, `parts` runs the parts of a cluster. With `--listen`, other programs ask (`flight`).
+//! `arguments` defines what can be typed, `statements` splits and runs statements, `output` writes results,
+//! `prompt` reads from a person, `words` says what is wrong, `parts` runs the parts of a cluster. With
+//! `--listen`, other programs ask (`flight`).
 
 mod arguments;
 mod output;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Parser;
 use isochrone::shared::{self, ExitStatus, Ready};
-use isochrone_sync::output as files;
+use isochrone_files::output as files;
 use tokio::runtime::Runtime;
 
 use crate::cluster::{self, Door};
@@ -56,7 +57,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
         // Before anything is read.
         door.guards(listen)?;
     }
-    // What is asked is read first: a file that is not there costs no time.
+    // Statements are read first: a missing file costs no time.
     let given = match arguments.listen {
         Some(_) => None,
         None => given(arguments)?,
@@ -77,7 +78,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
         Some(_) => Some(Origin::of(&ready, &arguments.clock)?),
         None => None,
     };
-    let Ready { opened, store, mut ending, .. } = ready;
+    let Ready { opened, store, status: mut ending, .. } = ready;
     let traced = Arc::new(Traced::new(opened, store, origin));
     let runtime = Runtime::new().context("threads cannot be started")?;
     let context = match &arguments.cluster {
@@ -110,7 +111,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
     Ok(ending)
 }
 
-/// Asks what is given, or lets a person ask.
+/// Runs the given statements, or those that a person types.
 fn ask(mut asker: Asker<'_>, given: Option<Vec<String>>) -> anyhow::Result<ExitStatus> {
     match given {
         Some(texts) => texts.iter().try_for_each(|text| asker.ask_all(text))?,
@@ -119,7 +120,7 @@ fn ask(mut asker: Asker<'_>, given: Option<Vec<String>>) -> anyhow::Result<ExitS
     Ok(asker.ending)
 }
 
-/// What is asked, unless a person is to type it.
+/// The statements, unless a person is to type them.
 fn given(arguments: &Arguments) -> anyhow::Result<Option<Vec<String>>> {
     let mut texts = Vec::new();
     for file in &arguments.files {

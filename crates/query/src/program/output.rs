@@ -1,4 +1,4 @@
-//! Answers, written in the format that was asked for.
+//! Answers, written in the requested format.
 
 use std::io::{self, IsTerminal, Seek, Write};
 use std::path::Path;
@@ -20,8 +20,8 @@ use parquet::file::properties::WriterProperties;
 use super::arguments::{Arguments, Format};
 use super::statements::Batches;
 
-/// Rows of an answer that are shown as a table: whoever wants more wants another format.
-const MOST_SHOWN: usize = 10_000;
+/// Maximum number of rows of an answer that are shown as a table.
+const MAX_SHOWN_ROWS: usize = 10_000;
 
 /// Where answers go, and how they are written.
 pub(super) struct Target<'o> {
@@ -31,7 +31,7 @@ pub(super) struct Target<'o> {
     answers: usize,
 }
 
-/// The format that the arguments say. `is_prompt`: a person types what is asked.
+/// The format of the arguments. `is_prompt`: a person types statements.
 ///
 /// # Errors
 /// A terminal would be given what is no text.
@@ -161,7 +161,7 @@ fn csv(batches: &mut Batches<'_>, out: &mut impl Write) -> anyhow::Result<()> {
         );
     }
     let mut writer = CsvBuilder::new().with_header(true).build(out);
-    // An answer without rows has a header all the same.
+    // An answer without rows has a header nevertheless.
     writer.write(&RecordBatch::new_empty(schema))?;
     for batch in batches {
         writer.write(&batch?)?;
@@ -187,7 +187,7 @@ fn table(batches: &mut Batches<'_>, quiet: bool, out: &mut impl Write) -> anyhow
     for batch in batches {
         let batch = batch?;
         count += batch.num_rows();
-        let room = MOST_SHOWN.saturating_sub(rows.len()).min(batch.num_rows());
+        let room = MAX_SHOWN_ROWS.saturating_sub(rows.len()).min(batch.num_rows());
         add_rows(&batch.slice(0, room), &mut rows)?;
     }
     if schema.fields().iter().map(|field| field.name().as_str()).eq(["plan_type", "plan"]) {

@@ -41,13 +41,13 @@ pub(super) fn run(part: &Part) -> anyhow::Result<()> {
             let work = work.as_deref().or(own.as_ref().map(tempfile::TempDir::path));
             let work = work.context("there is no directory to work in")?;
             let (name, cores, listen) = (name.clone(), *cores, *listen);
-            let told = Executor { scheduler_host, scheduler_port, listen, name, cores, work };
-            runtime.block_on(cluster::executor(told, &door))
+            let options = Executor { scheduler_host, scheduler_port, listen, name, cores, work };
+            runtime.block_on(cluster::executor(options, &door))
         }
     }
 }
 
-/// Says on stdout that it has begun, for those who wait for it.
+/// Prints on stdout that it has started, for programs that wait for it.
 pub(super) fn say(what: &str) -> anyhow::Result<()> {
     shared::print(|stdout| {
         writeln!(stdout, "{what}")?;

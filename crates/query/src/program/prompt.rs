@@ -16,14 +16,14 @@ use super::PROGRAM;
 use super::statements::Asker;
 use super::words::table_names;
 
-/// What can be typed beside SQL.
+/// What can be typed besides SQL.
 const HELP: &str = "Statements end with `;` and may have several lines. Tab completes names of tables and columns.\n\
     SHOW TABLES;             the tables\n\
     DESCRIBE syscalls;       the columns of one\n\
     SELECT * FROM hosts;     what is known of the hosts and their clocks\n\
     help, quit";
 
-/// Asks a person until there is nothing more to ask. What is wrong is said, and the next question may come.
+/// Runs what a person types, until the end of the input. Errors are printed, and the next statement follows.
 ///
 /// # Errors
 /// The terminal cannot be used.
@@ -94,8 +94,13 @@ impl Names {
 impl Completer for Names {
     type Candidate = Pair;
 
-    fn complete(&self, line: &str, place: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let before = line.get(..place).unwrap_or_default();
+    fn complete(
+        &self,
+        line: &str,
+        position: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let before = line.get(..position).unwrap_or_default();
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let begin = before.rfind(|c| !is_part(c)).map_or(0, |at| at + 1);
         let word = before.get(begin..).unwrap_or_default().to_lowercase();

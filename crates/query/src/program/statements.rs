@@ -14,7 +14,7 @@ use super::output::Target;
 use super::words::explain;
 use crate::traced::Traced;
 
-/// Who asks.
+/// What runs statements.
 pub(super) struct Asker<'o> {
     pub(super) context: SessionContext,
     pub(super) runtime: Runtime,
@@ -25,7 +25,7 @@ pub(super) struct Asker<'o> {
 }
 
 impl Asker<'_> {
-    /// Asks all statements of a text, and writes what they answer.
+    /// Runs all statements of a text, and writes their answers.
     ///
     /// # Errors
     /// One is wrong, or its answer cannot be written. Those before it have been answered.

@@ -8,7 +8,7 @@ use isochrone::shared::{did_you_mean, plain};
 
 use crate::error::QueryError;
 
-/// Tells what an error means.
+/// Explains an error.
 pub(crate) fn explain(error: &DataFusionError, context: &SessionContext) -> anyhow::Error {
     match error.find_root() {
         DataFusionError::SchemaError(wrong, _) => match &**wrong {

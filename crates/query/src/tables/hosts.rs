@@ -6,6 +6,7 @@ use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, 
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::Result;
 use isochrone_experiment::Timing;
+use isochrone_time::RawNs;
 
 use super::Columns;
 use crate::instants::Shown;
@@ -46,7 +47,7 @@ fn instant(name: &str, raw: fn(&StoredHost) -> Option<i64>) -> Vec<(Field, Make)
         let make: Make = Box::new(move |traced, hosts| {
             let values = hosts.iter().map(|host| {
                 let raw = raw(host);
-                it.of_stamp(raw.map(|raw| traced.timing(host).stamp(raw)), raw)
+                it.of_stamp(raw.map(|raw| traced.timing(host).stamp(RawNs(raw))), raw)
             });
             it.array(values.collect())
         });
@@ -86,8 +87,8 @@ fn columns() -> Vec<(Field, Make)> {
             each::<UInt32Array, _>(|_, host| Some(host.entry.cpus.len() as u32)),
         ),
     ];
-    columns.extend(instant("begin_time", |host| Some(host.entry.range?.0)));
-    columns.extend(instant("end_time", |host| Some(host.entry.range?.1)));
+    columns.extend(instant("begin_time", |host| Some(host.entry.range?.start.0)));
+    columns.extend(instant("end_time", |host| Some(host.entry.range?.end.0)));
     columns
 }
 

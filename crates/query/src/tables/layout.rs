@@ -1,8 +1,10 @@
-//! Which columns the tables of spans have, and what of a store each of them is made of.
+//! The columns of the tables of spans, and the columns of a store that each of them is made of.
+//!
+//! The kinds of columns are those that the store has for them ([`isochrone_store::tables`]): a time becomes
+//! four columns, a thread becomes four columns, a number that stands for a word becomes that. `docs/sql.md`
+//! is made of this list.
 
 use std::net::{IpAddr, Ipv6Addr};
-
-use isochrone_kernel::{Cause, OffCpuReason};
 
 /// A table of a store as a table of queries.
 #[derive(Debug)]
@@ -11,284 +13,64 @@ pub(crate) struct Layout {
     pub(crate) name: &'static str,
     /// The table of the store that it is made of.
     pub(crate) stored: &'static str,
-    /// Its columns after `host`.
-    pub(crate) columns: &'static [Item],
+    /// Its columns after `host`, separated by spaces: columns of the store (`name=column` where it has
+    /// another name there), `duration`, and `name=errno(column)`, `name=address(column)`,
+    /// `name=port(column)`.
+    pub(crate) columns: &'static str,
     /// The column of the store, and its value, that rows have to have.
     pub(crate) only: Option<(&'static str, &'static str)>,
-    /// The columns of its first and its last time, which the store knows of each batch; both may be the same.
-    pub(crate) times: Option<(&'static str, &'static str)>,
 }
 
-/// One or several columns.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Item {
-    /// A column of the store, under its own name.
-    Same(&'static str),
-    /// A column of the store, under another name.
-    As(&'static str, &'static str),
-    /// An instant (four columns): its name, the column of raw times.
-    Instant(&'static str, &'static str),
-    /// `duration_ns`: from `begin` to `end` on the host's clock.
-    Duration,
-    /// A thread: what its columns begin with, the column of the store. Number, pid, tid, comm.
-    Thread(&'static str, &'static str),
-    /// A number as a word.
-    Word(&'static str, &'static str, fn(u8) -> &'static str),
-    /// An error that a call returned, as its name.
-    Errno(&'static str, &'static str),
-    /// The address of a socket, without its port.
-    Address(&'static str, &'static str),
-    /// The port of a socket's address.
-    Port(&'static str, &'static str),
-    /// Those that several tables have.
-    All(&'static [Item]),
+/// A table of all rows of a table of the store.
+const fn table(name: &'static str, stored: &'static str, columns: &'static str) -> Layout {
+    Layout { name, stored, columns, only: None }
 }
-
-use Item::{Address, All, As, Duration, Errno, Instant, Port, Same, Thread, Word};
-
-/// A span from `begin` to `end`.
-const BEGIN: Item = Instant("begin_time", "begin");
-const END: Item = Instant("end_time", "end");
-const AT: Item = Instant("time", "at");
-const WHO: Item = Thread("", "thread");
-
-const SPAN: Option<(&str, &str)> = Some(("begin_time", "end_time"));
-const MOMENT: Option<(&str, &str)> = Some(("time", "time"));
-
-/// The life of a descriptor, and what was done with it.
-const USED: Item = All(&[
-    WHO,
-    BEGIN,
-    END,
-    Duration,
-    Same("is_begin_seen"),
-    Same("is_end_seen"),
-    Same("opened_by"),
-    Same("closed_by"),
-    Same("is_doubtful"),
-    Same("reads"),
-    Same("read_bytes"),
-    Same("writes"),
-    Same("written_bytes"),
-    Same("others"),
-    Same("errors"),
-]);
 
 /// All of them.
 pub(crate) const LAYOUTS: &[Layout] = &[
-    Layout {
-        name: "slices",
-        stored: "slices",
-        columns: &[Same("cpu"), WHO, Same("priority"), BEGIN, END, Duration],
-        only: None,
-        times: SPAN,
-    },
-    Layout {
-        name: "unknown_times",
-        stored: "unknown",
-        columns: &[Same("cpu"), BEGIN, END, Duration],
-        only: None,
-        times: SPAN,
-    },
-    Layout {
-        name: "syscalls",
-        stored: "syscalls",
-        columns: &[
-            WHO,
-            Same("cpu"),
-            Same("name"),
-            Same("fd"),
-            Same("ret"),
-            Errno("error", "ret"),
-            BEGIN,
-            END,
-            Duration,
-        ],
-        only: None,
-        times: SPAN,
-    },
-    Layout {
-        name: "half_syscalls",
-        stored: "half_syscalls",
-        columns: &[WHO, Same("cpu"), Same("name"), Same("fd"), Same("is_begin"), AT],
-        only: None,
-        times: MOMENT,
-    },
-    Layout {
-        name: "irqs",
-        stored: "irqs",
-        columns: &[Same("cpu"), As("irq", "number"), Same("name"), Same("ret"), BEGIN, END, Duration],
-        only: None,
-        times: SPAN,
-    },
-    Layout {
-        name: "softirqs",
-        stored: "softirqs",
-        columns: &[Same("cpu"), Same("vector"), Instant("raised_time", "raised"), BEGIN, END, Duration],
-        only: None,
-        times: SPAN,
-    },
-    Layout {
-        name: "wakeups",
-        stored: "wakeups",
-        columns: &[
-            WHO,
-            Thread("waker_", "waker"),
-            Same("cpu"),
-            Same("target_cpu"),
-            Word("cause", "cause", cause),
-            Same("source"),
-            AT,
-        ],
-        only: None,
-        times: MOMENT,
-    },
-    Layout {
-        name: "latencies",
-        stored: "latencies",
-        columns: &[WHO, Thread("waker_", "waker"), Same("cpu"), Same("priority"), BEGIN, END, Duration],
-        only: None,
-        times: SPAN,
-    },
-    Layout {
-        name: "off_cpu",
-        stored: "off",
-        columns: &[WHO, Thread("waker_", "waker"), Word("why", "why", why), BEGIN, END, Duration],
-        only: None,
-        times: SPAN,
-    },
-    Layout {
-        name: "migrations",
-        stored: "migrations",
-        columns: &[WHO, Same("to_cpu"), AT],
-        only: None,
-        times: MOMENT,
-    },
-    Layout {
-        name: "thread_events",
-        stored: "thread_events",
-        columns: &[WHO, Same("what"), Thread("other_", "other"), Same("name"), AT],
-        only: None,
-        times: MOMENT,
-    },
-    Layout {
-        name: "polls",
-        stored: "polls",
-        columns: &[
-            WHO,
-            As("epoll_fd", "set"),
-            Same("waited"),
-            Same("waited_count"),
-            Same("ready"),
-            Same("ready_count"),
-            AT,
-        ],
-        only: None,
-        times: MOMENT,
-    },
-    Layout {
-        name: "fds",
-        stored: "files",
-        columns: &[Same("process"), Same("fd"), Same("kind"), As("path", "name"), USED],
-        only: None,
-        times: SPAN,
-    },
+    table("slices", "slices", "cpu thread priority begin end duration"),
+    table("unknown_times", "unknown", "cpu begin end duration"),
+    table("syscalls", "syscalls", "thread cpu name fd ret error=errno(ret) begin end duration"),
+    table("half_syscalls", "half_syscalls", "thread cpu name fd is_begin at"),
+    table("irqs", "irqs", "cpu irq=number name ret begin end duration"),
+    table("softirqs", "softirqs", "cpu vector raised begin end duration"),
+    table("wakeups", "wakeups", "thread waker cpu target_cpu cause source at"),
+    table("latencies", "latencies", "thread waker cpu priority begin end duration"),
+    table("off_cpu", "off", "thread waker why begin end duration"),
+    table("migrations", "migrations", "thread to_cpu at"),
+    table("thread_events", "thread_events", "thread what other name at"),
+    table("polls", "polls", "thread epoll_fd=set waited waited_count ready ready_count at"),
+    table(
+        "fds",
+        "files",
+        "process fd kind path=name \
+         thread begin end duration is_begin_seen is_end_seen opened_by closed_by is_doubtful \
+         reads read_bytes writes written_bytes others errors",
+    ),
     Layout {
         name: "sockets",
         stored: "files",
-        columns: &[
-            Same("process"),
-            Same("fd"),
-            Address("local_address", "local"),
-            Port("local_port", "local"),
-            Address("peer_address", "peer"),
-            Port("peer_port", "peer"),
-            USED,
-        ],
+        columns: "process fd local_address=address(local) local_port=port(local) peer_address=address(peer) \
+                  peer_port=port(peer) \
+                  thread begin end duration is_begin_seen is_end_seen opened_by closed_by is_doubtful \
+                  reads read_bytes writes written_bytes others errors",
         only: Some(("kind", "socket")),
-        times: SPAN,
     },
-    Layout {
-        name: "block_requests",
-        stored: "block_requests",
-        columns: &[
-            Same("device"),
-            Same("sector"),
-            Same("sectors"),
-            Same("is_write"),
-            WHO,
-            Same("bytes"),
-            BEGIN,
-            END,
-            Duration,
-            Instant("inserted_time", "inserted"),
-            Instant("issued_time", "issued"),
-            Instant("completed_time", "completed"),
-            Same("error"),
-            Same("is_partial"),
-        ],
-        only: None,
-        times: SPAN,
-    },
-    Layout {
-        name: "packets",
-        stored: "packets",
-        columns: &[Same("cpu"), WHO, Same("device"), Same("bytes"), Same("is_sent"), AT],
-        only: None,
-        times: MOMENT,
-    },
-    Layout {
-        name: "packet_flows",
-        stored: "packet_flows",
-        columns: &[
-            Same("cpu"),
-            Same("is_sent"),
-            Same("protocol"),
-            Same("source"),
-            Same("source_port"),
-            Same("destination"),
-            Same("destination_port"),
-            Same("payload"),
-            Same("seq"),
-            Same("flags"),
-            AT,
-        ],
-        only: None,
-        times: MOMENT,
-    },
-    Layout {
-        name: "pages",
-        stored: "pages",
-        columns: &[WHO, Same("pages"), Same("is_free"), AT],
-        only: None,
-        times: MOMENT,
-    },
-    Layout {
-        name: "phases",
-        stored: "phases",
-        columns: &[WHO, Same("name"), BEGIN, END, Duration],
-        only: None,
-        times: SPAN,
-    },
-    Layout {
-        name: "losses",
-        stored: "losses",
-        columns: &[Same("cpu"), Same("what"), Same("count"), BEGIN, END],
-        only: None,
-        times: SPAN,
-    },
+    table(
+        "block_requests",
+        "block_requests",
+        "device sector sectors is_write thread bytes begin end duration inserted issued completed error is_partial",
+    ),
+    table("packets", "packets", "cpu thread device bytes is_sent at"),
+    table(
+        "packet_flows",
+        "packet_flows",
+        "cpu is_sent protocol source source_port destination destination_port payload seq flags at",
+    ),
+    table("pages", "pages", "thread pages is_free at"),
+    table("phases", "phases", "thread name begin end duration"),
+    table("losses", "losses", "cpu what count begin end"),
 ];
-
-/// What wakes, in a word.
-fn cause(number: u8) -> &'static str {
-    // The word is the same whatever the number of its source.
-    Cause::of(number, Some(0)).name()
-}
-
-/// Why a thread is off the CPUs.
-fn why(number: u8) -> &'static str {
-    OffCpuReason::of(number).map_or("unknown", OffCpuReason::name)
-}
 
 /// The address and the port in the text of a socket's address; not those of sockets that are named by a path.
 pub(crate) fn address_and_port(text: &str) -> Option<(&str, u16)> {
@@ -305,8 +87,44 @@ pub(crate) fn address_text(octets: &[u8]) -> Option<String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may panic.
 mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
     use super::*;
+    use crate::tables::stored::columns;
+
+    const FROM: &str = "<!-- Made of crates/query/src/tables/layout.rs. -->\n\n";
+    const TO: &str = "\n<!-- End of what is made. -->";
+
+    /// The table of tables. Of columns of one instant or thread, the first is listed.
+    fn made() -> String {
+        let mut text = "| table | a row | columns |\n|---|---|---|\n".to_owned();
+        for layout in LAYOUTS {
+            let (stored, fields, makers) = columns(layout).unwrap();
+            let first = fields.iter().zip(&makers).filter(|(_, maker)| maker.is_first());
+            let names: Vec<String> = first.map(|(field, _)| format!("`{}`", field.name())).collect();
+            let about = stored.about.trim();
+            let about = about.find(". ").map_or(about, |end| &about[..=end]);
+            writeln!(text, "| `{}` | {about} | {} |", layout.name, names.join(", ")).unwrap();
+        }
+        text
+    }
+
+    /// With `ISOCHRONE_UPDATE_DOCS` in the environment, the document is made current.
+    #[test]
+    fn the_document_has_all_tables() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql.md");
+        let page = std::fs::read_to_string(&path).unwrap();
+        let (before, rest) = page.split_once(FROM).unwrap();
+        let (old, after) = rest.split_once(TO).unwrap();
+        if std::env::var_os("ISOCHRONE_UPDATE_DOCS").is_some() {
+            std::fs::write(&path, [before, FROM, &made(), TO, after].concat()).unwrap();
+        } else {
+            assert_eq!(old, made());
+        }
+    }
 
     #[test]
     fn addresses() {

@@ -1,5 +1,5 @@
-//! The table of mapped pieces that `isochrone analyze --cluster` reads: the bytes of a file for each piece of each host, in blocks. It is the
-//! one table that needs no store.
+//! The table of mapped pieces that `isochrone analyze --cluster` reads: the bytes of a file for each piece of
+//! each host, in blocks. It is the one table that needs no store.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -72,8 +72,8 @@ impl Table for MappedTable {
                 if read == 0 {
                     break;
                 }
-                let column = |&place: &usize| -> ArrayRef {
-                    match place {
+                let column = |&index: &usize| -> ArrayRef {
+                    match index {
                         0 => Arc::new(UInt32Array::from(vec![piece.of])),
                         1 => Arc::new(UInt32Array::from(vec![number])),
                         2 => Arc::new(UInt64Array::from(vec![from])),

@@ -1,5 +1,5 @@
-//! The table `messages`: packets that two hosts traced, with both ends, who ran there, and how long they took, with what the clocks of both
-//! leave open.
+//! The table `messages`: packets that two hosts traced, with both ends, who ran there, and how long they
+//! took, with what the clocks of both leave open.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, SchemaRef, UInt32Type};
 use datafusion::common::{Result, internal_err};
-use isochrone_store::ThreadRow;
+use isochrone_store::{ThreadInfo, ThreadRow};
+use isochrone_time::RawNs;
 
 use super::Columns;
 use super::stored::{pid, tid};
@@ -42,8 +43,8 @@ struct Rows<'h> {
     messages: Vec<Row<'h>>,
     /// Latency and its bounds, ns.
     latencies: Vec<[Option<i64>; 3]>,
-    /// Who ran at both ends.
-    runners: Vec<[Option<(u32, &'h ThreadRow)>; 2]>,
+    /// The threads that ran at both ends.
+    runners: Vec<[Option<(ThreadRow, &'h ThreadInfo)>; 2]>,
 }
 
 type Make = Box<dyn Fn(&Rows<'_>) -> ArrayRef + Send + Sync>;
@@ -64,9 +65,9 @@ impl MessageTable {
 /// Which end of a message.
 type Which = for<'r, 'h> fn(&'r Row<'h>) -> &'r End<'h>;
 
-/// The columns of an end, what its names begin with.
-fn end(begin: &str, which: Which, place: usize) -> Vec<(Field, Make)> {
-    let name = |what: &str| format!("{begin}_{what}");
+/// The columns of an end. `prefix`: of their names; `index`: of the end.
+fn end(prefix: &str, which: Which, index: usize) -> Vec<(Field, Make)> {
+    let name = |what: &str| format!("{prefix}_{what}");
     let hosts: Make = Box::new(move |rows| {
         let names = rows.messages.iter().map(|row| Some(which(row).host?.name.to_string()));
         Arc::new(names.collect::<StringArray>())
@@ -79,7 +80,7 @@ fn end(begin: &str, which: Which, place: usize) -> Vec<(Field, Make)> {
         let make: Make = Box::new(move |rows| {
             let value = |row: &Row<'_>| {
                 let End { host, at, .. } = which(row);
-                it.of_stamp(Some(rows.traced.timing((*host)?).stamp(*at)), Some(*at))
+                it.of_stamp(Some(rows.traced.timing((*host)?).stamp(RawNs(*at))), Some(*at))
             };
             it.array(rows.messages.iter().map(value).collect())
         });
@@ -87,29 +88,29 @@ fn end(begin: &str, which: Which, place: usize) -> Vec<(Field, Make)> {
     }));
     columns.push((Field::new(name("cpu"), DataType::UInt32, true), cpus));
     columns
-        .push(runner::<UInt32Array, _>(&name("thread"), DataType::UInt32, place, |number, _| Some(number)));
-    columns.push(runner::<Int32Array, _>(&name("pid"), DataType::Int32, place, |_, thread| pid(thread)));
-    columns.push(runner::<Int32Array, _>(&name("tid"), DataType::Int32, place, |_, thread| tid(thread)));
-    columns.push(runner::<StringArray, _>(&name("comm"), DataType::Utf8, place, |_, thread| {
+        .push(runner::<UInt32Array, _>(&name("thread"), DataType::UInt32, index, |thread, _| Some(thread.0)));
+    columns.push(runner::<Int32Array, _>(&name("pid"), DataType::Int32, index, |_, thread| pid(thread)));
+    columns.push(runner::<Int32Array, _>(&name("tid"), DataType::Int32, index, |_, thread| tid(thread)));
+    columns.push(runner::<StringArray, _>(&name("comm"), DataType::Utf8, index, |_, thread| {
         thread.comm.clone()
     }));
     columns
 }
 
-/// A column of who ran at an end.
+/// A column of the thread that ran at an end.
 fn runner<A, T>(
     name: &str,
     of: DataType,
-    place: usize,
-    value: fn(u32, &ThreadRow) -> Option<T>,
+    end: usize,
+    value: fn(ThreadRow, &ThreadInfo) -> Option<T>,
 ) -> (Field, Make)
 where
     A: FromIterator<Option<T>> + Array + 'static,
     T: 'static,
 {
     let make: Make = Box::new(move |rows| {
-        let each = |ends: &[Option<(u32, &ThreadRow)>; 2]| {
-            let (number, thread) = ends[place]?;
+        let each = |ends: &[Option<(ThreadRow, &ThreadInfo)>; 2]| {
+            let (number, thread) = ends[end]?;
             value(number, thread)
         };
         Arc::new(rows.runners.iter().map(each).collect::<A>())
@@ -120,9 +121,9 @@ where
 fn columns() -> Vec<(Field, Make)> {
     let mut columns = end("sent", |row| &row.sent, 0);
     columns.extend(end("received", |row| &row.received, 1));
-    for (place, name) in ["latency_ns", "latency_lo_ns", "latency_hi_ns"].into_iter().enumerate() {
+    for (index, name) in ["latency_ns", "latency_lo_ns", "latency_hi_ns"].into_iter().enumerate() {
         let make: Make = Box::new(move |rows| {
-            Arc::new(rows.latencies.iter().map(|latency| latency[place]).collect::<Int64Array>())
+            Arc::new(rows.latencies.iter().map(|latency| latency[index]).collect::<Int64Array>())
         });
         columns.push((Field::new(name, DataType::Int64, true), make));
     }
@@ -157,11 +158,11 @@ impl Table for MessageTable {
         let all: Vec<usize> = (0..file.schema().fields().len()).collect();
         let hosts: HashMap<u32, &StoredHost> =
             self.traced.hosts().iter().map(|host| (host.entry.number, host)).collect();
-        let is_asked = |part: &str| {
+        let is_requested = |part: &str| {
             columns.iter().any(|&column| self.columns.schema.field(column).name().contains(part))
         };
-        let has_latency = is_asked("latency");
-        let has_runners = ["_thread", "_pid", "_tid", "_comm"].into_iter().any(is_asked);
+        let has_latency = is_requested("latency");
+        let has_runners = ["_thread", "_pid", "_tid", "_comm"].into_iter().any(is_requested);
         for batch in file.read(&all, piece.from as usize..piece.to as usize).map_err(QueryError::from)? {
             let messages = messages(&batch.map_err(QueryError::from)?, &hosts)?;
             out.reads(1, file.bytes_of_batch());
@@ -184,7 +185,8 @@ impl Table for MessageTable {
     }
 }
 
-/// The messages of a batch. Its columns are those of the store: host, time and CPU of the sender, then of the receiver.
+/// The messages of a batch. Its columns are those of the store: host, time and CPU of the sender, then of the
+/// receiver.
 fn messages<'h>(batch: &RecordBatch, hosts: &HashMap<u32, &'h StoredHost>) -> Result<Vec<Row<'h>>> {
     let [sent_host, sent_at, sent_cpu, received_host, received_at, received_cpu] = batch.columns() else {
         return internal_err!("the messages of the store have other columns");
@@ -201,7 +203,8 @@ fn messages<'h>(batch: &RecordBatch, hosts: &HashMap<u32, &'h StoredHost>) -> Re
     Ok((0..batch.num_rows()).map(row).collect())
 }
 
-/// How long a message took, ns, and between what bounds; as the analysis `messages` has it. Nothing where the clocks cannot be compared.
+/// How long a message took, ns, and between what bounds; as the analysis `messages` has it. Nothing where the
+/// clocks cannot be compared.
 fn latency(traced: &Traced, row: &Row<'_>) -> [Option<i64>; 3] {
     let clocks = || {
         let clock = |end: &End<'_>| traced.timing(end.host?).clock();
@@ -210,22 +213,25 @@ fn latency(traced: &Traced, row: &Row<'_>) -> [Option<i64>; 3] {
     let Some((sent, received)) = clocks().filter(|(a, b)| a.entry.island == b.entry.island) else {
         return [None; 3];
     };
-    let (sent_at, received_at) = (row.sent.at, row.received.at);
-    let took = i64::try_from(received.unix_ns(received_at) - sent.unix_ns(sent_at)).ok();
+    let (sent_at, received_at) = (RawNs(row.sent.at), RawNs(row.received.at));
+    let took = received.unix(received_at).checked_since(sent.unix(sent_at));
     let related = traced.clocks().and_then(|clocks| clocks.related(sent, received, sent_at));
     let bounds = related.filter(|related| related.proven).map(|related| related.latency_until(received_at));
     let (least, greatest) = bounds.unwrap_or_default();
     [took, least, greatest]
 }
 
-/// Who ran where a message was sent and received.
-fn runners<'h>(traced: &Traced, row: &Row<'h>) -> Result<[Option<(u32, &'h ThreadRow)>; 2], QueryError> {
-    let one = |end: &End<'h>, is_sent: bool| -> Result<Option<(u32, &'h ThreadRow)>, QueryError> {
+/// The threads that ran when a message was sent and received.
+fn runners<'h>(
+    traced: &Traced,
+    row: &Row<'h>,
+) -> Result<[Option<(ThreadRow, &'h ThreadInfo)>; 2], QueryError> {
+    let one = |end: &End<'h>, is_sent: bool| -> Result<Option<(ThreadRow, &'h ThreadInfo)>, QueryError> {
         let (Some(host), Some(cpu)) = (end.host, end.cpu) else { return Ok(None) };
         let tables = traced.tables(host)?;
-        let runner = tables.runner_at_packet(end.at, cpu, is_sent)?;
+        let runner = tables.runner_at_packet(RawNs(end.at), cpu, is_sent)?;
         let number = runner.and_then(|runner| runner.thread);
-        Ok(number.and_then(|number| Some((number, tables.threads().get(number as usize)?))))
+        Ok(number.and_then(|number| Some((number, tables.thread(number)?))))
     };
     Ok([one(&row.sent, true)?, one(&row.received, false)?])
 }

@@ -1,5 +1,6 @@
-//! The tables over a store. Those of spans are files of it, batch by batch ([`stored`], whose columns are listed in [`layout`]); the others
-//! are made of what it says: [`hosts`], [`threads`], [`thread_states`], [`messages`]. [`mapped`] needs no store.
+//! The tables over a store. Those of spans are files of it, batch by batch ([`stored`], whose columns are
+//! listed in [`layout`]); the others are made of what it says: [`hosts`], [`threads`], [`thread_states`],
+//! [`messages`]. [`mapped`] needs no store.
 
 mod hosts;
 pub(crate) mod layout;
@@ -16,7 +17,7 @@ use datafusion::arrow::array::{ArrayRef, Int32Array, StringArray, UInt32Array};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::{Result, internal_datafusion_err};
 use isochrone_experiment::pieces::Mapping;
-use isochrone_store::{ThreadRow, table_schema};
+use isochrone_store::ThreadInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::events::EventTable;
@@ -94,10 +95,8 @@ fn stored_table(traced: &Arc<Traced>, name: &str) -> Result<Arc<dyn Table>> {
         "messages" => Arc::new(messages::MessageTable::new(traced)),
         _ => {
             let layout = LAYOUTS.iter().find(|layout| layout.name == name);
-            let stored = layout.and_then(|layout| Some((layout, table_schema(layout.stored)?)));
-            let (layout, stored) =
-                stored.ok_or_else(|| internal_datafusion_err!("a store has no table `{name}`"))?;
-            Arc::new(stored::Stored::new(traced, layout, &stored)?)
+            let layout = layout.ok_or_else(|| internal_datafusion_err!("a store has no table `{name}`"))?;
+            Arc::new(stored::Stored::new(traced, layout)?)
         }
     })
 }
@@ -114,9 +113,9 @@ impl<M> Columns<M> {
         Self { schema: Arc::new(Schema::new(fields)), makers }
     }
 
-    /// Makes columns, by their places.
-    fn arrays(&self, places: &[usize], make: impl Fn(&M) -> ArrayRef) -> Vec<ArrayRef> {
-        places.iter().map(|&place| make(&self.makers[place])).collect()
+    /// Makes columns, by their indices.
+    fn arrays(&self, indices: &[usize], make: impl Fn(&M) -> ArrayRef) -> Vec<ArrayRef> {
+        indices.iter().map(|&index| make(&self.makers[index])).collect()
     }
 }
 
@@ -128,11 +127,11 @@ impl<M> fmt::Debug for Columns<M> {
 
 /// What conditions on threads are decided by: the columns of each thread of a host.
 struct ThreadIndex<'h> {
-    threads: &'h [ThreadRow],
+    threads: &'h [ThreadInfo],
 }
 
 impl<'h> ThreadIndex<'h> {
-    fn new(threads: &'h [ThreadRow]) -> Self {
+    fn new(threads: &'h [ThreadInfo]) -> Self {
         Self { threads }
     }
 

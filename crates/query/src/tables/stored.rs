@@ -1,5 +1,5 @@
-//! The tables of spans: batches of the files of a store, of which a query reads those that its times and hosts leave, and the columns that
-//! it names.
+//! The tables of spans: batches of the files of a store, a query reads those that its times and hosts leave,
+//! and the columns that it names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,10 +13,11 @@ use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Result, internal_err};
 use isochrone_experiment::Timing;
-use isochrone_kernel::calls::error_name;
-use isochrone_store::{HostStore, ThreadRow};
+use isochrone_store::{ColumnKind, HostStore, TableInfo, ThreadInfo, ThreadName, ThreadRow};
+use isochrone_strace::{error_in, error_name};
+use isochrone_time::RawNs;
 
-use super::layout::{Item, Layout, address_and_port, address_text};
+use super::layout::{Layout, address_and_port, address_text};
 use crate::error::QueryError;
 use crate::instants::{Shown, in_range, known, timestamps};
 use crate::pruning::{Pruner, Ranges};
@@ -31,16 +32,29 @@ const PIECE: u64 = 1 << 20;
 pub(crate) struct Stored {
     traced: Arc<Traced>,
     layout: &'static Layout,
+    table: &'static TableInfo,
     schema: SchemaRef,
     makers: Vec<Maker>,
 }
 
 /// How a column is made.
 #[derive(Debug, Clone, Copy)]
-struct Maker {
+pub(super) struct Maker {
     /// The column of the store that it is made of; `None`: of none.
     of: Option<&'static str>,
     make: Make,
+}
+
+#[cfg(test)]
+impl Maker {
+    /// Whether it is the first of the columns of its instant or thread.
+    pub(super) fn is_first(self) -> bool {
+        use Whose::{Comm, Pid, Tid};
+        !matches!(
+            self.make,
+            Make::Instant(Shown::Raw | Shown::Lo | Shown::Hi) | Make::Thread(Pid | Tid | Comm)
+        )
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -69,55 +83,103 @@ enum Whose {
 }
 
 impl Stored {
-    /// The table of a layout. `stored`: the columns that the store has.
-    pub(crate) fn new(traced: &Arc<Traced>, layout: &'static Layout, stored: &Schema) -> Result<Self> {
-        let mut fields = vec![Field::new("host", DataType::Utf8, false)];
-        let mut makers = vec![Maker { of: None, make: Make::Host }];
-        for item in layout.columns {
-            item.columns(stored, &mut |field, of, make| {
-                fields.push(field);
-                makers.push(Maker { of, make });
-            })?;
-        }
-        Ok(Self { traced: Arc::clone(traced), layout, schema: Arc::new(Schema::new(fields)), makers })
+    /// The table of a layout.
+    ///
+    /// # Errors
+    /// The store has no such table or column.
+    pub(crate) fn new(traced: &Arc<Traced>, layout: &'static Layout) -> Result<Self> {
+        let (stored, fields, makers) = columns(layout)?;
+        Ok(Self {
+            traced: Arc::clone(traced),
+            layout,
+            table: stored,
+            schema: Arc::new(Schema::new(fields)),
+            makers,
+        })
     }
 }
 
-impl Item {
-    /// Passes on the columns that it stands for.
-    fn columns(self, stored: &Schema, add: &mut dyn FnMut(Field, Option<&'static str>, Make)) -> Result<()> {
-        let shown = |name: &str| -> Result<DataType> {
-            Ok(match stored.field_with_name(name)?.data_type() {
-                DataType::Dictionary(..) | DataType::FixedSizeBinary(_) => DataType::Utf8,
-                other => other.clone(),
-            })
+/// The table of the store that a layout is of, and the columns with how they are made.
+///
+/// # Errors
+/// The store has no such table or column.
+pub(super) fn columns(layout: &Layout) -> Result<(&'static TableInfo, Vec<Field>, Vec<Maker>)> {
+    let Some(stored) = TableInfo::of(layout.stored) else {
+        return internal_err!("a store has no table `{}`", layout.stored);
+    };
+    let mut columns =
+        Columns { table: stored, schema: stored.schema(), fields: Vec::new(), makers: Vec::new() };
+    columns.add(Field::new("host", DataType::Utf8, false), None, Make::Host);
+    layout.columns.split_whitespace().try_for_each(|item| columns.item(item))?;
+    Ok((stored, columns.fields, columns.makers))
+}
+
+/// The columns of a table so far.
+struct Columns {
+    table: &'static TableInfo,
+    schema: Schema,
+    fields: Vec<Field>,
+    makers: Vec<Maker>,
+}
+
+impl Columns {
+    fn add(&mut self, field: Field, of: Option<&'static str>, make: Make) {
+        self.fields.push(field);
+        self.makers.push(Maker { of, make });
+    }
+
+    /// Adds what an item of [`Layout::columns`] stands for.
+    fn item(&mut self, item: &'static str) -> Result<()> {
+        if item == "duration" {
+            self.add(Field::new("duration_ns", DataType::Int64, true), Some("begin"), Make::Duration);
+            return Ok(());
+        }
+        let (name, of) = item.split_once('=').unwrap_or((item, item));
+        if let Some((function, column)) = of.strip_suffix(')').and_then(|of| of.split_once('(')) {
+            let (of_type, make) = match function {
+                "errno" => (DataType::Utf8, Make::Errno),
+                "address" => (DataType::Utf8, Make::Address),
+                "port" => (DataType::UInt16, Make::Port),
+                _ => return internal_err!("no function `{function}` makes a column"),
+            };
+            self.add(Field::new(name, of_type, true), Some(column), make);
+            return Ok(());
+        }
+        let Some(kind) = self.table.column(of).map(|column| column.kind) else {
+            return internal_err!("the table `{}` of a store has no column `{of}`", self.table.name);
         };
-        match self {
-            Self::Same(of) => add(Field::new(of, shown(of)?, true), Some(of), Make::Same),
-            Self::As(name, of) => add(Field::new(name, shown(of)?, true), Some(of), Make::Same),
-            Self::Instant(name, of) => {
+        match kind {
+            ColumnKind::Time => {
+                let name = if of == "at" { "time".to_owned() } else { format!("{name}_time") };
                 for it in Shown::ALL {
-                    add(it.field(name), Some(of), Make::Instant(it));
+                    self.add(it.field(&name), Some(of), Make::Instant(it));
                 }
             }
-            Self::Duration => {
-                add(Field::new("duration_ns", DataType::Int64, true), Some("begin"), Make::Duration);
+            ColumnKind::Thread => {
+                let prefix = if of == "thread" { String::new() } else { format!("{of}_") };
+                for (what, of_type, whose) in [
+                    ("thread", DataType::UInt32, Whose::Number),
+                    ("pid", DataType::Int32, Whose::Pid),
+                    ("tid", DataType::Int32, Whose::Tid),
+                    ("comm", DataType::Utf8, Whose::Comm),
+                ] {
+                    self.add(
+                        Field::new(format!("{prefix}{what}"), of_type, true),
+                        Some(of),
+                        Make::Thread(whose),
+                    );
+                }
             }
-            Self::Thread(begin, of) => {
-                let name = |what: &str| format!("{begin}{what}");
-                let number = |what: &str, of_type| Field::new(name(what), of_type, true);
-                add(number("thread", DataType::UInt32), Some(of), Make::Thread(Whose::Number));
-                add(number("pid", DataType::Int32), Some(of), Make::Thread(Whose::Pid));
-                add(number("tid", DataType::Int32), Some(of), Make::Thread(Whose::Tid));
-                add(number("comm", DataType::Utf8), Some(of), Make::Thread(Whose::Comm));
+            ColumnKind::Word { name: word, .. } => {
+                self.add(Field::new(name, DataType::Utf8, false), Some(of), Make::Word(word));
             }
-            Self::Word(name, of, word) => {
-                add(Field::new(name, DataType::Utf8, false), Some(of), Make::Word(word));
+            ColumnKind::Other => {
+                let shown = match self.schema.field_with_name(of)?.data_type() {
+                    DataType::Dictionary(..) | DataType::FixedSizeBinary(_) => DataType::Utf8,
+                    other => other.clone(),
+                };
+                self.add(Field::new(name, shown, true), Some(of), Make::Same);
             }
-            Self::Errno(name, of) => add(Field::new(name, DataType::Utf8, true), Some(of), Make::Errno),
-            Self::Address(name, of) => add(Field::new(name, DataType::Utf8, true), Some(of), Make::Address),
-            Self::Port(name, of) => add(Field::new(name, DataType::UInt16, true), Some(of), Make::Port),
-            Self::All(items) => return items.iter().try_for_each(|item| item.columns(stored, add)),
         }
         Ok(())
     }
@@ -132,7 +194,7 @@ impl Table for Stored {
         let (mut pieces, mut all) = (Vec::new(), 0);
         for (number, host) in (0..).zip(self.traced.hosts()) {
             let named: ArrayRef = Arc::new(StringArray::from(vec![&*host.name]));
-            // The tables of a host that is not asked for are not opened.
+            // The tables of a host that is not requested are not opened.
             if pruner.kept(&Ranges::of(1).with("host", Arc::clone(&named), named)) == [false] {
                 continue;
             }
@@ -162,16 +224,16 @@ impl Table for Stored {
         let tables = self.traced.tables(host)?;
         let file = tables.table(self.layout.stored).map_err(QueryError::from)?;
         let makers: Vec<Maker> = columns.iter().map(|&column| self.makers[column]).collect();
-        // The columns of the file that are needed, by name, with their places in what is read.
+        // The columns of the file that are needed, by name, with their indices in what is read.
         let ends = makers.iter().any(|maker| matches!(maker.make, Make::Duration)).then_some("end");
         let only = self.layout.only.map(|(column, _)| column);
         let wanted = makers.iter().filter_map(|maker| maker.of).chain(ends).chain(only);
-        let mut places: BTreeMap<usize, &str> = BTreeMap::new();
+        let mut indices: BTreeMap<usize, &str> = BTreeMap::new();
         for name in wanted {
-            places.insert(file.schema().index_of(name)?, name);
+            indices.insert(file.schema().index_of(name)?, name);
         }
-        let read: Vec<usize> = places.keys().copied().collect();
-        let at: BTreeMap<&str, usize> = places.into_values().zip(0..).collect();
+        let read: Vec<usize> = indices.keys().copied().collect();
+        let at: BTreeMap<&str, usize> = indices.into_values().zip(0..).collect();
         let whole = Whole { name: &host.name, timing: self.traced.timing(host), tables, at };
         for batch in file.read(&read, piece.from as usize..piece.to as usize).map_err(QueryError::from)? {
             let batch = batch.map_err(QueryError::from)?;
@@ -189,7 +251,7 @@ impl Table for Stored {
     }
 }
 
-/// Numbers that follow each other, as ranges of at most so many.
+/// Consecutive numbers, as ranges of at most `most` numbers.
 pub(crate) fn runs(numbers: impl Iterator<Item = u32>, most: u32) -> impl Iterator<Item = (u32, u32)> {
     let mut numbers = numbers.peekable();
     std::iter::from_fn(move || {
@@ -208,11 +270,11 @@ impl Stored {
         let batches = file.batches();
         let hosts: ArrayRef = Arc::new(StringArray::from(vec![host; batches]));
         let ranges = Ranges::of(batches).with("host", Arc::clone(&hosts), hosts);
-        let Some((first, last)) = self.layout.times else { return ranges };
+        let (first, last) = if self.table.has_length { ("begin_time", "end_time") } else { ("time", "time") };
         // Corrections are monotonic.
-        let common = |raw: i64| known(raw).and_then(|raw| in_range(timing.unix_ns(raw)));
-        let begins = || timestamps((0..batches).map(|batch| common(file.times(batch).0)));
-        let ends = || timestamps((0..batches).map(|batch| common(file.times(batch).1)));
+        let common = |RawNs(raw): RawNs| known(raw).and_then(|raw| in_range(timing.unix(RawNs(raw))));
+        let begins = || timestamps((0..batches).map(|batch| common(file.times(batch).start)));
+        let ends = || timestamps((0..batches).map(|batch| common(file.times(batch).end)));
         let ranges = ranges.with(first, begins(), ends());
         if first == last { ranges } else { ranges.with(last, begins(), ends()) }
     }
@@ -244,7 +306,7 @@ struct Whole<'h> {
 
 impl Whole<'_> {
     fn column(&self, maker: Maker, batch: &RecordBatch) -> Result<ArrayRef, ArrowError> {
-        let of = maker.of.and_then(|name| self.at.get(name)).map(|&place| batch.column(place));
+        let of = maker.of.and_then(|name| self.at.get(name)).map(|&index| batch.column(index));
         let Some(of) = of else {
             return Ok(Arc::new(StringArray::from(vec![self.name; batch.num_rows()])));
         };
@@ -256,7 +318,7 @@ impl Whole<'_> {
                 it.of(self.timing, raw.iter().map(|raw| raw.and_then(known)))
             }
             Make::Duration => {
-                let end = self.at.get("end").map(|&place| batch.column(place));
+                let end = self.at.get("end").map(|&index| batch.column(index));
                 let ends = end.unwrap_or(of).as_primitive::<Int64Type>();
                 let both = of.as_primitive::<Int64Type>().iter().zip(ends.iter());
                 let duration =
@@ -286,10 +348,10 @@ impl Whole<'_> {
     /// What is known of the threads that rows name.
     fn thread(&self, whose: Whose, of: &ArrayRef) -> ArrayRef {
         let names = of.as_primitive::<UInt32Type>();
-        let numbers = names.iter().map(|name| self.tables.thread_of(name?));
-        let row = |number: Option<u32>| self.tables.threads().get(number? as usize);
+        let numbers = names.iter().map(|name| self.tables.thread_of(ThreadName(name?)));
+        let row = |thread: Option<ThreadRow>| self.tables.thread(thread?);
         match whose {
-            Whose::Number => Arc::new(numbers.collect::<UInt32Array>()),
+            Whose::Number => Arc::new(numbers.map(|thread| Some(thread?.0)).collect::<UInt32Array>()),
             Whose::Pid => Arc::new(numbers.map(|number| pid(row(number)?)).collect::<Int32Array>()),
             Whose::Tid => Arc::new(numbers.map(|number| tid(row(number)?)).collect::<Int32Array>()),
             Whose::Comm => {
@@ -302,20 +364,18 @@ impl Whole<'_> {
 }
 
 /// The tid of a thread; an idle task is thread 0.
-pub(crate) fn tid(thread: &ThreadRow) -> Option<i32> {
+pub(crate) fn tid(thread: &ThreadInfo) -> Option<i32> {
     thread.tid.or(thread.idle_of_cpu.map(|_| 0))
 }
 
 /// The pid of a thread; an idle task is of process 0.
-pub(crate) fn pid(thread: &ThreadRow) -> Option<i32> {
+pub(crate) fn pid(thread: &ThreadInfo) -> Option<i32> {
     thread.pid.or(thread.idle_of_cpu.map(|_| 0))
 }
 
 /// The name of the error in what a call returned.
 pub(crate) fn errno(ret: i64) -> Option<&'static str> {
-    /// What is below is an address or a number.
-    const LAST: i64 = -4095;
-    (LAST..0).contains(&ret).then(|| error_name(-ret)).flatten()
+    error_in(ret).and_then(error_name)
 }
 
 /// A column of the store as queries have it.

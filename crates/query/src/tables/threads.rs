@@ -8,7 +8,8 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::{Result, internal_err};
 use isochrone_experiment::Timing;
-use isochrone_store::ThreadRow;
+use isochrone_store::ThreadInfo;
+use isochrone_time::RawNs;
 
 use super::Columns;
 use super::stored::{pid, tid};
@@ -21,7 +22,7 @@ use crate::traced::Traced;
 struct Rows<'h> {
     host: &'h str,
     timing: Timing<'h>,
-    threads: &'h [ThreadRow],
+    threads: &'h [ThreadInfo],
 }
 
 type Make = Box<dyn Fn(&Rows<'_>) -> ArrayRef + Send + Sync>;
@@ -40,7 +41,7 @@ impl ThreadTable {
 }
 
 /// A column with a value of each thread.
-fn each<A, T>(name: &str, of: DataType, value: fn(&ThreadRow) -> Option<T>) -> (Field, Make)
+fn each<A, T>(name: &str, of: DataType, value: fn(&ThreadInfo) -> Option<T>) -> (Field, Make)
 where
     A: FromIterator<Option<T>> + Array + 'static,
     T: 'static,
@@ -50,11 +51,10 @@ where
 }
 
 /// The columns of an instant of each thread.
-fn instant(name: &str, raw: fn(&ThreadRow) -> Option<i64>) -> [(Field, Make); 4] {
+fn instant(name: &str, raw: fn(&ThreadInfo) -> Option<RawNs>) -> [(Field, Make); 4] {
     Shown::ALL.map(|it| {
-        let make: Make = Box::new(move |rows| {
-            it.of(rows.timing, rows.threads.iter().map(|thread| raw(thread).and_then(known)))
-        });
+        let make: Make =
+            Box::new(move |rows| it.of(rows.timing, rows.threads.iter().map(|thread| known(raw(thread)?.0))));
         (it.field(name), make)
     })
 }
@@ -75,13 +75,13 @@ fn columns() -> Vec<(Field, Make)> {
         each::<Int32Array, _>("vpid", DataType::Int32, |thread| thread.inner?.vpid),
         each::<Int32Array, _>("vtid", DataType::Int32, |thread| Some(thread.inner?.vtid)),
         each::<UInt32Array, _>("idle_of_cpu", DataType::UInt32, |thread| thread.idle_of_cpu),
-        each::<BooleanArray, _>("is_begin_seen", DataType::Boolean, |thread| Some(thread.is_begin_seen)),
+        each::<BooleanArray, _>("is_begin_seen", DataType::Boolean, |thread| Some(thread.is_start_seen)),
         each::<BooleanArray, _>("is_end_seen", DataType::Boolean, |thread| Some(thread.is_end_seen)),
     ];
-    columns.extend(instant("begin_time", |thread| Some(thread.begin)));
+    columns.extend(instant("begin_time", |thread| Some(thread.start)));
     columns.extend(instant("end_time", |thread| Some(thread.end)));
     columns.push(each::<Int64Array, _>("duration_ns", DataType::Int64, |thread| {
-        known(thread.end)?.checked_sub(known(thread.begin)?)
+        known(thread.end.0)?.checked_sub(known(thread.start.0)?)
     }));
     columns.extend(instant("woken_time", |thread| thread.woken));
     columns.extend(instant("exit_time", |thread| thread.exited));

@@ -1,4 +1,5 @@
-//! Answers of the protocol: models with their status, and errors with a title.
+//! Answers of the protocol: models with their status, and errors with a title; and what all requests have in
+//! common.
 
 use std::sync::Arc;
 
@@ -8,30 +9,31 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, http::header};
+use isochrone_time::{SinceOrigin, UnixNs, Window};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::json::{Object, Whole, Whole32, there};
+use super::json::{Int32, Int64, Object, not_null};
 use super::outputs::{Output, OutputKind};
-use crate::error::ApiError;
+use crate::error::{ApiError, Result};
 use crate::library::Library;
 use crate::session::Session;
-use crate::shown::Shown;
 use crate::stage::Stage;
+use crate::view::ExperimentView;
 
-/// Samples of one request: what the protocol allows.
-const MOST_SAMPLES: i64 = 65_536;
+/// Samples of one request: the limit of the protocol.
+const MAX_SAMPLES: i64 = 65_536;
 
-/// The answer of a request.
+/// The answer to a request.
 pub(super) type Answer = Result<Response, Failure>;
 
 /// Why a request has no answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Failure {
-    pub(super) status: StatusCode,
-    pub(super) body: Value,
+    status: StatusCode,
+    body: Value,
 }
 
 impl Failure {
@@ -49,13 +51,17 @@ impl Failure {
         Self::new(StatusCode::BAD_REQUEST, title)
     }
 
-    /// With more words.
-    pub(super) fn because(mut self, detail: impl Into<String>) -> Self {
-        self.body["detail"] = Value::String(detail.into());
-        self
+    /// Something on the side of the server is wrong.
+    pub(super) fn internal(title: &str) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, title)
     }
 
-    /// With a trace or an experiment that is in the way.
+    /// Adds a longer text.
+    pub(super) fn with_detail(self, detail: impl Into<String>) -> Self {
+        self.with("detail", Value::String(detail.into()))
+    }
+
+    /// Adds a value: the trace or the experiment that is the reason.
     pub(super) fn with(mut self, name: &str, value: Value) -> Self {
         self.body[name] = value;
         self
@@ -81,7 +87,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Parameters<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
-        let wrong = |why: String| Failure::wrong("The parameters are wrong").because(why);
+        let wrong = |why: String| Failure::wrong("The parameters are wrong").with_detail(why);
         let body = match Json::<Value>::from_request(request, state).await {
             Ok(Json(body)) => body,
             Err(JsonRejection::BytesRejection(rejection)) => {
@@ -89,7 +95,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Parameters<T> {
             }
             Err(rejection) => return Err(wrong(rejection.body_text())),
         };
-        let Value::Object(mut body) = body else { return Err(wrong("the body is no object".to_owned())) };
+        let Value::Object(mut body) = body else { return Err(wrong("the body is not an object".to_owned())) };
         let parameters = body.remove("parameters").ok_or_else(|| wrong("there are none".to_owned()))?;
         let Object(parameters) =
             serde_json::from_value(parameters).map_err(|error| wrong(error.to_string()))?;
@@ -97,7 +103,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Parameters<T> {
     }
 }
 
-/// The identifiers in a path. One that is no UUID names nothing.
+/// The id of a trace or an experiment in a path. Texts that are not UUIDs name nothing.
 pub(super) struct Id(pub(super) Uuid);
 
 impl<S: Send + Sync> FromRequestParts<S> for Id {
@@ -105,71 +111,65 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
         let path = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
-        let Path(named) = path.map_err(|_| Failure::missing("There is no such thing"))?;
-        let last = named.iter().rev().find(|(name, _)| ["trace", "experiment"].contains(&name.as_str()));
+        let Path(names) = path.map_err(|_| Failure::missing("There is no such thing"))?;
+        let last = names.iter().rev().find(|(name, _)| ["trace", "experiment"].contains(&name.as_str()));
         let id = last.and_then(|(_, text)| text.parse().ok());
         id.map(Self).ok_or_else(|| Failure::missing("There is no such trace or experiment"))
     }
 }
 
-/// What of a path names an output of an experiment.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Named {
+/// An experiment and an output of it, by the path of a request.
+pub(super) struct OutputRequest {
+    session: Arc<Session>,
     pub(super) output: &'static Output,
 }
 
-/// An experiment and an output of it, by the path of a request.
-pub(super) struct OfOutput {
-    pub(super) session: Arc<Session>,
-    pub(super) named: Named,
-}
-
-impl FromRequestParts<Arc<Library>> for OfOutput {
+impl FromRequestParts<Arc<Library>> for OutputRequest {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, library: &Arc<Library>) -> Result<Self, Failure> {
         let Id(id) = Id::from_request_parts(parts, library).await?;
-        let session = library.session(id).ok_or_else(|| Failure::missing("There is no such experiment"))?;
+        let session = library.session(id).ok_or_else(no_experiment)?;
         let path = Path::<Vec<(String, String)>>::from_request_parts(parts, library).await;
-        let Path(named) = path.map_err(|_| Failure::missing("There is no such output"))?;
-        let output = named.iter().find(|(name, _)| name == "output").and_then(|(_, id)| Output::of(id));
+        let names = path.map_or_else(|_| Vec::new(), |Path(names)| names);
+        let output = names.iter().find(|(name, _)| name == "output").and_then(|(_, id)| Output::of(id));
         let output = output.ok_or_else(|| Failure::missing("There is no such output"))?;
-        Ok(Self { session, named: Named { output } })
+        Ok(Self { session, output })
     }
 }
 
-impl OfOutput {
-    /// The output, if it is of a kind.
-    pub(super) fn must_be(&self, kinds: &[OutputKind]) -> Result<(), Failure> {
-        match kinds.contains(&self.named.output.kind) {
+/// No experiment has the id of a request.
+pub(super) fn no_experiment() -> Failure {
+    Failure::missing("There is no such experiment")
+}
+
+impl OutputRequest {
+    /// Checks the kind of the output.
+    pub(super) fn require(&self, kind: OutputKind) -> Result<(), Failure> {
+        let Output { id, kind: actual, .. } = self.output;
+        match *actual == kind {
             true => Ok(()),
-            false => Err(Failure::missing("The output is of another kind").because(format!(
-                "{} is of kind {}",
-                self.named.output.id,
-                self.named.output.kind.name()
-            ))),
+            false => Err(Failure::missing("The output is of another kind")
+                .with_detail(format!("{id} is of kind {}", actual.name()))),
         }
     }
 
-    /// Asks the experiment for a model. One that is not there yet is `RUNNING`, one that cannot be is `FAILED`.
+    /// A model of an output of a kind. While the experiment is opened, it is `RUNNING`; if it cannot be
+    /// opened, `FAILED`.
     pub(super) async fn model(
         &self,
-        job: impl FnOnce(&Shown<'_>) -> Result<Value, ApiError> + Send + 'static,
+        kind: OutputKind,
+        job: impl FnOnce(&ExperimentView<'_>) -> Result<Value> + Send + 'static,
     ) -> Answer {
+        self.require(kind)?;
         match self.session.stage() {
             Stage::Ready => {}
             Stage::Failed(why) => return Ok(status("FAILED", &why)),
             stage => return Ok(status("RUNNING", stage.name())),
         }
         // It is written where it is made: models may be large.
-        let bytes = self
-            .session
-            .ask(move |shown| {
-                let answer =
-                    json!({"model": job(shown)?, "status": "COMPLETED", "statusMessage": "Completed"});
-                serde_json::to_vec(&answer).map_err(|error| ApiError::internal(error.to_string()))
-            })
-            .await?;
+        let bytes =
+            self.session.query(move |view| Ok(serde_json::to_vec(&with_status(&job(view)?))?)).await?;
         Ok(([(header::CONTENT_TYPE, "application/json")], bytes).into_response())
     }
 }
@@ -179,40 +179,60 @@ fn status(status: &str, message: &str) -> Response {
     Json(json!({"status": status, "statusMessage": message})).into_response()
 }
 
-/// An answer whose model needs no experiment.
-pub(super) fn completed(model: &Value) -> Response {
-    Json(json!({"model": model, "status": "COMPLETED", "statusMessage": "Completed"})).into_response()
+fn with_status(model: &Value) -> Value {
+    json!({"model": model, "status": "COMPLETED", "statusMessage": "Completed"})
 }
 
-/// A range of time, Unix ns. One that ends before it begins is empty.
+/// An answer with a model that does not depend on an experiment.
+pub(super) fn completed(model: &Value) -> Response {
+    Json(with_status(model)).into_response()
+}
+
+/// Entries with labels in columns, as a model. A column has a name, a tooltip, and a type of data.
+pub(super) fn tree(columns: &[(&str, &str, &str)], entries: &[Value], expand: i64) -> Value {
+    let header = |(name, tooltip, kind)| json!({"name": name, "tooltip": tooltip, "dataType": kind});
+    let headers: Vec<Value> = columns.iter().copied().map(header).collect();
+    let mut tree = json!({"headers": headers, "autoExpandLevel": expand});
+    tree["entries"] = entries.into();
+    tree
+}
+
+/// A range of time, Unix ns. One that ends before it starts is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) struct TimeRange {
-    start: Whole,
-    end: Whole,
-    #[serde(default, rename = "nbTimes", alias = "nbSamples", deserialize_with = "there")]
-    samples: Option<Whole32>,
+    start: Int64,
+    end: Int64,
+    #[serde(default, rename = "nbTimes", alias = "nbSamples", deserialize_with = "not_null")]
+    samples: Option<Int32>,
 }
 
 impl TimeRange {
-    /// The window since the origin of an experiment.
-    pub(super) fn window(&self, shown: &Shown<'_>) -> (i64, i64) {
-        let (start, end) = (self.start.0, self.end.0.max(self.start.0));
-        (shown.since(start.into()), shown.since(end.into()))
+    /// The range as a window of an experiment.
+    pub(super) fn window(&self, view: &ExperimentView<'_>) -> Window<SinceOrigin> {
+        let since = |unix: i64| view.since(UnixNs(unix.into()));
+        Window::new(since(self.start.0), since(self.end.0.max(self.start.0)))
     }
 
-    /// How many samples are asked for, as far as the protocol allows.
-    pub(super) fn samples(&self, usual: u32) -> u32 {
-        self.samples.map_or(usual, |Whole32(samples)| samples.clamp(1, MOST_SAMPLES) as u32)
+    /// Number of samples, within the limit of the protocol.
+    pub(super) fn samples(&self, default: u32) -> u32 {
+        self.samples.map_or(default, |Int32(samples)| samples.clamp(1, MAX_SAMPLES) as u32)
     }
 }
 
-/// A range that may be missing: of a tree.
+/// The parameters of a tree: a range, or none for all of the time.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub(super) struct MaybeRange {
-    #[serde(default, deserialize_with = "there")]
-    pub(super) requested_timerange: Option<Object<TimeRange>>,
+pub(super) struct TreeQuery {
+    #[serde(default, deserialize_with = "not_null")]
+    requested_timerange: Option<Object<TimeRange>>,
+}
+
+impl TreeQuery {
+    /// The range as a window of an experiment.
+    pub(super) fn window(&self, view: &ExperimentView<'_>) -> Window<SinceOrigin> {
+        self.requested_timerange.map_or(view.extent, |Object(range)| range.window(view))
+    }
 }
 
 /// No parameters, or any.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub(super) struct Anything {}
+pub(super) struct AnyParameters {}

@@ -9,101 +9,97 @@ use axum::response::IntoResponse;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::answer::{Answer, Failure, Id, Parameters};
-use super::json::Whole;
+use super::answer::{Answer, Failure, Id, Parameters, no_experiment};
+use super::json::Int64;
 use crate::library::{Bookmark, Library, is_full};
 
-/// Letters of a name.
-const LONGEST_NAME: usize = 10_000;
+/// Bytes of a name.
+const MAX_NAME: usize = 10_000;
 
+/// A bookmark without an id; times are Unix ns.
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct BookmarkQuery {
     name: String,
-    start: Whole,
-    end: Whole,
+    start: Int64,
+    end: Int64,
 }
 
-impl Asked {
+impl BookmarkQuery {
     fn bookmark(self, uuid: Uuid) -> Result<Bookmark, Failure> {
-        if self.name.len() > LONGEST_NAME {
+        if self.name.len() > MAX_NAME {
             return Err(Failure::wrong("The name is too long"));
         }
         Ok(Bookmark { uuid, name: self.name, start: self.start.0, end: self.end.0 })
     }
 }
 
-/// Does something with the bookmarks of the experiment.
-fn with<T>(
-    library: &Library,
-    id: Uuid,
-    change: impl FnOnce(&mut BTreeMap<Uuid, Bookmark>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let changed = library.with_bookmarks(id, change);
-    changed.unwrap_or_else(|| Err(Failure::missing("There is no such experiment")))
-}
-
-fn missing() -> Failure {
-    Failure::missing("There is no such bookmark")
-}
+type Bookmarks = BTreeMap<Uuid, Bookmark>;
 
 /// The bookmark in a path.
 #[derive(Debug, Deserialize)]
-pub(super) struct Named {
+pub(super) struct BookmarkPath {
     bookmark: String,
 }
 
+/// Does something with one bookmark of an experiment; `None` if there is no such bookmark.
+fn with_one(
+    library: &Library,
+    experiment: Uuid,
+    path: &BookmarkPath,
+    change: impl FnOnce(&mut Bookmarks, Uuid) -> Result<Option<Bookmark>, Failure>,
+) -> Answer {
+    let missing = || Failure::missing("There is no such bookmark");
+    let id = path.bookmark.parse().map_err(|_| missing())?;
+    let bookmark = library.with_bookmarks(experiment, |all| change(all, id)).ok_or_else(no_experiment)??;
+    Ok(Json(bookmark.ok_or_else(missing)?).into_response())
+}
+
 pub(super) async fn list(State(library): State<Arc<Library>>, Id(id): Id) -> Answer {
-    let all: Vec<Bookmark> = with(&library, id, |all| Ok(all.values().cloned().collect()))?;
-    Ok(Json(all).into_response())
+    let all: Option<Vec<Bookmark>> = library.with_bookmarks(id, |all| all.values().cloned().collect());
+    Ok(Json(all.ok_or_else(no_experiment)?).into_response())
 }
 
 pub(super) async fn add(
     State(library): State<Arc<Library>>,
     Id(id): Id,
-    Parameters(asked): Parameters<Asked>,
+    Parameters(query): Parameters<BookmarkQuery>,
 ) -> Answer {
-    let added = with(&library, id, |all| {
+    let added = library.with_bookmarks(id, |all| {
         if is_full(all) {
             return Err(Failure::wrong("There are too many bookmarks; remove some"));
         }
-        let bookmark = asked.bookmark(Uuid::new_v4())?;
+        let bookmark = query.bookmark(Uuid::new_v4())?;
         all.insert(bookmark.uuid, bookmark.clone());
         Ok(bookmark)
-    })?;
-    Ok(Json(added).into_response())
+    });
+    Ok(Json(added.ok_or_else(no_experiment)??).into_response())
 }
 
 pub(super) async fn one(
     State(library): State<Arc<Library>>,
     Id(id): Id,
-    Path(Named { bookmark }): Path<Named>,
+    Path(path): Path<BookmarkPath>,
 ) -> Answer {
-    let bookmark: Uuid = bookmark.parse().map_err(|_| missing())?;
-    let found = with(&library, id, |all| all.get(&bookmark).cloned().ok_or_else(missing))?;
-    Ok(Json(found).into_response())
+    with_one(&library, id, &path, |all, bookmark| Ok(all.get(&bookmark).cloned()))
 }
 
 pub(super) async fn change(
     State(library): State<Arc<Library>>,
     Id(id): Id,
-    Path(Named { bookmark }): Path<Named>,
-    Parameters(asked): Parameters<Asked>,
+    Path(path): Path<BookmarkPath>,
+    Parameters(query): Parameters<BookmarkQuery>,
 ) -> Answer {
-    let bookmark: Uuid = bookmark.parse().map_err(|_| missing())?;
-    let changed = with(&library, id, |all| {
-        let there = all.get_mut(&bookmark).ok_or_else(missing)?;
-        *there = asked.bookmark(bookmark)?;
-        Ok(there.clone())
-    })?;
-    Ok(Json(changed).into_response())
+    with_one(&library, id, &path, |all, bookmark| {
+        let Some(old) = all.get_mut(&bookmark) else { return Ok(None) };
+        *old = query.bookmark(bookmark)?;
+        Ok(Some(old.clone()))
+    })
 }
 
 pub(super) async fn remove(
     State(library): State<Arc<Library>>,
     Id(id): Id,
-    Path(Named { bookmark }): Path<Named>,
+    Path(path): Path<BookmarkPath>,
 ) -> Answer {
-    let bookmark: Uuid = bookmark.parse().map_err(|_| missing())?;
-    let gone = with(&library, id, |all| all.remove(&bookmark).ok_or_else(missing))?;
-    Ok(Json(gone).into_response())
+    with_one(&library, id, &path, |all, bookmark| Ok(all.remove(&bookmark)))
 }

@@ -1,8 +1,9 @@
-//! The Trace Server Protocol 0.6, for viewers of VS Code and Theia: the same answers as the page's, in the shapes of that protocol.
+//! The Trace Server Protocol 0.6, for viewers of VS Code and Theia: the same answers as the page's, in the
+//! shapes of that protocol.
 //!
-//! Its description is `API.yaml` of version 0.6.0 (`eclipse-cdt-cloud/trace-server-protocol`). Times are Unix ns on the common clock; entries of
-//! time graphs are the rows of `shown/rows.rs`. Traces and experiments are in the [`Library`], what an experiment shows is in `outputs.rs`,
-//! and each kind of output has a file.
+//! Its description is `API.yaml` of version 0.6.0 (`eclipse-cdt-cloud/trace-server-protocol`). Times are Unix
+//! ns on the common clock; entries of time graphs are the rows of `view/rows.rs`. Traces and experiments are
+//! in the [`Library`], the list of outputs is in `outputs.rs`, and each kind of output has a file.
 
 mod answer;
 mod bookmarks;

@@ -1,4 +1,4 @@
-//! What an experiment shows: the list of outputs.
+//! The outputs of an experiment.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::answer::{Answer, Failure, Id, OfOutput};
+use super::answer::{Answer, Failure, Id, OutputRequest, no_experiment};
 use crate::library::Library;
 
-/// How an output is shown.
+/// The kind of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputKind {
     TimeGraph,
@@ -34,13 +34,13 @@ impl OutputKind {
     }
 }
 
-/// What an output shows.
+/// The content of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shows {
+pub(super) enum Content {
     Threads,
     Resources,
     Requests,
-    /// Kinds of `shown/usage.rs`.
+    /// Kinds of `view/usage.rs`.
     Usage(&'static [&'static str]),
     Latency,
     Events,
@@ -56,7 +56,7 @@ pub(super) struct Output {
     pub(super) name: &'static str,
     description: &'static str,
     pub(super) kind: OutputKind,
-    pub(super) shows: Shows,
+    pub(super) content: Content,
 }
 
 /// All outputs.
@@ -66,84 +66,84 @@ pub(super) const OUTPUTS: [Output; 12] = [
         name: "Threads",
         description: "States of the threads of all hosts on one clock, and the packets between them",
         kind: OutputKind::TimeGraph,
-        shows: Shows::Threads,
+        content: Content::Threads,
     },
     Output {
         id: "isochrone.resources",
         name: "CPUs and disks",
         description: "What the CPUs and the disks of all hosts did",
         kind: OutputKind::TimeGraph,
-        shows: Shows::Resources,
+        content: Content::Resources,
     },
     Output {
         id: "isochrone.requests",
         name: "Critical paths of requests",
         description: "Where each request spent its time, across hosts",
         kind: OutputKind::TimeGraph,
-        shows: Shows::Requests,
+        content: Content::Requests,
     },
     Output {
         id: "isochrone.usage.cpu",
         name: "CPU usage",
         description: "CPU time of each host, in percent of all its CPUs",
         kind: OutputKind::Xy,
-        shows: Shows::Usage(&["cpu"]),
+        content: Content::Usage(&["cpu"]),
     },
     Output {
         id: "isochrone.usage.disk",
         name: "Disk I/O",
         description: "Bytes per second from and to the disks of each host",
         kind: OutputKind::Xy,
-        shows: Shows::Usage(&["disk-read", "disk-write"]),
+        content: Content::Usage(&["disk-read", "disk-write"]),
     },
     Output {
         id: "isochrone.usage.network",
         name: "Network",
         description: "Bytes per second that each host sent and received",
         kind: OutputKind::Xy,
-        shows: Shows::Usage(&["net-sent", "net-received"]),
+        content: Content::Usage(&["net-sent", "net-received"]),
     },
     Output {
         id: "isochrone.usage.memory",
         name: "Memory",
-        description: "Memory that each host allocated, since the begin of the range",
+        description: "Memory that each host allocated, since the start of the range",
         kind: OutputKind::Xy,
-        shows: Shows::Usage(&["memory"]),
+        content: Content::Usage(&["memory"]),
     },
     Output {
         id: "isochrone.latency",
         name: "Latency of messages",
         description: "How many packets took how long, from host to host",
         kind: OutputKind::GenericXy,
-        shows: Shows::Latency,
+        content: Content::Latency,
     },
     Output {
         id: "isochrone.events",
         name: "Events",
         description: "The events of all hosts in the order of time",
         kind: OutputKind::Table,
-        shows: Shows::Events,
+        content: Content::Events,
     },
     Output {
         id: "isochrone.statistics.states",
         name: "Time of threads",
         description: "How long each thread was in which state",
         kind: OutputKind::DataTree,
-        shows: Shows::States,
+        content: Content::States,
     },
     Output {
         id: "isochrone.statistics.calls",
         name: "System calls",
         description: "How often system calls were made, and how long they took",
         kind: OutputKind::DataTree,
-        shows: Shows::Calls,
+        content: Content::Calls,
     },
     Output {
         id: "isochrone.synchronization",
         name: "Synchronization",
         description: "The clocks of the hosts, and the links between them",
         kind: OutputKind::DataTree,
-        shows: Shows::Synchronization,
+        content: Content::Synchronization,
     },
 ];
 
@@ -159,42 +159,42 @@ impl Output {
 }
 
 pub(super) async fn list(State(library): State<Arc<Library>>, Id(id): Id) -> Answer {
-    library.session(id).ok_or_else(|| Failure::missing("There is no such experiment"))?;
+    library.session(id).ok_or_else(no_experiment)?;
     let all: Vec<Value> = OUTPUTS.iter().map(Output::json).collect();
     Ok(Json(all).into_response())
 }
 
-pub(super) async fn one(of: OfOutput) -> Json<Value> {
-    Json(of.named.output.json())
+pub(super) async fn one(request: OutputRequest) -> Json<Value> {
+    Json(request.output.json())
 }
 
-pub(super) async fn derive(_: OfOutput) -> Failure {
+pub(super) async fn derive(_: OutputRequest) -> Failure {
     Failure::missing("No outputs can be derived from this one")
 }
 
-/// What is named where a derived output is removed.
+/// The path of a derived output.
 #[derive(Debug, Deserialize)]
-pub(super) struct Derived {
+pub(super) struct DerivedPath {
     experiment: String,
     output: String,
 }
 
 pub(super) async fn underive(
     State(library): State<Arc<Library>>,
-    Path(Derived { experiment, output }): Path<Derived>,
+    Path(DerivedPath { experiment, output }): Path<DerivedPath>,
 ) -> Failure {
-    let is_there = experiment.parse::<Uuid>().is_ok_and(|id| library.session(id).is_some());
-    match is_there && Output::of(&output).is_some() {
+    let exists = experiment.parse::<Uuid>().is_ok_and(|id| library.session(id).is_some());
+    match exists && Output::of(&output).is_some() {
         true => Failure::missing("There is no such derived output"),
         false => Failure::missing("There is no such experiment or output"),
     }
 }
 
 /// Nothing can be configured.
-pub(super) async fn no_types(_: OfOutput) -> Json<Value> {
+pub(super) async fn no_types(_: OutputRequest) -> Json<Value> {
     Json(json!([]))
 }
 
-pub(super) async fn no_type(_: OfOutput) -> Failure {
+pub(super) async fn no_type(_: OutputRequest) -> Failure {
     Failure::missing("There is no such configuration source type")
 }

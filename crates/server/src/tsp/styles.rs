@@ -1,16 +1,17 @@
-//! How states, arrows and annotations look: Trace Compass's colours. The page has the same in `ui/src/colours.ts`.
+//! The styles of states, arrows and annotations: Trace Compass's colours. The page has the same in
+//! `ui/src/colours.ts`.
 
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
-use super::answer::{Anything, Failure, OfOutput, Parameters, completed};
-use super::outputs::{OutputKind, Shows};
-use crate::shown::states::style_name;
+use super::answer::{AnyParameters, Failure, OutputRequest, Parameters, completed};
+use super::outputs::{Content, OutputKind};
+use crate::view::states::style_name;
 
 /// A state: its name, its colour, its share of the height of a row.
-type Look = (&'static str, &'static str, f64);
+type Style = (&'static str, &'static str, f64);
 
-/// Colours and heights of states, by the numbers of `shown/states.rs`, which names them.
+/// Colours and heights of states, by the numbers of `view/states.rs`, which names them.
 const STATES: [(&str, f64); 15] = [
     ("#646464", 0.33),
     ("#00c800", 1.0),
@@ -30,7 +31,7 @@ const STATES: [(&str, f64); 15] = [
 ];
 
 /// Causes of critical paths.
-const CAUSES: [Look; 14] = [
+const CAUSES: [Style; 14] = [
     ("cpu", "#00aa00", 1.0),
     ("cause wait-cpu", "#d76e00", 0.5),
     ("cause irq", "#c80064", 1.0),
@@ -68,25 +69,25 @@ pub(super) fn of_series(number: usize, kind: &str) -> Value {
 }
 
 pub(super) async fn of_output(
-    of: OfOutput,
-    Parameters(Anything {}): Parameters<Anything>,
+    request: OutputRequest,
+    Parameters(AnyParameters {}): Parameters<AnyParameters>,
 ) -> Result<Response, Failure> {
     let mut styles = Map::new();
-    let mut add = |(name, colour, height): Look| {
+    let mut add = |(name, colour, height): Style| {
         let values =
             json!({"style-name": name, "background-color": colour, "height": height, "opacity": 1.0});
         styles.insert(name.to_owned(), json!({"values": values}));
     };
-    match of.named.output.shows {
-        Shows::Requests => CAUSES.into_iter().for_each(&mut add),
-        Shows::Threads | Shows::Resources => {
+    match request.output.content {
+        Content::Requests => CAUSES.into_iter().for_each(&mut add),
+        Content::Threads | Content::Resources => {
             let named =
                 (0..).zip(STATES).map(|(style, (colour, height))| (style_name(style), colour, height));
             named.for_each(&mut add);
         }
         _ => {}
     }
-    if of.named.output.kind == OutputKind::TimeGraph {
+    if request.output.kind == OutputKind::TimeGraph {
         for (name, colour) in [(MESSAGE, "#3c4250"), (INVERTED, "#e0001b")] {
             let values = json!({"style-name": name, "color": colour, "width": 1.0});
             styles.insert(name.to_owned(), json!({"values": values}));

@@ -1,25 +1,27 @@
-//! The events of all hosts in the order of time, as a table of which viewers ask parts.
+//! The events of all hosts in the order of time, as a table that viewers request in parts.
 
 use std::collections::BTreeMap;
 
+use isochrone_time::UnixNs;
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Anything, OfOutput, Parameters};
-use super::json::{Whole, Whole32, there};
+use super::answer::{Answer, AnyParameters, OutputRequest, Parameters};
+use super::json::{Int32, Int64, not_null};
 use super::outputs::OutputKind;
-use crate::shown::event_lines::Line;
-use crate::shown::filter::pattern;
-use crate::shown::state_at::instant;
+use crate::view::ExperimentView;
+use crate::view::events::TimedEvent;
+use crate::view::filter::pattern;
+use crate::view::state_at::instant;
 
 /// Lines of one answer.
-const MOST_LINES: i64 = 10_000;
+const MAX_LINES: i64 = 10_000;
 
-/// A line that is looked for, in the protocol's bits.
+/// The tag of a line that a search finds, in the protocol's bits.
 const HIGHLIGHT: i32 = 8;
 
-/// Name, tooltip, kind of data. Numbers of columns are places here.
+/// Name, tooltip, kind of data. The numbers of columns are indices of this list.
 const COLUMNS: [(&str, &str, &str); 5] = [
     ("Time", "Common clock, UTC", "TIMESTAMP"),
     ("Host", "", "STRING"),
@@ -28,31 +30,29 @@ const COLUMNS: [(&str, &str, &str); 5] = [
     ("Contents", "Contexts and fields", "STRING"),
 ];
 
-pub(super) async fn columns(of: OfOutput, Parameters(Anything {}): Parameters<Anything>) -> Answer {
-    of.must_be(&[OutputKind::Table])?;
-    of.model(|_| {
-        let all = COLUMNS.iter().enumerate();
-        Ok(all
-            .map(|(id, (name, description, kind))| {
-                json!({"id": id, "name": name, "description": description, "type": kind})
-            })
-            .collect())
-    })
-    .await
+pub(super) async fn columns(
+    request: OutputRequest,
+    Parameters(AnyParameters {}): Parameters<AnyParameters>,
+) -> Answer {
+    let columns = COLUMNS.iter().enumerate().map(|(id, (name, description, kind))| {
+        json!({"id": id, "name": name, "description": description, "type": kind})
+    });
+    let model: Value = columns.collect();
+    request.model(OutputKind::Table, move |_| Ok(model)).await
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
-    #[serde(default, deserialize_with = "there")]
-    requested_table_index: Option<Whole>,
-    #[serde(default, deserialize_with = "there")]
-    requested_times: Option<Vec<Whole>>,
-    requested_table_count: Whole32,
-    #[serde(default, deserialize_with = "there")]
-    requested_table_column_ids: Option<Vec<Whole>>,
+pub(super) struct LinesQuery {
+    #[serde(default, deserialize_with = "not_null")]
+    requested_table_index: Option<Int64>,
+    #[serde(default, deserialize_with = "not_null")]
+    requested_times: Option<Vec<Int64>>,
+    requested_table_count: Int32,
+    #[serde(default, deserialize_with = "not_null")]
+    requested_table_column_ids: Option<Vec<Int64>>,
     #[serde(default)]
     table_search_expressions: BTreeMap<String, String>,
-    #[serde(default, deserialize_with = "there")]
+    #[serde(default, deserialize_with = "not_null")]
     table_search_direction: Option<Direction>,
 }
 
@@ -63,75 +63,69 @@ enum Direction {
     Previous,
 }
 
-/// What columns have to look like, by number.
-struct Searched(Vec<(usize, Regex)>);
+/// Patterns for the texts of columns, by number.
+struct Search(Vec<(usize, Regex)>);
 
-impl Searched {
-    fn of(asked: &BTreeMap<String, String>) -> Self {
+impl Search {
+    fn of(expressions: &BTreeMap<String, String>) -> Self {
         let column = |id: &String| id.parse::<usize>().ok().filter(|id| *id < COLUMNS.len());
-        Self(asked.iter().filter_map(|(id, text)| Some((column(id)?, pattern(text)?))).collect())
+        Self(expressions.iter().filter_map(|(id, text)| Some((column(id)?, pattern(text)?))).collect())
     }
 
-    /// Whether all columns that are looked at look so.
-    fn fits(&self, line: &mut Line<'_, '_>) -> bool {
-        self.0.iter().all(|(column, pattern)| pattern.is_match(&cell(line, *column)))
+    /// Whether all columns with a pattern match it.
+    fn matches(&self, view: &ExperimentView<'_>, event: &TimedEvent<'_, '_>) -> bool {
+        self.0.iter().all(|(column, pattern)| pattern.is_match(&cell(view, event, *column)))
     }
 }
 
 /// The text of a column.
-fn cell(line: &mut Line<'_, '_>, column: usize) -> String {
+fn cell(view: &ExperimentView<'_>, event: &TimedEvent<'_, '_>, column: usize) -> String {
     match column {
-        0 => instant(line.unix),
-        1 => line.host_name().to_owned(),
-        2 => line.cpu().map(|cpu| cpu.to_string()).unwrap_or_default(),
-        3 => line.name().to_owned(),
-        _ => line.contents().to_owned(),
+        0 => instant(event.unix),
+        1 => view.hosts[event.host].name.clone(),
+        2 => event.cpu.map(|cpu| cpu.to_string()).unwrap_or_default(),
+        3 => event.name().to_owned(),
+        _ => event.contents(),
     }
 }
 
-pub(super) async fn lines(of: OfOutput, Parameters(asked): Parameters<Asked>) -> Answer {
-    of.must_be(&[OutputKind::Table])?;
-    let count = asked.requested_table_count.0.clamp(0, MOST_LINES) as usize;
-    let ids: Vec<usize> = match &asked.requested_table_column_ids {
+pub(super) async fn lines(request: OutputRequest, Parameters(query): Parameters<LinesQuery>) -> Answer {
+    let count = query.requested_table_count.0.clamp(0, MAX_LINES) as usize;
+    let ids: Vec<usize> = match &query.requested_table_column_ids {
         None => (0..COLUMNS.len()).collect(),
         Some(ids) => {
             ids.iter().filter_map(|id| usize::try_from(id.0).ok()).filter(|id| *id < COLUMNS.len()).collect()
         }
     };
-    of.model(move |shown| {
-        let numbers = shown.event_numbers();
-        let time = asked.requested_times.as_ref().and_then(|times| times.first());
-        let start = match (asked.requested_table_index, time) {
-            (None, Some(time)) => shown.event_since(i128::from(time.0)),
+    let job = move |view: &ExperimentView<'_>| {
+        let total = view.event_index().total;
+        let time = query.requested_times.as_ref().and_then(|times| times.first());
+        let start = match (query.requested_table_index, time) {
+            (None, Some(time)) => view.event_since(UnixNs(time.0.into())),
             (index, _) => index.map_or(0, |index| index.0.max(0) as u64),
         };
-        let searched = Searched::of(&asked.table_search_expressions);
-        let first = match (searched.0.is_empty(), asked.table_search_direction) {
-            (true, _) | (_, None) => Some(start),
-            (false, Some(Direction::Next)) => shown.next_event(start, |mut line| searched.fits(&mut line)),
-            (false, Some(Direction::Previous)) => {
-                shown.previous_event(start, |mut line| searched.fits(&mut line))
-            }
+        let search = Search::of(&query.table_search_expressions);
+        let matches = |event: &TimedEvent<'_, '_>| search.matches(view, event);
+        let first = match query.table_search_direction.filter(|_| !search.0.is_empty()) {
+            None => Some(start),
+            Some(Direction::Next) => view.next_event(start, &matches),
+            Some(Direction::Previous) => view.last_event(start, &matches),
         };
         let mut lines = Vec::new();
-        if let Some(first) = first {
-            shown.each_line(first, |mut line| {
-                if lines.len() == count {
-                    return false;
+        if let Some(first) = first.filter(|_| count > 0) {
+            view.each_numbered(first, |number, event| {
+                let cells = ids.iter().map(|&id| json!({"content": cell(view, event, id)}));
+                let mut line = json!({"index": number, "cells": cells.collect::<Vec<_>>()});
+                if !search.0.is_empty() && matches(event) {
+                    line["tags"] = json!(HIGHLIGHT);
                 }
-                let cells: Vec<Value> =
-                    ids.iter().map(|&id| json!({"content": cell(&mut line, id)})).collect();
-                let mut shown = json!({"index": line.number, "cells": cells});
-                if !searched.0.is_empty() && searched.fits(&mut line) {
-                    shown["tags"] = json!(HIGHLIGHT);
-                }
-                lines.push(shown);
+                lines.push(line);
                 lines.len() < count
             });
         }
         let low =
             lines.first().map_or(first.unwrap_or(start), |line: &Value| line["index"].as_u64().unwrap_or(0));
-        Ok(json!({"lowIndex": low, "columnIds": ids, "lines": lines, "size": numbers.total}))
-    })
-    .await
+        Ok(json!({"lowIndex": low, "columnIds": ids, "lines": lines, "size": total}))
+    };
+    request.model(OutputKind::Table, job).await
 }

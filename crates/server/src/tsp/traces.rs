@@ -1,4 +1,4 @@
-//! Traces that viewers may put together to experiments.
+//! Traces that viewers may make experiments of.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,12 +11,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, Id, Parameters};
-use super::json::there;
-use crate::library::{KnownTrace, Library, Refusal};
+use super::json::not_null;
+use crate::library::{Library, LibraryTrace, Refusal};
+use crate::view::narrow;
 
-/// A trace as the protocol shows it. Its events are counted when an experiment is open.
-pub(super) fn shown(trace: &KnownTrace) -> Value {
-    let (start, end) = trace.range.unwrap_or_default();
+/// A trace as the protocol has it. Its events are counted when an experiment is open.
+pub(super) fn trace_json(trace: &LibraryTrace) -> Value {
+    let (start, end) = trace.range.map_or((0, 0), |range| (narrow(range.start), narrow(range.end)));
     json!({
         "UUID": trace.id, "name": trace.name, "path": trace.path, "start": start, "end": end, "nbEvents": 0,
         "indexingStatus": "CLOSED", "properties": {"hosts": trace.hosts.join(", ")},
@@ -24,32 +25,33 @@ pub(super) fn shown(trace: &KnownTrace) -> Value {
 }
 
 pub(super) async fn list(State(library): State<Arc<Library>>) -> Json<Vec<Value>> {
-    Json(library.traces().iter().map(shown).collect())
+    Json(library.traces().iter().map(trace_json).collect())
 }
 
 pub(super) async fn one(State(library): State<Arc<Library>>, Id(id): Id) -> Answer {
     let trace = library.trace(id).ok_or_else(|| Failure::missing("There is no such trace"))?;
-    Ok(Json(shown(&trace)).into_response())
+    Ok(Json(trace_json(&trace)).into_response())
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct TraceQuery {
     uri: String,
-    #[serde(default, deserialize_with = "there")]
+    #[serde(default, deserialize_with = "not_null")]
     name: Option<String>,
     /// A hint at the reader to take: there is one.
-    #[serde(default, rename = "typeID", deserialize_with = "there")]
+    #[serde(default, rename = "typeID", deserialize_with = "not_null")]
     _kind: Option<String>,
 }
 
-pub(super) async fn add(State(library): State<Arc<Library>>, Parameters(asked): Parameters<Asked>) -> Answer {
-    let path = path_of(&asked.uri).ok_or_else(|| Failure::missing("The URI is not of a file"))?;
-    // Headers of packets are read: other requests go on meanwhile.
-    let added = tokio::task::spawn_blocking(move || library.add_trace(&path, asked.name)).await;
-    let added = added.map_err(|_| {
-        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "The program failed on this trace; please report it")
-    })?;
-    Ok(Json(shown(&added.map_err(refused)?)).into_response())
+pub(super) async fn add(
+    State(library): State<Arc<Library>>,
+    Parameters(query): Parameters<TraceQuery>,
+) -> Answer {
+    let path = path_of(&query.uri).ok_or_else(|| Failure::missing("The URI is not of a file"))?;
+    // Headers of packets are read: other requests are answered meanwhile.
+    let added = tokio::task::spawn_blocking(move || library.add_trace(&path, query.name)).await;
+    let added = added.map_err(|_| Failure::internal("The program failed on this trace; please report it"))?;
+    Ok(Json(trace_json(&added.map_err(refused)?)).into_response())
 }
 
 /// The path of a URI: plain, or after `file://`, with `%20` and the like.
@@ -74,24 +76,22 @@ fn path_of(uri: &str) -> Option<PathBuf> {
 }
 
 pub(super) async fn remove(State(library): State<Arc<Library>>, Id(id): Id) -> Answer {
-    Ok(Json(shown(&library.remove_trace(id).map_err(refused)?)).into_response())
+    Ok(Json(trace_json(&library.remove_trace(id).map_err(refused)?)).into_response())
 }
 
 /// Why a trace is not added or removed.
 fn refused(refusal: Refusal) -> Failure {
     match refusal {
-        // What is there but not served is not told apart from what is not there.
+        // The answer does not depend on whether a trace that is not served exists.
         Refusal::Missing | Refusal::NotServed => Failure::missing("There is no such trace")
-            .because("only traces that were named on the command line are, and those below --root"),
+            .with_detail("only traces that were named on the command line are, and those below --root"),
         Refusal::Unreadable(why) => {
-            Failure::new(StatusCode::NOT_ACCEPTABLE, "The trace cannot be read").because(why)
+            Failure::new(StatusCode::NOT_ACCEPTABLE, "The trace cannot be read").with_detail(why)
         }
-        Refusal::TooMany => {
-            Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "There are too many traces; remove some")
-        }
+        Refusal::TooMany => Failure::internal("There are too many traces; remove some"),
         Refusal::TraceInTheWay(trace) => {
             Failure::new(StatusCode::CONFLICT, "A trace is in the way, or in use")
-                .with("trace", shown(&trace))
+                .with("trace", trace_json(&trace))
         }
         Refusal::ExperimentInTheWay(_) => Failure::new(StatusCode::CONFLICT, "An experiment is in the way"),
     }

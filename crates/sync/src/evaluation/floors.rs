@@ -1,5 +1,5 @@
-//! Least round trips that somebody has measured, from a text: a line `FROM TO MS` for each, hosts by name or by address, directions
-//! separate, `#` begins a comment. LTTV's `--eval-rtt-file`.
+//! Measured least round trips, from a text: a line `FROM TO MS` for each, hosts by name or by address,
+//! directions separate, `#` starts a comment. LTTV's `--eval-rtt-file`.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use isochrone_net::{PacketKey, key, known};
 
 /// The longest text that is read, bytes.
-const MOST_BYTES: u64 = 1 << 24;
+const MAX_BYTES: u64 = 1 << 24;
 /// The longest round trip that makes sense, ms.
-const MOST_MS: f64 = 1e9;
+const MAX_MS: f64 = 1e9;
 
 /// Why a text of round trips cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -24,8 +24,8 @@ pub enum FloorsError {
         /// Why.
         source: io::Error,
     },
-    /// More than anybody measures.
-    #[error("{}: it has more than {MOST_BYTES} bytes, the most that are read", .0.display())]
+    /// More than is plausible.
+    #[error("{}: it has more than {MAX_BYTES} bytes, the most that are read", .0.display())]
     Long(PathBuf),
     /// A line that is something else.
     #[error("{}:{line}: a round trip is `FROM TO MS`, hosts by name or address: `{text}`", path.display())]
@@ -57,7 +57,7 @@ impl Floors {
     /// It cannot be read, or a line is something else.
     pub fn read(path: &Path) -> Result<Self, FloorsError> {
         let failed = |source| FloorsError::Read { path: path.to_owned(), source };
-        if std::fs::metadata(path).map_err(failed)?.len() > MOST_BYTES {
+        if std::fs::metadata(path).map_err(failed)?.len() > MAX_BYTES {
             return Err(FloorsError::Long(path.to_owned()));
         }
         Self::parse(&std::fs::read_to_string(path).map_err(failed)?, path)
@@ -83,7 +83,7 @@ impl Floors {
                 return Err(wrong());
             };
             let took: f64 = took.parse().map_err(|_| wrong())?;
-            if !(0.0..=MOST_MS).contains(&took) {
+            if !(0.0..=MAX_MS).contains(&took) {
                 return Err(wrong());
             }
             let took = (took * 1e6).round() as i64;
@@ -121,8 +121,8 @@ impl Floors {
         unknown
     }
 
-    /// The round trip for a message between hosts: by the addresses of the packet, or by the hosts; of the opposite direction where
-    /// nothing is said of this one.
+    /// The round trip for a message between hosts: by the addresses of the packet, or by the hosts; of the
+    /// opposite direction where nothing is said of this one.
     pub(super) fn of(&self, (from, to): (usize, usize), key: Option<&PacketKey>) -> Option<i64> {
         let addressed = key.filter(|key| key.knows(known::ADDRESSES));
         let by_address = addressed.and_then(|key| self.of_addresses.get(&key.addresses));

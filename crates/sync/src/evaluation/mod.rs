@@ -1,11 +1,12 @@
-//! How good a synchronization is, by the messages themselves: what LTTV's analysis `eval` (Poirier, 2009) says.
+//! How good a synchronization is, by the messages themselves: what LTTV's analysis `eval` (Poirier, 2009)
+//! says.
 //!
-//! A message that is received before it was sent shows that clocks are not on one; one that is faster than half of the least round trip
-//! that somebody has measured shows it, too. Latencies of both directions are counted by size, and the least round trips of each pair are found
-//! from exchanges, which need no common clock. Nothing here estimates. [`floors`] reads what somebody has measured; `isochrone sync eval`
-//! shows the result.
+//! A message that is received before it was sent shows that clocks are not on one; one that is faster than
+//! half of the least round trip that was measured shows it, too. Latencies of both directions are counted by
+//! size, and the least round trips of each pair are found from exchanges, which need no common clock. Nothing
+//! here estimates. [`floors`] reads measured round trips; `isochrone sync eval` shows the result.
 //!
-//! Memory: a fixed size for each pair of hosts, and what [`crate::exchanges`] keeps.
+//! Memory: a fixed size for each pair of hosts, and what [`isochrone_matching::exchanges`] keeps.
 
 pub mod floors;
 
@@ -13,26 +14,26 @@ use std::collections::BTreeMap;
 
 use floors::Floors;
 
-use crate::exchanges::{Exchange, Exchanges};
-use crate::matching::{Matched, Message};
+use isochrone_matching::exchanges::{Exchange, Exchanges};
+use isochrone_matching::{Matched, Message};
 
-/// Upper ends of the classes of latencies are so many to a decade, …
+/// Classes of latencies in a decade.
 const PER_DECADE: u32 = 5;
-/// … from this on, ns, …
-const LEAST: u64 = 100;
-/// … over so many decades: to 100 s.
+/// Upper end of the lowest class, ns.
+const MIN_CLASS_NS: u64 = 100;
+/// Decades: to 100 s.
 const DECADES: u32 = 9;
 
 /// The messages from one host to another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Way {
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
     /// Received at the time at which they were sent, or before.
     pub inverted: u64,
-    /// Of the others, those that took less than half of the round trip that was given.
+    /// Of the others, those that took less than half of the measured round trip.
     pub too_fast: u64,
-    /// Of the messages, those of which no round trip was given.
+    /// Messages without a measured round trip.
     pub unmeasured: u64,
     /// The least latency, ns.
     pub least: Option<i64>,
@@ -47,11 +48,11 @@ pub struct Way {
 /// The exchanges of two hosts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RoundTrips {
-    /// How many.
+    /// Number of exchanges.
     pub count: u64,
     /// The least time that both messages of one took, ns.
     pub least: Option<i64>,
-    /// The least round trip that was given, ns.
+    /// The least measured round trip, ns.
     pub given: Option<i64>,
 }
 
@@ -61,7 +62,7 @@ pub type Ways = BTreeMap<(usize, usize), Way>;
 /// The exchanges of all pairs of hosts, the lower number first.
 pub type AllRoundTrips = BTreeMap<(usize, usize), RoundTrips>;
 
-/// What messages say of a synchronization. Clocks have the numbers of the messages.
+/// Statistics of the messages of a synchronization. Clocks have the numbers that messages have.
 #[derive(Debug, Default)]
 pub struct Evaluation {
     floors: Floors,
@@ -71,12 +72,13 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// With the least round trips that somebody has measured.
+    /// With measured least round trips.
     pub fn new(floors: Floors) -> Self {
         Self { floors, ..Self::default() }
     }
 
-    /// Takes a message and its latency on the clock that is asked about, ns; nothing where the clocks of its hosts cannot be compared.
+    /// Takes a message and its latency on the common clock, ns; `None` where the clocks of its hosts cannot
+    /// be compared.
     pub fn add(&mut self, matched: &Matched, latency: Option<i64>) {
         let message = matched.message();
         let given = self.floors.of((message.sender, message.receiver), Some(&matched.received.key));
@@ -131,7 +133,7 @@ fn complete(round_trips: &mut AllRoundTrips, exchange: &Exchange) {
     found.least = Some(found.least.map_or(took, |least| least.min(took)));
 }
 
-/// How many classes of latencies there are.
+/// Number of classes of latencies.
 fn class_count() -> usize {
     (PER_DECADE * DECADES) as usize + 1
 }
@@ -148,7 +150,7 @@ pub fn class_end(class: usize) -> Option<u64> {
     /// 10^(1/5), 10^(2/5), …, to what is shown.
     const STEPS: [u64; PER_DECADE as usize] = [100, 158, 251, 398, 631];
     let (decade, step) = (class as u32 / PER_DECADE, class % PER_DECADE as usize);
-    (decade < DECADES).then(|| STEPS[step] * LEAST / 100 * 10_u64.pow(decade))
+    (decade < DECADES).then(|| STEPS[step] * MIN_CLASS_NS / 100 * 10_u64.pow(decade))
 }
 
 #[cfg(test)]

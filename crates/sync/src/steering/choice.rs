@@ -5,10 +5,10 @@ use std::str::FromStr;
 use isochrone_clock::{STEERED_PPM, Span, Steering};
 
 use super::decide::{Origin, decide, declared_changes};
-use super::evidence::StreamEvidence;
 use super::verdict::Verdict;
 use crate::error::{SyncError, said_of};
 use isochrone_hosts::clocks::HostClock;
+use isochrone_matching::steering::StreamEvidence;
 
 /// The greatest rate that can be named, ppm: that of a slew by `chronyd` at its start, and some more.
 const MAX_STEERED_PPM: u32 = 100_000;
@@ -20,7 +20,7 @@ pub enum ClockChoice {
     Free,
     /// Its rate changes only by the calls that the traces show, or while a daemon runs.
     Calls,
-    /// It is steered by so many ppm at most, at any time.
+    /// It is steered at any time, by this many ppm at most.
     Steered(u32),
     /// Nothing is known.
     Unknown,
@@ -74,7 +74,8 @@ impl Choices {
     /// Its rate is declared to change by calls alone, and its traces show neither calls nor daemons.
     pub(crate) fn verdict(
         &self,
-        (index, clock): (usize, &HostClock),
+        index: usize,
+        clock: &HostClock,
         origin: Origin,
         traces: Vec<Vec<StreamEvidence>>,
         span: Span,

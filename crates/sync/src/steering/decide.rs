@@ -2,9 +2,9 @@
 
 use isochrone_clock::{MAX_CHANGES, STEERED_PPM, Span, Steering};
 
-use super::daemons::{self, Comm, DAEMONS, Means};
-use super::evidence::{self, APART_NS, List, Recording, StreamEvidence};
 use super::verdict::{MissingEvidence, Reasoned, Untraced, Verdict, rank};
+use isochrone_matching::steering::daemons::{self, Comm, DAEMONS, Means};
+use isochrone_matching::steering::evidence::{self, APART_NS, List, Recording, StreamEvidence};
 
 /// Where what is known of a clock comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,8 @@ pub(crate) enum Origin {
 
 const STEERED: Steering = Steering::Steered { ppm: STEERED_PPM };
 
-/// What is assumed of a clock that was seen in this span, by what the streams of each kernel trace of its host show.
+/// What is assumed of a clock that was seen in this span, by what the streams of each kernel trace of its
+/// host show.
 pub(crate) fn decide(origin: Origin, traces: Vec<Vec<StreamEvidence>>, span: Span) -> Verdict {
     let nothing = match origin {
         Origin::Capture => "a capture does not tell who steers its clock",
@@ -235,8 +236,8 @@ impl<'r> Judged<'r> {
         calls.filter(|(caller, _)| caller.is_none_or(|name| !daemons::is_reader(&name)))
     }
 
-    /// What calls by programs that are no known daemons make of the clock. Of a daemon there are all calls whose caller is
-    /// not known.
+    /// What calls by programs that are no known daemons make of the clock. Of a daemon there are all calls
+    /// whose caller is not known.
     fn strangers(&self) -> Vec<Reasoned> {
         let begin = self.span.begin;
         let mut found = Vec::new();
@@ -276,8 +277,8 @@ impl<'r> Judged<'r> {
     }
 }
 
-/// For a clock whose rate is declared to change by calls alone: all calls that its traces show, else all runs of daemons.
-/// `None` where they show neither.
+/// For a clock whose rate is declared to change by calls alone: all calls that its traces show, else all runs
+/// of daemons. `None` where they show neither.
 pub(super) fn declared_changes(traces: Vec<Vec<StreamEvidence>>) -> Option<Vec<Span>> {
     let mut changes = None;
     for recording in evidence::recordings(traces) {
@@ -299,8 +300,8 @@ pub(super) fn declared_changes(traces: Vec<Vec<StreamEvidence>>) -> Option<Vec<S
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::evidence::Call;
     use super::*;
+    use isochrone_matching::steering::evidence::Call;
 
     const S: i64 = 1_000_000_000;
     const FREE: Steering = Steering::Free;

@@ -1,9 +1,9 @@
-//! What is assumed of a clock, with reasons, and what becomes of it: for hosts that share a clock, for the mathematics, for
-//! the artefact.
+//! What is assumed of a clock, with reasons, and what becomes of it: for hosts that share a clock, for the
+//! mathematics, for the artefact.
 
 use isochrone_clock::{Assumed, Assumptions, ClockError, Regime, Span, Steering};
 
-use crate::artefact::AssumptionEntry;
+use isochrone_corrections::artefact::AssumptionEntry;
 
 /// What stands in the way of a stronger assumption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,8 @@ impl Verdict {
         self
     }
 
-    /// What is assumed of a clock that two hosts share: the weaker of what each of them shows, and all changes.
+    /// What is assumed of a clock that two hosts share: the weaker of what each of them shows, and all
+    /// changes.
     pub(crate) fn weaker(mut self, other: Self) -> Self {
         let mut times: Vec<i64> =
             self.regimes.iter().chain(&other.regimes).map(|regime| regime.from).collect();
@@ -120,7 +121,8 @@ impl Verdict {
         &self.regimes[after.saturating_sub(1)]
     }
 
-    /// What the bounds of a clock rest on in the end, for the artefact. Rates of constant clocks stay within ± `wander_ppm`.
+    /// What the bounds of a clock rest on in the end, for the artefact. Rates of constant clocks stay within
+    /// ± `wander_ppm`.
     pub(crate) fn entries(&self, used: &[Assumed]) -> Vec<AssumptionEntry> {
         used.iter().map(|assumed| self.entry(assumed)).collect()
     }

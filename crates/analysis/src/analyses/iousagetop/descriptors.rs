@@ -1,7 +1,7 @@
 //! What calls read and wrote, by thread and by file.
 //!
-//! A descriptor may have been opened by another piece of the trace, and a thread's process be known only in the end: calls are kept as
-//! they are, a few words each, until then.
+//! A descriptor may have been opened by another piece of the trace, and a thread's process be known only in
+//! the end: calls are kept as they are, a few words each, until then.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 
 use super::IoUsageTop;
 use crate::analysis::HostResult;
-use crate::fd_names::{FdNames, NamedFile};
+use crate::file_io::call::{IoCall, SizeFilter};
+use crate::file_io::fd_names::{FdNames, NamedFile};
 use crate::host::ThreadIdentity;
-use crate::io_call::{IoCall, SizeFilter};
-use crate::log_rows::{LogRow, LogRows};
 use crate::options::Options;
-use crate::table::{Cell, Shown, Table, Unit};
+use crate::output::table::{Cell, Row, Table, Unit, Visibility};
+use crate::storage::log_rows::{LogRow, LogRows};
 
 /// `AF_INET`, `AF_INET6`.
 const INTERNET: [u16; 2] = [2, 10];
 
-/// How many owners of a file are named: a library may be open everywhere.
-const MOST_OWNERS: usize = 16;
+/// Maximum number of owners of a file that are named: a library may be open everywhere.
+const MAX_OWNERS: usize = 16;
 
 /// Calls that read or wrote, and what descriptors were.
 #[derive(Debug, Serialize, Deserialize)]
@@ -150,14 +150,6 @@ impl Descriptors {
     }
 }
 
-/// The columns of bytes and calls.
-const SUMS: [(&str, Unit); 4] = [
-    ("read_bytes", Unit::Bytes),
-    ("written_bytes", Unit::Bytes),
-    ("reads", Unit::Count),
-    ("writes", Unit::Count),
-];
-
 /// The tables of threads and files.
 pub(super) fn tables(hosts: &[HostResult<'_, IoUsageTop>], options: &Options) -> [Table; 2] {
     let (mut threads, mut files) = (Vec::new(), Vec::new());
@@ -196,30 +188,29 @@ pub(super) fn tables(hosts: &[HostResult<'_, IoUsageTop>], options: &Options) ->
     let title = if options.by_process { "I/O by process" } else { "I/O by thread" };
     let mut processes = process_table(title);
     for (result, thread, sums) in threads {
-        processes.row(process_row(result, thread, &sums, options));
+        processes.add(process_row(result, thread, &sums, options));
     }
     let mut by_file = file_table();
-    by_file.rows.extend(files.into_iter().map(|(_, row)| row));
+    by_file.extend(files.into_iter().map(|(_, row)| row));
     [processes, by_file]
 }
 
 fn process_table(title: &'static str) -> Table {
-    const COLUMNS: [(&str, Unit); 12] = [
-        ("host", Unit::None),
-        ("pid", Unit::None),
-        ("tid", Unit::None),
-        ("comm", Unit::None),
-        SUMS[0],
-        SUMS[1],
-        ("file_read_bytes", Unit::Bytes),
-        ("file_written_bytes", Unit::Bytes),
-        ("net_read_bytes", Unit::Bytes),
-        ("net_written_bytes", Unit::Bytes),
-        ("other_read_bytes", Unit::Bytes),
-        ("other_written_bytes", Unit::Bytes),
+    const BYTES: [&str; 8] = [
+        "read_bytes",
+        "written_bytes",
+        "file_read_bytes",
+        "file_written_bytes",
+        "net_read_bytes",
+        "net_written_bytes",
+        "other_read_bytes",
+        "other_written_bytes",
     ];
-    Table::new("processes", title, &[&COLUMNS[..], &SUMS[2..]].concat())
-        .show(&["other_read_bytes", "other_written_bytes"], Shown::Nowhere)
+    Table::new("processes", title, &[])
+        .with_columns(Unit::None, &["host", "pid", "tid", "comm"])
+        .with_columns(Unit::Bytes, &BYTES)
+        .with_columns(Unit::Count, &["reads", "writes"])
+        .show(&BYTES[6..], Visibility::Hidden)
         .top()
 }
 
@@ -228,68 +219,52 @@ fn process_row(
     thread: ThreadId,
     sums: &OfThread,
     options: &Options,
-) -> Vec<Cell> {
-    let who = ThreadIdentity::of(result.host, thread);
-    let mut cells = vec![result.name()];
-    cells.extend(if options.by_process { who.process_cells() } else { who.cells() });
-    cells.extend([sums.all.read.into(), sums.all.written.into()]);
-    for medium in [Medium::File, Medium::Net, Medium::Other] {
+) -> Row {
+    let by_medium = [Medium::File, Medium::Net, Medium::Other].into_iter().flat_map(|medium| {
         let sum = sums.by_medium.get(&medium).copied().unwrap_or_default();
-        cells.extend([sum.read.into(), sum.written.into()]);
-    }
-    cells.extend([sums.all.reads.into(), sums.all.writes.into()]);
-    cells
+        [sum.read, sum.written]
+    });
+    let Sum { read, written, reads, writes } = sums.all;
+    result.group_row(thread, options).cells([read, written]).cells(by_medium).cells([reads, writes])
 }
 
 fn file_table() -> Table {
-    const COLUMNS: [(&str, Unit); 5] = [
-        ("host", Unit::None),
-        ("path", Unit::None),
-        ("kind", Unit::None),
-        ("pid", Unit::None),
-        ("comm", Unit::None),
-    ];
-    let last = [("processes", Unit::Count), ("owners", Unit::None)];
-    Table::new("files", "I/O by file", &[&COLUMNS[..], &SUMS, &last].concat())
-        .show(&["path"], Shown::Last)
-        .show(&["owners"], Shown::Nowhere)
+    Table::new("files", "I/O by file", &[])
+        .with_columns(Unit::None, &["host", "path", "kind", "pid", "comm"])
+        .with_columns(Unit::Bytes, &["read_bytes", "written_bytes"])
+        .with_columns(Unit::Count, &["reads", "writes", "processes"])
+        .with_columns(Unit::None, &["owners"])
+        .show(&["path"], Visibility::Trailing)
+        .show(&["owners"], Visibility::Hidden)
         .top()
 }
 
-/// A row of the table of files, and how many bytes were moved.
+/// A row of the table of files, and the number of bytes that were moved.
 fn file_row(
     result: &HostResult<'_, IoUsageTop>,
     (name, kind, _): FileKey<'_>,
     of_file: &OfFile,
-) -> (u64, Vec<Cell>) {
+) -> (u64, Row) {
     let processes: BTreeSet<ThreadId> = of_file.owners.iter().map(|&(process, _)| process).collect();
     let owner = match processes.len() {
         1 => processes.first().map(|&process| ThreadIdentity::of(result.host, process)),
         _ => None,
     };
-    let [pid, _, comm] = owner.map_or([Cell::None, Cell::None, Cell::None], |owner| owner.process_cells());
+    let [pid, _, comm] = owner
+        .map_or([Cell::NotApplicable, Cell::NotApplicable, Cell::NotApplicable], |owner| {
+            owner.process_cells()
+        });
     let owner = |&(process, fd): &(ThreadId, i32)| {
         let who = ThreadIdentity::of(result.host, process);
         let (comm, tid) = (who.comm.as_deref().unwrap_or("?"), who.tid);
         format!("fd {fd} in {comm} ({})", tid.map_or_else(|| "?".to_owned(), |tid| tid.to_string()))
     };
-    let mut owners: Vec<String> = of_file.owners.iter().take(MOST_OWNERS).map(owner).collect();
-    if of_file.owners.len() > MOST_OWNERS {
-        owners.push(format!("and {} more", of_file.owners.len() - MOST_OWNERS));
+    let mut owners: Vec<String> = of_file.owners.iter().take(MAX_OWNERS).map(owner).collect();
+    if of_file.owners.len() > MAX_OWNERS {
+        owners.push(format!("and {} more", of_file.owners.len() - MAX_OWNERS));
     }
     let Sum { read, written, reads, writes } = of_file.all;
-    let cells = vec![
-        result.name(),
-        name.into(),
-        kind.map_or(Cell::Null, Cell::text),
-        pid,
-        comm,
-        read.into(),
-        written.into(),
-        reads.into(),
-        writes.into(),
-        (processes.len() as u64).into(),
-        Cell::text(&owners.join(", ")),
-    ];
-    (of_file.all.bytes(), cells)
+    let row = result.row().cell(name).cell(kind.map(Cell::text)).cells([pid, comm]);
+    let row = row.cells([read, written, reads, writes, processes.len() as u64]);
+    (of_file.all.bytes(), row.cell(Cell::text(&owners.join(", "))))
 }

@@ -8,13 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::IoUsageTop;
 use crate::analysis::HostResult;
-use crate::disk;
+use crate::file_io::call::SizeFilter;
 use crate::host::ThreadIdentity;
-use crate::io_call::SizeFilter;
-use crate::machine_io::{Requests, Traffic};
+use crate::machine_io::{Requests, Traffic, disk_name, moved_bytes};
 use crate::needs::Need;
 use crate::options::Options;
-use crate::table::{Cell, Table, Unit};
+use crate::output::table::{Cell, Row, Table, Unit};
 
 /// Requests that were issued and complete, and packets.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,7 +34,7 @@ impl Machine {
     }
 
     pub(super) fn request(&mut self, request: &BlockRequest) {
-        let bytes = disk::bytes(request);
+        let bytes = moved_bytes(request);
         if let Some(one) = Requests::of(request)
             && self.sizes.keeps((bytes > 0).then_some(bytes))
         {
@@ -62,20 +61,23 @@ impl Machine {
 
 /// The tables of block I/O by thread, of disks and of interfaces.
 pub(super) fn tables(hosts: &[HostResult<'_, IoUsageTop>], options: &Options) -> [Table; 3] {
-    let mut blocks = block_table(options);
+    let title = if options.by_process { "Disk I/O by process" } else { "Disk I/O by thread" };
+    let mut blocks = Table::new("blocks", title, &[])
+        .with_columns(Unit::None, &["host", "pid", "tid", "comm"])
+        .with_columns(Unit::Bytes, &["read_bytes", "written_bytes"])
+        .with_columns(Unit::Count, &["reads", "writes"])
+        .top();
     let mut disks = disk_table();
     let mut interfaces = interface_table();
-    let (mut of_threads, mut of_disks, mut of_interfaces) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut of_threads, mut of_interfaces) = (Vec::new(), Vec::new());
     for result in hosts {
         let mut by_thread: BTreeMap<Option<ThreadId>, Requests> = BTreeMap::new();
         let mut by_disk: BTreeMap<u32, Requests> = BTreeMap::new();
         for (&(device, thread), requests) in result.of.machine.requests.unordered() {
             let thread = thread.filter(|&thread| !issues_for_others(result, thread));
-            let who = thread.map(|thread| (thread, result.who(thread, options)));
-            let group = match who {
-                Some((_, None)) => continue,
-                Some((thread, Some(who))) if options.by_process => Some(who.process(thread)),
-                Some((thread, _)) => Some(thread),
+            let group = match thread.map(|thread| result.group(thread, options)) {
+                Some(None) => continue,
+                Some(group) => group,
                 None if options.filter.has_threads() => continue,
                 None => None,
             };
@@ -84,99 +86,61 @@ pub(super) fn tables(hosts: &[HostResult<'_, IoUsageTop>], options: &Options) ->
         }
         by_thread.retain(|_, requests| requests.bytes() > 0);
         of_threads.extend(by_thread.into_iter().map(|(thread, requests)| (result, thread, requests)));
-        of_disks.extend(by_disk.into_iter().map(|(device, requests)| (result, device, requests)));
+        for (device, requests) in by_disk {
+            disks.add(disk_row(result, device, &requests));
+        }
         of_interfaces
             .extend(result.of.machine.interfaces.iter().map(|(name, traffic)| (result, name, traffic)));
     }
     // Stable: those that are as much stay in the order of hosts, and of threads, devices or names.
     of_threads.sort_by_key(|(_, _, requests)| Reverse(requests.bytes()));
-    of_disks.sort_by_key(|(_, _, requests)| Reverse(requests.sectors));
     of_interfaces.sort_by_key(|(_, _, traffic)| Reverse(traffic.bytes()));
+    disks.sort("sectors");
     for (result, thread, requests) in of_threads {
-        let who = thread.map(|thread| ThreadIdentity::of(result.host, thread)).unwrap_or_default();
-        let who = if options.by_process { who.process_cells() } else { who.cells() };
-        let figures = [requests.read_bytes, requests.written_bytes, requests.reads, requests.writes];
-        blocks.row([result.name()].into_iter().chain(who).chain(figures.map(Cell::from)).collect());
-    }
-    for (result, device, requests) in of_disks {
-        disks.row(disk_row(result, device, &requests));
+        let row = match thread {
+            Some(thread) => result.group_row(thread, options),
+            None => result.row().cells(ThreadIdentity::default().cells()),
+        };
+        let Requests { read_bytes, written_bytes, reads, writes, .. } = requests;
+        blocks.add(row.cells([read_bytes, written_bytes, reads, writes]));
     }
     for (result, name, traffic) in of_interfaces {
-        let [received, sent] = [
-            [traffic.received_bytes, traffic.received].map(|figure| result.known(Need::Received, figure)),
-            [traffic.sent_bytes, traffic.sent].map(|figure| result.known(Need::Sent, figure)),
-        ];
-        let ([received_bytes, received], [sent_bytes, sent]) = (received, sent);
-        interfaces.row(vec![result.name(), name.into(), received_bytes, sent_bytes, received, sent]);
+        let received = |count| result.known(Need::Received, count);
+        let sent = |count| result.known(Need::Sent, count);
+        let row = result.row().cell(name).cells([received(traffic.received_bytes), sent(traffic.sent_bytes)]);
+        interfaces.add(row.cells([received(traffic.received), sent(traffic.sent)]));
     }
     [blocks, disks, interfaces]
 }
 
-/// Whether a request of a thread may be another thread's: one of the kernel's own issues what others have inserted, and without inserts that
-/// looks the same.
+/// Whether a request of a thread may be another thread's: one of the kernel's own issues what others have
+/// inserted, and without inserts that looks the same.
 fn issues_for_others(result: &HostResult<'_, IoUsageTop>, thread: ThreadId) -> bool {
     result.host.lacks(Need::Askers) && ThreadIdentity::of(result.host, thread).is_kernel == Some(true)
 }
 
-fn block_table(options: &Options) -> Table {
-    const COLUMNS: &[(&str, Unit)] = &[
-        ("host", Unit::None),
-        ("pid", Unit::None),
-        ("tid", Unit::None),
-        ("comm", Unit::None),
-        ("read_bytes", Unit::Bytes),
-        ("written_bytes", Unit::Bytes),
-        ("reads", Unit::Count),
-        ("writes", Unit::Count),
-    ];
-    let title = if options.by_process { "Disk I/O by process" } else { "Disk I/O by thread" };
-    Table::new("blocks", title, COLUMNS).top()
-}
-
 fn disk_table() -> Table {
-    const COLUMNS: &[(&str, Unit)] = &[
-        ("host", Unit::None),
-        ("disk", Unit::None),
-        ("requests", Unit::Count),
-        ("sectors", Unit::Count),
-        ("read_bytes", Unit::Bytes),
-        ("written_bytes", Unit::Bytes),
-        ("flushes", Unit::Count),
-        ("service_ns", Unit::Ns),
-        ("avg_ns", Unit::Ns),
-        ("ns_per_sector", Unit::Ns),
-    ];
-    Table::new("disks", "Requests to disks", COLUMNS).top()
+    Table::new("disks", "Requests to disks", &[])
+        .with_columns(Unit::None, &["host", "disk"])
+        .with_columns(Unit::Count, &["requests", "sectors"])
+        .with_columns(Unit::Bytes, &["read_bytes", "written_bytes"])
+        .with_columns(Unit::Count, &["flushes"])
+        .with_columns(Unit::Ns, &["service_ns", "avg_ns", "ns_per_sector"])
+        .top()
 }
 
-fn disk_row(result: &HostResult<'_, IoUsageTop>, device: u32, requests: &Requests) -> Vec<Cell> {
+fn disk_row(result: &HostResult<'_, IoUsageTop>, device: u32, requests: &Requests) -> Row {
     let count = requests.reads + requests.writes;
-    let per = |count: u64| match count {
-        0 => Cell::None,
-        count => (requests.service_ns as f64 / count as f64).into(),
-    };
-    vec![
-        result.name(),
-        disk::name(result.host, device),
-        count.into(),
-        requests.sectors.into(),
-        requests.read_bytes.into(),
-        requests.written_bytes.into(),
-        requests.flushes.into(),
-        requests.service_ns.into(),
-        per(count),
-        per(requests.sectors),
-    ]
+    let per = |count: u64| Cell::or_none((count > 0).then(|| requests.service_ns as f64 / count as f64));
+    let Requests { sectors, read_bytes, written_bytes, flushes, service_ns, .. } = *requests;
+    let row = result.row().cell(disk_name(result.host, device)).cells([count, sectors]);
+    row.cells([read_bytes, written_bytes, flushes]).cell(service_ns).cells([per(count), per(sectors)])
 }
 
 fn interface_table() -> Table {
-    const COLUMNS: &[(&str, Unit)] = &[
-        ("host", Unit::None),
-        ("interface", Unit::None),
-        ("received_bytes", Unit::Bytes),
-        ("sent_bytes", Unit::Bytes),
-        ("received_packets", Unit::Count),
-        ("sent_packets", Unit::Count),
-    ];
-    Table::new("interfaces", "Network interfaces", COLUMNS).top()
+    Table::new("interfaces", "Network interfaces", &[])
+        .with_columns(Unit::None, &["host", "interface"])
+        .with_columns(Unit::Bytes, &["received_bytes", "sent_bytes"])
+        .with_columns(Unit::Count, &["received_packets", "sent_packets"])
+        .top()
 }

@@ -1,7 +1,8 @@
-//! `iousagetop`: who read and wrote how much, of which files; what that asked of disks; what went through network interfaces.
+//! `iousagetop`: bytes that threads read and wrote, by file; requests to disks; traffic of network
+//! interfaces.
 //!
-//! `descriptors` has the calls by descriptor, until all descriptors are known, and the tables of threads and files; `machine` has requests
-//! to disks and packets, and their tables.
+//! `descriptors` has the calls by descriptor, until all descriptors are known, and the tables of threads and
+//! files; `machine` has requests to disks and packets, and their tables.
 
 mod descriptors;
 mod machine;
@@ -13,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use self::descriptors::Descriptors;
 use self::machine::Machine;
 use crate::analysis::{Analysis, HostResult};
-use crate::fd_names;
+use crate::file_io::fd_names;
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::report::Note;
-use crate::table::Table;
+use crate::options::{OptionKind, Options};
+use crate::output::note::Note;
+use crate::output::table::Table;
 use crate::window::When;
 
 /// What a host's threads read and wrote, and what its disks and interfaces did.
@@ -57,7 +58,8 @@ impl Spans for IoUsageTop {
 
 impl Analysis for IoUsageTop {
     const FILES: bool = true;
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Processes, Asks::Durations, Asks::Sizes];
+    const ACCEPTS: &'static [OptionKind] =
+        &[OptionKind::Threads, OptionKind::Processes, OptionKind::Durations, OptionKind::Sizes];
     const NEEDS: &'static [Need] = &[
         Need::Calls,
         Need::FileCalls,

@@ -1,18 +1,18 @@
-//! Which calls are asked for.
+//! Which calls are requested.
 
 use std::collections::BTreeSet;
 
 use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadId, Time};
+use isochrone_strace::error_in;
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
-use crate::errno::error_in;
 use crate::options::Options;
 use crate::snapshot::CurrentCall;
 use crate::span_filter::SpanFilter;
 use crate::window::{When, Window};
 
-/// Which calls are asked for. An empty list: all.
+/// Which calls are requested. An empty list: all.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CallFilter {
     names: Vec<WildMatch>,
@@ -43,7 +43,7 @@ impl CallFilter {
             && self.span_filter.as_ref().is_none_or(|span_filter| span_filter.syscall(call).is_some())
     }
 
-    /// Whether a call of which one end is missing is one of them. What came of it is not known.
+    /// Whether a call whose entry or exit is missing is one of them. Its result is unknown.
     pub(super) fn half(&self, half: &HalfSyscall<'_>) -> bool {
         self.errors.is_empty()
             && self.name(half.name)
@@ -53,7 +53,7 @@ impl CallFilter {
     /// The same of one that was in progress at an instant.
     pub(super) fn in_progress(&self, thread: ThreadId, call: CurrentCall<'_>, at: Time) -> bool {
         let half = if call.since.is_some() { Half::Begin } else { Half::End };
-        // The filter does not use the CPU of a call of which one end is missing.
+        // The filter does not use the CPU of a call whose entry or exit is missing.
         self.half(&HalfSyscall { thread, cpu: 0, name: call.name, at, half, entry: None })
     }
 }

@@ -1,21 +1,19 @@
 //! A call as it is kept, and as a row of the table.
 
-use isochrone_kernel::calls::{ArgumentValues, CallResult};
 use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadId, Time};
+use isochrone_strace::{ArgumentValues, CallResult, errno_name, error_in};
 use serde::{Deserialize, Serialize};
 
 use super::Syscalls;
 use crate::analysis::HostResult;
-use crate::annotated_call::AnnotatedCall;
-use crate::cpu_states::time;
-use crate::errno::{errno_name, error_in};
-use crate::fd_annotation::{makes, taken};
-use crate::fd_names::FdNames;
-use crate::log_rows::LogRow;
+use crate::figures::stats::duration;
+use crate::file_io::annotated_call::AnnotatedCall;
+use crate::file_io::fd_annotation::{makes, taken};
+use crate::file_io::fd_names::FdNames;
 use crate::options::Options;
+use crate::output::table::{Cell, Row};
 use crate::snapshot::CurrentCall;
-use crate::stats::duration;
-use crate::table::Cell;
+use crate::storage::log_rows::LogRow;
 
 /// A call. The order of the fields is that of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -45,7 +43,7 @@ impl LogRow for CallRow {
 }
 
 impl CallRow {
-    /// One of which both ends were seen.
+    /// A call whose entry and exit were seen.
     pub(super) fn of(call: &Syscall<'_>) -> Self {
         Self {
             at: call.begin,
@@ -62,7 +60,7 @@ impl CallRow {
         }
     }
 
-    /// One of which one end was seen.
+    /// A call whose entry or exit was seen.
     pub(super) fn of_half(half: &HalfSyscall<'_>) -> Self {
         let (begin, end) = match half.half {
             Half::Begin => (Some(half.at), None),
@@ -71,13 +69,14 @@ impl CallRow {
         Self::partial(half.thread, half.name, half.at, begin, end)
     }
 
-    /// One that was in progress at an instant and of which one end is missing. Those whose begin is unknown come first.
+    /// A call that was in progress at an instant and whose entry or exit is missing. Those whose begin is
+    /// unknown come first.
     pub(super) fn in_progress(thread: ThreadId, call: CurrentCall<'_>) -> Self {
         let at = call.since.unwrap_or(Time::MIN);
         Self::partial(thread, call.name, at, call.since, None)
     }
 
-    /// One of which nothing is known but this.
+    /// A call without anything else that is known.
     fn partial(
         thread: ThreadId,
         name: Option<&Name>,
@@ -106,7 +105,7 @@ impl CallRow {
         fd_names: &FdNames<'_>,
         result: &HostResult<'_, Syscalls>,
         options: &Options,
-    ) -> Option<Vec<Cell>> {
+    ) -> Option<Row> {
         let who = result.who_at(self.thread, self.at, options)?;
         let name_of = |fd: i32, at| Some((fd, fd_names.name(self.thread, fd, at)?));
         let line = AnnotatedCall {
@@ -126,19 +125,12 @@ impl CallRow {
         };
         let ns = self.begin.zip(self.end).map(|(begin, end)| duration(begin, end));
         let error = self.ret.and_then(error_in).map(errno_name);
-        let mut cells =
-            vec![result.name(), time(result, self.begin), time(result, self.end), ns.into(), self.cpu.into()];
-        cells.extend(who.cells());
-        cells.extend([
-            self.name.as_ref().into(),
-            self.ret.into(),
-            match error {
-                Some(error) => Cell::text(&error),
-                None if self.ret.is_some() => Cell::None,
-                None => Cell::Null,
-            },
-            Cell::Call(Box::new(line)),
-        ]);
-        Some(cells)
+        let error = match error {
+            None if self.ret.is_some() => Cell::NotApplicable,
+            error => error.map(|error| Cell::text(&error)).into(),
+        };
+        let row = result.row().cells([self.begin, self.end].map(|at| result.time_or_unknown(at)));
+        let row = row.cell(ns).cell(self.cpu).cells(who.cells()).cell(self.name.as_ref()).cell(self.ret);
+        Some(row.cell(error).cell(Cell::Call(Box::new(line))))
     }
 }

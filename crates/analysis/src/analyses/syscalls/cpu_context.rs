@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::Syscalls;
 use crate::analysis::HostResult;
 use crate::cpu_states;
+use crate::output::table::Table;
 use crate::snapshot::CpuSnapshot;
-use crate::sorted_rows::SortedRows;
-use crate::table::Table;
+use crate::storage::sorted_rows::SortedRows;
 
 /// What every CPU ran. All of it is kept: which calls are asked about is known only when all of the trace is.
 #[derive(Debug, Default, Serialize, Deserialize)]

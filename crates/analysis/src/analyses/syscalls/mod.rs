@@ -1,7 +1,8 @@
-//! `syscalls`: every call with its arguments, as `strace` shows them; of one instant, those that were in progress
-//! then. Beside, what all CPUs ran at that instant or, where asked for, when each of the calls ended.
+//! `syscalls`: every call with its arguments, as `strace` shows them; of one instant, those that were in
+//! progress then; and what all CPUs ran at that instant or, where requested, when each of the calls ended.
 //!
-//! `call_row` has the rows, `call_filter` decides which calls are asked for, `cpu_context` has what ran when they ended.
+//! `call_row` has the rows, `call_filter` decides which calls are requested, `cpu_context` has what ran when
+//! they ended.
 
 mod call_filter;
 mod call_row;
@@ -19,24 +20,24 @@ use self::call_row::CallRow;
 use self::cpu_context::CpuContext;
 use crate::analysis::{Analysis, HostResult};
 use crate::cpu_states;
-use crate::fd_names::{self, FdNames};
-use crate::log_rows::LogRows;
+use crate::file_io::fd_names::{self, FdNames};
 use crate::needs::Need;
-use crate::options::{Asks, Options};
-use crate::report::Note;
+use crate::options::{OptionKind, Options};
+use crate::output::note::Note;
+use crate::output::table::{Table, Unit, Visibility};
 use crate::snapshot::Snapshot;
-use crate::table::{Shown, Table, Unit};
+use crate::storage::log_rows::LogRows;
 use crate::window::{When, contains};
 
 /// Calls of a host's threads.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Syscalls {
-    /// The instant that they are to contain, if one is asked for.
+    /// The instant that they are to contain, if one is requested.
     at: Option<Time>,
     call_filter: CallFilter,
     calls: LogRows<CallRow>,
     files: LogRows<FileSpan>,
-    /// Where that is asked for.
+    /// Where that is requested.
     around: Option<CpuContext>,
 }
 
@@ -85,8 +86,15 @@ impl Analysis for Syscalls {
     const SNAPSHOT: bool = true;
     const FILES: bool = true;
 
-    const USES: &'static [Asks] =
-        &[Asks::Threads, Asks::Cpus, Asks::Durations, Asks::Calls, Asks::Errors, Asks::Around, Asks::Instant];
+    const ACCEPTS: &'static [OptionKind] = &[
+        OptionKind::Threads,
+        OptionKind::Cpus,
+        OptionKind::Durations,
+        OptionKind::Calls,
+        OptionKind::Errors,
+        OptionKind::Around,
+        OptionKind::Instant,
+    ];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls];
 
     fn new(options: &Options, when: When) -> Self {
@@ -101,33 +109,23 @@ impl Analysis for Syscalls {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        const COLUMNS: &[(&str, Unit)] = &[
-            ("host", Unit::None),
-            ("begin_ns", Unit::Time),
-            ("end_ns", Unit::Time),
-            ("duration_ns", Unit::Ns),
-            ("cpu", Unit::None),
-            ("pid", Unit::None),
-            ("tid", Unit::None),
-            ("comm", Unit::None),
-            ("syscall", Unit::None),
-            ("result", Unit::None),
-            ("error", Unit::None),
-            ("line", Unit::None),
-        ];
-        let mut table = Table::new("syscalls", "System calls", COLUMNS)
+        let mut table = Table::new("syscalls", "System calls", &[])
+            .with_columns(Unit::None, &["host"])
+            .with_columns(Unit::Time, &["begin_ns", "end_ns"])
+            .with_columns(Unit::Ns, &["duration_ns"])
+            .with_columns(Unit::None, &["cpu", "pid", "tid", "comm", "syscall", "result", "error", "line"])
             .kept_in(&options.scratch)
             .by_time("begin_ns")
             // The line has all of it.
-            .show(&["syscall", "result", "error", "end_ns"], Shown::Nowhere)
-            .show(&["line"], Shown::Last);
+            .show(&["syscall", "result", "error", "end_ns"], Visibility::Hidden)
+            .show(&["line"], Visibility::Trailing);
         let mut running = cpu_states::table();
-        let mut is_running_told = false;
+        let mut is_running_shown = false;
         for result in hosts {
             let fd_names = FdNames::new(result.host, &result.of.files);
             let mut in_progress = Vec::new();
             if let Some(instant) = result.instant {
-                is_running_told = true;
+                is_running_shown = true;
                 let snapshot = instant.snapshot(result.host);
                 cpu_states::rows(result, instant.at(), &snapshot, options, &mut running);
                 in_progress = halves(result, instant.at(), &snapshot);
@@ -136,19 +134,19 @@ impl Analysis for Syscalls {
             let mut ends = BTreeSet::new();
             for call in in_order(result.of.calls.sorted(), in_progress) {
                 if let Some(row) = call.row(&fd_names, result, options) {
-                    table.row(row);
+                    table.add(row);
                     if result.of.around.is_some() {
                         ends.extend(call.end);
                     }
                 }
             }
             if let Some(around) = &result.of.around {
-                is_running_told = true;
+                is_running_shown = true;
                 around.rows(&ends, result, &mut running);
             }
         }
         let mut tables = vec![table];
-        tables.extend(is_running_told.then_some(running));
+        tables.extend(is_running_shown.then_some(running));
         tables
     }
 
@@ -167,7 +165,7 @@ fn in_order<T: Ord>(left: impl Iterator<Item = T>, right: Vec<T>) -> impl Iterat
     })
 }
 
-/// Calls in progress at an instant of which one end is missing.
+/// Calls in progress at an instant whose entry or exit is missing.
 fn halves(result: &HostResult<'_, Syscalls>, at: Time, snapshot: &Snapshot<'_>) -> Vec<CallRow> {
     // A new thread comes out of a call that another one entered.
     let is_alive = |thread| {

@@ -1,7 +1,9 @@
-//! `usage`: CPU, memory, disks and network over time, in steps, of each host, CPU, process, disk and interface.
+//! `usage`: CPU, memory, disks and network over time, in steps, of each host, CPU, process, disk and
+//! interface.
 //!
-//! Times are cut at the edges of steps, so that steps add up to the whole: CPU time, and the time that requests are at a disk. Bytes and
-//! pages are of the step in which a call returns, a request is complete, a packet passes, a page is allocated.
+//! Times are cut at the edges of steps, so that steps add up to the whole: CPU time, and the time that
+//! requests are at a disk. Bytes and pages are of the step in which a call returns, a request is complete, a
+//! packet passes, a page is allocated.
 //!
 //! `series` has the tables of steps, `overview` the one that people see first.
 
@@ -17,13 +19,13 @@ use isochrone_kernel::{
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
-use crate::disk;
-use crate::io_call::IoCall;
-use crate::machine_io::{Requests, Traffic};
+use crate::cpu_states::CpuTime;
+use crate::file_io::call::IoCall;
+use crate::machine_io::{Requests, Traffic, service};
 use crate::needs::Need;
-use crate::options::{Asks, Options};
+use crate::options::{OptionKind, Options};
+use crate::output::table::Table;
 use crate::steps::Steps;
-use crate::table::Table;
 use crate::window::When;
 
 /// What a host did in each step.
@@ -35,14 +37,6 @@ pub struct Usage {
     /// By device.
     disks: CanonicalMap<(u32, u32), AtDisk>,
     interfaces: BTreeMap<(Name, u32), Traffic>,
-}
-
-/// What a CPU did, ns.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct CpuTime {
-    busy: u64,
-    idle: u64,
-    unknown: u64,
 }
 
 /// What a thread used.
@@ -64,14 +58,6 @@ struct AtDisk {
     complete: Requests,
     /// The time that requests were at the disk, ns: of each of them.
     in_flight: u64,
-}
-
-impl CpuTime {
-    fn absorb(&mut self, other: Self) {
-        self.busy = self.busy.saturating_add(other.busy);
-        self.idle = self.idle.saturating_add(other.idle);
-        self.unknown = self.unknown.saturating_add(other.unknown);
-    }
 }
 
 impl Used {
@@ -121,7 +107,7 @@ impl Spans for Usage {
     }
 
     fn block_request(&mut self, request: &BlockRequest) {
-        let (Some(one), Some((begin, end))) = (Requests::of(request), disk::service(request)) else { return };
+        let (Some(one), Some((begin, end))) = (Requests::of(request), service(request)) else { return };
         for (step, in_flight) in self.steps.parts(begin, end) {
             let at = AtDisk { in_flight, ..AtDisk::default() };
             self.disks.or_default((request.device, step)).absorb(at);
@@ -165,7 +151,7 @@ impl Spans for Usage {
 }
 
 impl Analysis for Usage {
-    const USES: &'static [Asks] = &[Asks::Threads, Asks::Cpus, Asks::Steps];
+    const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Steps];
     const NEEDS: &'static [Need] = &[
         Need::Switches,
         Need::Calls,
@@ -184,7 +170,7 @@ impl Analysis for Usage {
         Self::default()
     }
 
-    fn divide(&mut self, steps: &Steps) {
+    fn set_steps(&mut self, steps: &Steps) {
         self.steps = steps.clone();
     }
 
@@ -196,7 +182,8 @@ impl Analysis for Usage {
 }
 
 impl Usage {
-    /// What each process used in each step, by the first thread of each; of those threads that the filter keeps.
+    /// What each process used in each step, by the first thread of each; of those threads that the filter
+    /// keeps.
     fn processes(
         result: &HostResult<'_, Self>,
         options: &Options,
@@ -214,7 +201,7 @@ impl Usage {
         processes
     }
 
-    /// What the whole host's threads used in each step, whoever is asked for.
+    /// Pages that all threads of the host used in each step, whatever threads are requested.
     fn memory(&self) -> BTreeMap<u32, (u64, u64)> {
         let mut steps: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for ((_, step), used) in self.threads.unordered() {

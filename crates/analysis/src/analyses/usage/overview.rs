@@ -7,15 +7,15 @@ use isochrone_kernel::Name;
 
 use super::Usage;
 use crate::analysis::HostResult;
-use crate::disk;
 use crate::host::ThreadIdentity;
+use crate::machine_io::disk_name;
 use crate::options::Options;
-use crate::sparkline::sparkline;
-use crate::table::{Cell, Shown, Table, Unit};
+use crate::output::table::{Cell, Table, Unit, Visibility};
 
 /// Characters of a line.
 const WIDTH: usize = 60;
-/// Processes that are shown of a host, those that used the CPUs most, where people read and no other limit is asked for.
+/// Processes that are shown of a host, those that used the CPUs most, where people read and no other limit is
+/// requested.
 const PROCESSES: usize = 10;
 
 /// What the figures of a line are.
@@ -48,9 +48,9 @@ impl Lines<'_> {
         }
         let total = || Cell::from(sum);
         let [ns, bytes, pages] = match sort {
-            Sort::Ns => [total(), Cell::None, Cell::None],
-            Sort::Bytes => [Cell::None, total(), Cell::None],
-            Sort::Pages => [Cell::None, Cell::None, total()],
+            Sort::Ns => [total(), Cell::NotApplicable, Cell::NotApplicable],
+            Sort::Bytes => [Cell::NotApplicable, total(), Cell::NotApplicable],
+            Sort::Pages => [Cell::NotApplicable, Cell::NotApplicable, total()],
         };
         let line = Cell::text(&sparkline(&all, WIDTH));
         self.table.row(vec![self.host.clone(), Cell::text(resource), of, ns, bytes, pages, line]);
@@ -59,16 +59,13 @@ impl Lines<'_> {
 
 /// The table, of all hosts.
 pub(super) fn table(hosts: &[HostResult<'_, Usage>], options: &Options) -> Table {
-    const COLUMNS: &[(&str, Unit)] = &[
-        ("host", Unit::None),
-        ("resource", Unit::None),
-        ("of", Unit::None),
-        ("busy_ns", Unit::Ns),
-        ("bytes", Unit::Bytes),
-        ("pages", Unit::Count),
-        ("line", Unit::None),
-    ];
-    let mut table = Table::new("overview", "Usage over time", COLUMNS).show(&["line"], Shown::Last);
+    let mut table = Table::new("overview", "Usage over time", &[])
+        .with_columns(Unit::None, &["host", "resource", "of"])
+        .with_columns(Unit::Ns, &["busy_ns"])
+        .with_columns(Unit::Bytes, &["bytes"])
+        .with_columns(Unit::Count, &["pages"])
+        .with_columns(Unit::None, &["line"])
+        .show(&["line"], Visibility::Trailing);
     for result in hosts {
         let steps = result.of.steps.count() as usize;
         let mut lines = Lines { host: result.name(), steps, table: &mut table };
@@ -80,44 +77,28 @@ pub(super) fn table(hosts: &[HostResult<'_, Usage>], options: &Options) -> Table
 
 fn of_machine(result: &HostResult<'_, Usage>, lines: &mut Lines<'_>) {
     let of = result.of;
-    lines.add("CPU", Cell::None, Sort::Ns, of.cpus.iter().map(|(&(_, step), cpu)| (step, cpu.busy)));
+    lines.add("CPU", Cell::NotApplicable, Sort::Ns, of.cpus.iter().map(|(&(_, step), cpu)| (step, cpu.busy)));
     let memory = of.memory();
     if memory.values().any(|&(allocated, _)| allocated > 0) {
         let allocated = memory.iter().map(|(&step, &(allocated, _))| (step, allocated));
-        lines.add("memory allocated", Cell::None, Sort::Pages, allocated);
+        lines.add("memory allocated", Cell::NotApplicable, Sort::Pages, allocated);
     }
     let devices: BTreeSet<u32> = of.disks.unordered().map(|(&(device, _), _)| device).collect();
     for device in devices {
         let at = || of.disks.unordered().filter(move |((of, _), _)| *of == device);
-        let name = disk::name(result.host, device);
-        lines.add(
-            "disk read",
-            name.clone(),
-            Sort::Bytes,
-            at().map(|(&(_, step), at)| (step, at.complete.read_bytes)),
-        );
-        lines.add(
-            "disk written",
-            name,
-            Sort::Bytes,
-            at().map(|(&(_, step), at)| (step, at.complete.written_bytes)),
-        );
+        let name = disk_name(result.host, device);
+        let read = at().map(|(&(_, step), at)| (step, at.complete.read_bytes));
+        lines.add("disk read", name.clone(), Sort::Bytes, read);
+        let written = at().map(|(&(_, step), at)| (step, at.complete.written_bytes));
+        lines.add("disk written", name, Sort::Bytes, written);
     }
     let names: BTreeSet<&Name> = of.interfaces.keys().map(|(name, _)| name).collect();
     for name in names {
         let at = || of.interfaces.iter().filter(move |((of, _), _)| of == name);
-        lines.add(
-            "received",
-            name.into(),
-            Sort::Bytes,
-            at().map(|((_, step), traffic)| (*step, traffic.received_bytes)),
-        );
-        lines.add(
-            "sent",
-            name.into(),
-            Sort::Bytes,
-            at().map(|((_, step), traffic)| (*step, traffic.sent_bytes)),
-        );
+        let received = at().map(|((_, step), traffic)| (*step, traffic.received_bytes));
+        lines.add("received", name.into(), Sort::Bytes, received);
+        let sent = at().map(|((_, step), traffic)| (*step, traffic.sent_bytes));
+        lines.add("sent", name.into(), Sort::Bytes, sent);
     }
 }
 
@@ -135,5 +116,34 @@ fn of_processes(result: &HostResult<'_, Usage>, options: &Options, lines: &mut L
         let pid = who.tid.map_or_else(|| "?".to_owned(), |tid| tid.to_string());
         let name = format!("{} ({pid})", who.comm.as_deref().unwrap_or("?"));
         lines.add("CPU", Cell::text(&name), Sort::Ns, steps.iter().map(|(&step, used)| (step, used.cpu_ns)));
+    }
+}
+
+/// Figures as characters of growing height, the greatest the highest; zero is the lowest, and nothing else
+/// is. Figures that share a character where there are more than `width` are added up.
+fn sparkline(figures: &[u128], width: usize) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let each = figures.len().div_ceil(width.max(1)).max(1);
+    let sums: Vec<u128> = figures.chunks(each).map(|some| some.iter().sum()).collect();
+    let greatest = sums.iter().copied().max().unwrap_or_default().max(1);
+    // 1 to 7, rounded up: what is more than nothing is never shown as nothing.
+    let height = |sum: u128| (sum.saturating_mul(7).div_ceil(greatest) as usize).min(7);
+    sums.into_iter().map(|sum| HEIGHTS[height(sum)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heights() {
+        let check = |figures: &[u128], width, expect: &str| {
+            assert_eq!(sparkline(figures, width), expect, "{figures:?} {width}");
+        };
+        check(&[], 4, "");
+        check(&[0, 0], 4, "▁▁");
+        check(&[0, 1, 700, 350], 4, "▁▂█▅");
+        check(&[1, 1, 0, 0, 4], 3, "▅▁█");
+        check(&[u64::MAX.into(), 0], 4, "█▁");
     }
 }

@@ -4,31 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_kernel::Name;
 
-use super::{AtDisk, CpuTime, Usage};
+use super::{AtDisk, Usage};
 use crate::analysis::HostResult;
-use crate::disk;
+use crate::cpu_states::CpuTime;
 use crate::host::ThreadIdentity;
-use crate::machine_io::Traffic;
+use crate::machine_io::{Traffic, disk_name};
 use crate::needs::Need;
 use crate::options::Options;
-use crate::table::{Cell, Table, Unit, percent};
+use crate::output::table::{Cell, Table, Unit, percent};
 
-/// When a step is.
-const TIMES: [(&str, Unit); 2] = [("begin_ns", Unit::Time), ("end_ns", Unit::Time)];
-
-/// A table of steps.
-fn table(
-    name: &'static str,
-    title: &'static str,
-    about: &[&'static str],
-    figures: &[(&'static str, Unit)],
-) -> Table {
-    let about: Vec<_> =
-        std::iter::once("host").chain(about.iter().copied()).map(|name| (name, Unit::None)).collect();
-    Table::new(name, title, &[&about, &TIMES[..], figures].concat()).detail()
+/// A table of steps: the columns `host`, `about`, and the times of the step.
+fn table(name: &'static str, title: &'static str, about: &[&'static str]) -> Table {
+    let table = Table::new(name, title, &[("host", Unit::None)]).with_columns(Unit::None, about);
+    table.with_columns(Unit::Time, &["begin_ns", "end_ns"]).detail()
 }
 
-/// The cells of [`TIMES`].
+/// The cells of the times of a step.
 fn times(result: &HostResult<'_, Usage>, step: u32) -> [Cell; 2] {
     let (begin, end) = result.of.steps.instants(step, |raw| result.host.unix_ns(raw));
     [begin.into(), end.into()]
@@ -50,7 +41,7 @@ impl Traced {
         for (&(_, step), cpu) in &result.of.cpus {
             *known.entry(step).or_default() |= cpu.busy > 0 || cpu.idle > 0;
         }
-        // A host whose switches were not recorded may show other things all the same.
+        // A host whose switches were not recorded may show other things anyway.
         let has_switches = known.values().any(|&is_known| is_known);
         let is_dark = |step| has_switches && known.get(&step).is_some_and(|&is_known| !is_known);
         let ((begin, end), steps) = (result.window, &result.of.steps);
@@ -63,10 +54,10 @@ impl Traced {
 
     /// Cells of what is known only where anything is.
     fn cells<const N: usize>(&self, cells: [Cell; N]) -> [Cell; N] {
-        if self.is_dark { cells.map(|_| Cell::Null) } else { cells }
+        if self.is_dark { cells.map(|_| Cell::Unknown) } else { cells }
     }
 
-    /// How many requests were at a disk at once, on average over the time that was traced.
+    /// Mean number of requests that were at a disk at once, over the time that was traced.
     fn in_flight(&self, ns: u64) -> Cell {
         (ns as f64 / self.ns.max(1) as f64).into()
     }
@@ -93,22 +84,14 @@ pub(super) fn tables(hosts: &[HostResult<'_, Usage>], options: &Options) -> [Tab
 }
 
 fn host_table() -> Table {
-    const FIGURES: &[(&str, Unit)] = &[
-        ("cpu_ns", Unit::Ns),
-        ("idle_ns", Unit::Ns),
-        ("unknown_ns", Unit::Ns),
-        ("percent", Unit::Percent),
-        ("read_bytes", Unit::Bytes),
-        ("written_bytes", Unit::Bytes),
-        ("requests", Unit::Count),
-        ("mean_in_flight", Unit::None),
-        ("received_bytes", Unit::Bytes),
-        ("sent_bytes", Unit::Bytes),
-        ("allocated_pages", Unit::Count),
-        ("freed_pages", Unit::Count),
-        ("net_pages", Unit::Count),
-    ];
-    table("host", "Hosts over time", &[], FIGURES)
+    table("host", "Hosts over time", &[])
+        .with_columns(Unit::Ns, &["cpu_ns", "idle_ns", "unknown_ns"])
+        .with_columns(Unit::Percent, &["percent"])
+        .with_columns(Unit::Bytes, &["read_bytes", "written_bytes"])
+        .with_columns(Unit::Count, &["requests"])
+        .with_columns(Unit::None, &["mean_in_flight"])
+        .with_columns(Unit::Bytes, &["received_bytes", "sent_bytes"])
+        .with_columns(Unit::Count, &["allocated_pages", "freed_pages", "net_pages"])
 }
 
 /// What all of some things did in each step.
@@ -135,17 +118,16 @@ fn host_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Tabl
     let memory = of.memory();
     let mut net_pages = 0i128;
     for traced in traced {
-        let (step, place) = (traced.step, traced.step as usize);
-        let (Some(cpu), Some(disk), Some(traffic)) = (cpus.get(place), disks.get(place), traffic.get(place))
+        let (step, index) = (traced.step, traced.step as usize);
+        let (Some(cpu), Some(disk), Some(traffic)) = (cpus.get(index), disks.get(index), traffic.get(index))
         else {
             continue;
         };
         let (allocated, freed) = memory.get(&step).copied().unwrap_or_default();
         net_pages += i128::from(allocated) - i128::from(freed);
         let requests = disk.complete.reads + disk.complete.writes + disk.complete.flushes;
-        let mut cells = vec![result.name()];
-        cells.extend(times(result, step));
-        cells.extend([cpu.busy.into(), cpu.idle.into(), cpu.unknown.into(), busy(cpu)]);
+        let row =
+            result.row().cells(times(result, step)).cells([cpu.busy, cpu.idle, cpu.unknown]).cell(busy(cpu));
         let others = [
             result.known(Need::Disks, disk.complete.read_bytes),
             result.known(Need::Disks, disk.complete.written_bytes),
@@ -157,38 +139,29 @@ fn host_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Tabl
             result.known(Need::Pages, result.known(Need::Frees, freed)),
             result.known(Need::Pages, result.known(Need::Frees, net_pages)),
         ];
-        cells.extend(traced.cells(others));
-        table.row(cells);
+        table.add(row.cells(traced.cells(others)));
     }
 }
 
 fn cpu_table() -> Table {
-    const FIGURES: &[(&str, Unit)] =
-        &[("busy_ns", Unit::Ns), ("idle_ns", Unit::Ns), ("unknown_ns", Unit::Ns), ("percent", Unit::Percent)];
-    table("cpus", "CPUs over time", &["cpu"], FIGURES)
+    table("cpus", "CPUs over time", &["cpu"])
+        .with_columns(Unit::Ns, &["busy_ns", "idle_ns", "unknown_ns"])
+        .with_columns(Unit::Percent, &["percent"])
 }
 
 fn cpu_rows(result: &HostResult<'_, Usage>, table: &mut Table) {
     for (&(cpu, step), time) in &result.of.cpus {
-        let mut cells = vec![result.name(), cpu.into()];
-        cells.extend(times(result, step));
-        cells.extend([time.busy.into(), time.idle.into(), time.unknown.into(), busy(time)]);
-        table.row(cells);
+        let row = result.row().cell(cpu).cells(times(result, step));
+        table.add(row.cells([time.busy, time.idle, time.unknown]).cell(busy(time)));
     }
 }
 
 fn process_table() -> Table {
-    const FIGURES: &[(&str, Unit)] = &[
-        ("cpu_ns", Unit::Ns),
-        ("percent", Unit::Percent),
-        ("read_bytes", Unit::Bytes),
-        ("written_bytes", Unit::Bytes),
-        ("disk_read_bytes", Unit::Bytes),
-        ("disk_written_bytes", Unit::Bytes),
-        ("allocated_pages", Unit::Count),
-        ("freed_pages", Unit::Count),
-    ];
-    table("processes", "Processes over time", &["pid", "comm"], FIGURES)
+    table("processes", "Processes over time", &["pid", "comm"])
+        .with_columns(Unit::Ns, &["cpu_ns"])
+        .with_columns(Unit::Percent, &["percent"])
+        .with_columns(Unit::Bytes, &["read_bytes", "written_bytes", "disk_read_bytes", "disk_written_bytes"])
+        .with_columns(Unit::Count, &["allocated_pages", "freed_pages"])
 }
 
 /// Steps in which a process did nothing are left out: most do nothing most of the time.
@@ -197,10 +170,9 @@ fn process_rows(result: &HostResult<'_, Usage>, traced: &[Traced], options: &Opt
     for (process, steps) in Usage::processes(result, options) {
         let [pid, _, comm] = ThreadIdentity::of(result.host, process).process_cells();
         for (step, used) in steps {
-            let mut cells = vec![result.name(), pid.clone(), comm.clone()];
-            cells.extend(times(result, step));
+            let row = result.row().cells([pid.clone(), comm.clone()]).cells(times(result, step));
             let share = percent(used.cpu_ns.into(), traced.get(&step).copied().unwrap_or_default().into());
-            cells.extend([
+            table.add(row.cells([
                 result.known(Need::Switches, used.cpu_ns),
                 result.known(Need::Switches, share),
                 result.known(Need::Calls, used.read),
@@ -209,22 +181,17 @@ fn process_rows(result: &HostResult<'_, Usage>, traced: &[Traced], options: &Opt
                 result.known(Need::Disks, result.known(Need::Askers, used.disk.written_bytes)),
                 result.known(Need::Pages, used.allocated),
                 result.known(Need::Pages, result.known(Need::Frees, used.freed)),
-            ]);
-            table.row(cells);
+            ]));
         }
     }
 }
 
 fn disk_table() -> Table {
-    const FIGURES: &[(&str, Unit)] = &[
-        ("read_bytes", Unit::Bytes),
-        ("written_bytes", Unit::Bytes),
-        ("requests", Unit::Count),
-        ("flushes", Unit::Count),
-        ("in_flight_ns", Unit::Ns),
-        ("mean_in_flight", Unit::None),
-    ];
-    table("disks", "Disks over time", &["disk"], FIGURES)
+    table("disks", "Disks over time", &["disk"])
+        .with_columns(Unit::Bytes, &["read_bytes", "written_bytes"])
+        .with_columns(Unit::Count, &["requests", "flushes"])
+        .with_columns(Unit::Ns, &["in_flight_ns"])
+        .with_columns(Unit::None, &["mean_in_flight"])
 }
 
 fn disk_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Table) {
@@ -232,8 +199,7 @@ fn disk_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Tabl
     for device in devices {
         for traced in traced {
             let at = result.of.disks.get(&(device, traced.step)).copied().unwrap_or_default();
-            let mut cells = vec![result.name(), disk::name(result.host, device)];
-            cells.extend(times(result, traced.step));
+            let row = result.row().cell(disk_name(result.host, device)).cells(times(result, traced.step));
             let figures = [
                 at.complete.read_bytes.into(),
                 at.complete.written_bytes.into(),
@@ -242,20 +208,15 @@ fn disk_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Tabl
                 at.in_flight.into(),
                 traced.in_flight(at.in_flight),
             ];
-            cells.extend(traced.cells(figures));
-            table.row(cells);
+            table.add(row.cells(traced.cells(figures)));
         }
     }
 }
 
 fn interface_table() -> Table {
-    const FIGURES: &[(&str, Unit)] = &[
-        ("received_bytes", Unit::Bytes),
-        ("sent_bytes", Unit::Bytes),
-        ("received_packets", Unit::Count),
-        ("sent_packets", Unit::Count),
-    ];
-    table("interfaces", "Network interfaces over time", &["interface"], FIGURES)
+    table("interfaces", "Network interfaces over time", &["interface"])
+        .with_columns(Unit::Bytes, &["received_bytes", "sent_bytes"])
+        .with_columns(Unit::Count, &["received_packets", "sent_packets"])
 }
 
 fn interface_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Table) {
@@ -263,12 +224,10 @@ fn interface_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut
     for name in names {
         for traced in traced {
             let traffic = result.of.interfaces.get(&(name.clone(), traced.step)).copied().unwrap_or_default();
-            let mut cells = vec![result.name(), name.into()];
-            cells.extend(times(result, traced.step));
+            let row = result.row().cell(name).cells(times(result, traced.step));
             let figures =
                 [traffic.received_bytes, traffic.sent_bytes, traffic.received, traffic.sent].map(Cell::from);
-            cells.extend(traced.cells(figures));
-            table.row(cells);
+            table.add(row.cells(traced.cells(figures)));
         }
     }
 }

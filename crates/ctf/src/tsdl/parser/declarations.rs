@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use super::super::ast::{
     Declaration, Declarator, Field, Member, Name, Type, TypeKind, TypeName, Typealias, Typedef,
 };
-use super::super::error::SyntaxError;
-use super::super::token::{Reserved, Symbol, TokenKind, reserved, shortened};
+use super::super::token::{Reserved, TokenKind, reserved, shortened};
 use super::Parser;
+use crate::text_error::{Result, TextError};
 
 /// What a declarator names, for messages and for what is allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum Naming {
 
 impl<'a> Parser<'a> {
     /// A declaration at the top level or in a block, with its semicolon; the current word begins one.
-    pub(super) fn declaration(&mut self) -> Result<Declaration<'a>, SyntaxError> {
+    pub(super) fn declaration(&mut self) -> Result<Declaration<'a>> {
         match self.current.kind {
             TokenKind::Word("typedef") => self.typedef().map(Declaration::Typedef),
             TokenKind::Word("typealias") => self.typealias().map(Declaration::Typealias),
@@ -33,7 +33,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `typedef type name, …;`
-    fn typedef(&mut self) -> Result<Typedef<'a>, SyntaxError> {
+    fn typedef(&mut self) -> Result<Typedef<'a>> {
         let offset = self.advance()?.offset;
         let target = self.named_type()?;
         let declarators = self.declarators(Naming::Type)?;
@@ -41,34 +41,34 @@ impl<'a> Parser<'a> {
     }
 
     /// `typealias type := name;`
-    fn typealias(&mut self) -> Result<Typealias<'a>, SyntaxError> {
+    fn typealias(&mut self) -> Result<Typealias<'a>> {
         let offset = self.advance()?.offset;
         let target = self.lone_type()?;
         let lengths = self.array_lengths()?;
-        self.expect(Symbol::TypeAssign, "after the type")?;
+        self.expect(":=", "after the type")?;
         let name_offset = self.current.offset;
         let Some(text) = self.type_words(false)? else {
             return Err(self.expected("the name of the new type after `:=`"));
         };
-        self.expect(Symbol::Semicolon, "after the name of the new type")?;
+        self.expect(";", "after the name of the new type")?;
         Ok(Typealias { offset, target, lengths, name: TypeName { offset: name_offset, text } })
     }
 
     /// The semicolon after the declaration of a struct, variant or enum. C allows several types in one
     /// declaration, so existing readers accept `struct a { … } struct b { … };` and so does this one.
-    fn end_of_type_declaration(&mut self, declared: &Type<'_>) -> Result<(), SyntaxError> {
+    fn end_of_type_declaration(&mut self, declared: &Type<'_>) -> Result<()> {
         match self.current.kind {
             TokenKind::Word(word) if has_body(declared) && reserved(word) == Reserved::Declares => Ok(()),
-            _ => self.expect(Symbol::Semicolon, "after the declaration").map(drop),
+            _ => self.expect(";", "after the declaration").map(drop),
         }
     }
 
     /// `{ members }` of a struct or a variant; the current token is the `{`.
-    pub(super) fn members(&mut self) -> Result<Vec<Member<'a>>, SyntaxError> {
+    pub(super) fn members(&mut self) -> Result<Vec<Member<'a>>> {
         let opening = self.advance()?;
         let mut members = Vec::new();
         while !self.closes(opening)? {
-            if self.accept(Symbol::Semicolon)? {
+            if self.accept(";")? {
                 continue;
             }
             members.push(self.member()?);
@@ -77,13 +77,13 @@ impl<'a> Parser<'a> {
     }
 
     /// One field or one declaration, with its semicolon.
-    fn member(&mut self) -> Result<Member<'a>, SyntaxError> {
+    fn member(&mut self) -> Result<Member<'a>> {
         if let TokenKind::Word("typedef" | "typealias") = self.current.kind {
             return self.declaration().map(Member::Declaration);
         }
         let target = self.named_type()?;
         // A tag with a body and no field: the body of a struct is a scope in which types may be declared.
-        if self.at(Symbol::Semicolon) && has_name(&target) && has_body(&target) {
+        if self.at(";") && has_name(&target) && has_body(&target) {
             self.advance()?;
             return Ok(Member::Declaration(Declaration::Type(target)));
         }
@@ -92,11 +92,11 @@ impl<'a> Parser<'a> {
     }
 
     /// One or more names with commas between, and the semicolon after.
-    fn declarators(&mut self, naming: Naming) -> Result<Vec<Declarator<'a>>, SyntaxError> {
+    fn declarators(&mut self, naming: Naming) -> Result<Vec<Declarator<'a>>> {
         let mut declarators = Vec::new();
         loop {
             declarators.push(self.declarator(naming)?);
-            if !self.accept(Symbol::Comma)? {
+            if !self.accept(",")? {
                 break;
             }
         }
@@ -105,18 +105,18 @@ impl<'a> Parser<'a> {
             Naming::Field => "after the field name",
             Naming::Type => "after the name of the new type",
         };
-        self.expect(Symbol::Semicolon, place)?;
+        self.expect(";", place)?;
         Ok(declarators)
     }
 
     /// A name, its bit size and its array lengths.
-    fn declarator(&mut self, naming: Naming) -> Result<Declarator<'a>, SyntaxError> {
+    fn declarator(&mut self, naming: Naming) -> Result<Declarator<'a>> {
         let name = match naming {
             Naming::Field => self.field_name()?,
             Naming::Type => self.new_type_name()?,
         };
         let mut bits = None;
-        if naming == Naming::Field && self.accept(Symbol::Colon)? {
+        if naming == Naming::Field && self.accept(":")? {
             let TokenKind::Number(count) = self.current.kind else {
                 return Err(self.expected("the number of bits after `:`"));
             };
@@ -127,17 +127,12 @@ impl<'a> Parser<'a> {
         Ok(Declarator { name, bits, lengths })
     }
 
-    /// The name of a field: any word that cannot be the beginning of the next declaration.
-    fn field_name(&mut self) -> Result<Name<'a>, SyntaxError> {
+    /// The name of a field: any word that cannot be the start of the next declaration.
+    fn field_name(&mut self) -> Result<Name<'a>> {
         let offset = self.current.offset;
         if let TokenKind::Word(text) = self.current.kind {
             let is_name = reserved(text) != Reserved::Declares
-                || matches!(
-                    self.peek(),
-                    TokenKind::Symbol(
-                        Symbol::Semicolon | Symbol::Comma | Symbol::LeftBracket | Symbol::Colon
-                    )
-                );
+                || matches!(self.peek(), TokenKind::Symbol(";" | "," | "[" | ":"));
             if is_name {
                 self.advance()?;
                 return Ok(Name { offset, text });
@@ -147,13 +142,13 @@ impl<'a> Parser<'a> {
     }
 
     /// The name that a typedef makes: a word that nothing is reserved for.
-    fn new_type_name(&mut self) -> Result<Name<'a>, SyntaxError> {
+    fn new_type_name(&mut self) -> Result<Name<'a>> {
         match self.current.kind {
             TokenKind::Word(text) if reserved(text) == Reserved::No => {
                 let offset = self.advance()?.offset;
                 Ok(Name { offset, text })
             }
-            TokenKind::Word(text) => Err(SyntaxError::new(
+            TokenKind::Word(text) => Err(TextError::new(
                 self.current.offset,
                 format!("`{}` is a reserved word and cannot name a type", shortened(text)),
             )),
@@ -164,7 +159,7 @@ impl<'a> Parser<'a> {
     /// The words of a type name, with stars after, as [`TypeName::text`] spells them; `None` if there
     /// are none. With `name_follows` the last word may be the name of a field and then stays: an
     /// identifier belongs to the type when it is the first word, or when more of the type follows it.
-    pub(super) fn type_words(&mut self, name_follows: bool) -> Result<Option<Cow<'a, str>>, SyntaxError> {
+    pub(super) fn type_words(&mut self, name_follows: bool) -> Result<Option<Cow<'a, str>>> {
         let mut words: Option<Cow<'a, str>> = None;
         while let TokenKind::Word(word) = self.current.kind {
             match reserved(word) {
@@ -178,7 +173,7 @@ impl<'a> Parser<'a> {
             self.advance()?;
         }
         if words.is_some() {
-            while self.accept(Symbol::Star)? {
+            while self.accept("*")? {
                 append_word(&mut words, "*");
                 while self.current.kind == TokenKind::Word("const") {
                     self.advance()?;
@@ -192,7 +187,7 @@ impl<'a> Parser<'a> {
     fn type_continues(&self) -> bool {
         match self.peek() {
             TokenKind::Word(word) => reserved(word) != Reserved::Declares,
-            TokenKind::Symbol(Symbol::Star) => true,
+            TokenKind::Symbol("*") => true,
             _ => false,
         }
     }

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::{excerpt, line_column, parse};
+use super::super::parse;
+use crate::text_error::{excerpt, line_column};
 
 /// Where the corpus is, seen from this package.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");

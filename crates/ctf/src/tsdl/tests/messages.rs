@@ -1,7 +1,7 @@
 //! What is refused, where, and in which words.
 
-use super::super::{excerpt, line_column, line_columns};
 use super::refused;
+use crate::text_error::{excerpt, line_column, line_columns};
 
 /// Checks a message in the form `line:column: message`.
 #[track_caller]

@@ -6,7 +6,8 @@ mod messages;
 mod print;
 mod robustness;
 
-use super::{Ast, SyntaxError, parse};
+use super::{Ast, parse};
+use crate::text_error::{TextError, excerpt};
 
 /// Metadata with about everything that LTTng and barectf write, and some that only the grammar allows.
 const SAMPLE: &str = r#"/* CTF 1.8 */
@@ -75,13 +76,13 @@ event {
 fn parsed(input: &str) -> Ast<'_> {
     match parse(input) {
         Ok(tree) => tree,
-        Err(error) => panic!("{} in\n{}", error, super::excerpt(input, error.offset)),
+        Err(error) => panic!("{} in\n{}", error, excerpt(input, error.offset)),
     }
 }
 
 /// Parses what must not be TSDL.
 #[track_caller]
-fn refused(input: &str) -> SyntaxError {
+fn refused(input: &str) -> TextError {
     match parse(input) {
         Ok(tree) => panic!("accepted as {}", print::tree(&tree)),
         Err(error) => error,

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::super::{MAX_NESTING, excerpt, line_column, parse};
+use super::super::{MAX_NESTING, parse};
 use super::{SAMPLE, parsed, print, refused};
+use crate::text_error::{excerpt, line_column};
 
 /// Bytes that mean something to the lexer, so that mutations reach the parser.
 const TELLING: &[u8] = b"{}[]()<>;:,.=*+-\"'\\/ \n0x9azL_";

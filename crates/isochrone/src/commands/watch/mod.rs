@@ -1,6 +1,6 @@
 //! `isochrone watch`: analyses of rotated sessions, chunk by chunk as they are finished.
 
-mod figures;
+mod metrics;
 mod steps;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,20 +16,19 @@ use isochrone_server::serve_metrics;
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecursiveMode, Watcher as _};
 
-use super::analyze::{check_options, in_words, options, shown, with_notes};
+use super::analyze::{add_notes, check_options, model_error, options, style};
 use super::signals::stop_on_signals;
 use super::{check_output, refuse_missing};
-use crate::ExitStatus;
 use crate::arguments::{Analyze, TableFormat, Watch, WatchNames};
-use crate::output::tell;
+use crate::output::{Console, note, warn_partial, warning};
 use crate::render::plain::{Plain, plain};
-use figures::{Figures, make_directory, of_hosts};
+use metrics::{Metrics, make_directory, of_hosts};
 use steps::Steps;
 
-/// How often it is seen whether somebody has asked this process to end.
-const NOTICE: Duration = Duration::from_millis(200);
+/// Interval of checks whether this process was told to end.
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-pub(crate) fn run(arguments: &Watch, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(arguments: &Watch, console: &Console) -> anyhow::Result<()> {
     let Watch { names: WatchNames { kinds, stepped }, analyze, .. } = arguments;
     anyhow::ensure!(
         !kinds.contains(&AnalysisKind::Usage),
@@ -37,7 +36,7 @@ pub(crate) fn run(arguments: &Watch, quiet: bool) -> anyhow::Result<ExitStatus> 
     );
     let kinds_named = kinds.iter().map(|kind| kind.name());
     let chosen: Vec<&str> = kinds_named.chain(stepped.iter().map(|it| it.name())).collect();
-    check_options(analyze, &chosen, quiet)?;
+    check_options(analyze, &chosen, console)?;
     refuse(analyze)?;
     refuse_missing(&analyze.traces)?;
     if let Some(file) = &arguments.metrics_file {
@@ -63,67 +62,63 @@ pub(crate) fn run(arguments: &Watch, quiet: bool) -> anyhow::Result<ExitStatus> 
         spread,
     };
     let is_stopped = stop_on_signals()?;
-    let figures = Figures {
+    let metrics = Metrics {
         file: arguments.metrics_file.clone(),
         backfill: arguments.backfill.clone(),
-        ..Figures::default()
+        ..Metrics::default()
     };
-    let watch = isochrone_experiment::Watch::new(watched).map_err(error_in_words)?;
+    let watch = isochrone_experiment::Watch::new(watched).map_err(watch_error)?;
     let steps = match stepped.as_slice() {
         [] => None,
-        stepped => Some(Steps::new(&watch, (stepped, &options, spread), quiet)?),
+        stepped => Some(Steps::new(&watch, stepped, &options, spread)?),
     };
     if let Some(listen) = arguments.listen {
-        let shared = Arc::clone(&figures.shared);
+        let shared = Arc::clone(&metrics.shared);
         let current = move || shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let address = serve_metrics(listen, CONTENT_TYPE, current);
         let address = address.with_context(|| format!("cannot listen on {listen}"))?;
-        if !quiet {
-            tell!("note: figures are at {address}");
-        }
+        note!(console, "metrics are at {address}");
     }
     let mut watching =
-        Watching { arguments, options: &options, watch, steps, figures, is_known_kept: false, quiet };
+        Watching { arguments, options: &options, watch, steps, metrics, is_journal_kept: false, console };
     match arguments.once {
         true => watching.once(),
         false => watching.until_stopped(&is_stopped),
     }
 }
 
-/// A watch, and to whom it is shown.
+/// A watch, and its outputs.
 struct Watching<'w> {
     arguments: &'w Watch,
     options: &'w Options,
     watch: isochrone_experiment::Watch<'w>,
-    /// Where something is asked that needs them.
+    /// Steps, if something is computed of them.
     steps: Option<Steps<'w>>,
-    figures: Figures,
-    /// Whether what the journal held has been written to where figures are kept.
-    is_known_kept: bool,
-    quiet: bool,
+    metrics: Metrics,
+    /// Whether the metrics of what the journal held have been kept.
+    is_journal_kept: bool,
+    console: &'w Console,
 }
 
 impl Watching<'_> {
-    /// Maps what is there, and shows all of it.
-    fn once(&mut self) -> anyhow::Result<ExitStatus> {
-        let (_, ending) = self.look(true, &AtomicBool::new(false))?;
-        let ending = ending.max(self.step(true)?);
+    /// Maps the existing chunks, and shows their tables.
+    fn once(&mut self) -> anyhow::Result<()> {
+        self.map_chunks(true, &AtomicBool::new(false))?;
+        self.step(true)?;
         self.keep_last()?;
-        self.show(true)?;
-        Ok(ending)
+        self.show(true)
     }
 
     /// Maps chunks as they come, and shows the tables whenever they have changed.
-    fn until_stopped(&mut self, is_stopped: &AtomicBool) -> anyhow::Result<ExitStatus> {
+    fn until_stopped(&mut self, is_stopped: &AtomicBool) -> anyhow::Result<()> {
         let (notices, _watcher) = self.notices();
-        // What a journal holds is shown before anything new comes.
-        let (mut is_new, mut ending) = (self.watch.facts().next().is_some(), ExitStatus::Done);
-        let mut is_said = false;
+        // The content of a journal is shown before anything new.
+        let mut is_new = self.watch.facts().next().is_some();
+        let mut is_reported = false;
         while !is_stopped.load(Ordering::Relaxed) {
-            let (is_mapped, here) = self.look(false, is_stopped)?;
-            ending = ending.max(here);
-            if self.watch.is_empty() && !std::mem::replace(&mut is_said, true) && !self.quiet {
-                self.tell_what_it_waits_for();
+            let is_mapped = self.map_chunks(false, is_stopped)?;
+            if self.watch.is_empty() && !std::mem::replace(&mut is_reported, true) {
+                self.note_missing_chunks();
             }
             if is_mapped || is_new {
                 self.show(false)?;
@@ -133,109 +128,112 @@ impl Watching<'_> {
             is_new = false;
             wait(&notices, self.arguments.poll, is_stopped);
         }
-        Ok(ending)
+        Ok(())
     }
 
-    /// Says what is missing where nothing can be mapped.
-    fn tell_what_it_waits_for(&self) {
+    /// Notes that there are no chunks yet.
+    fn note_missing_chunks(&self) {
         let watched: Vec<String> =
             self.arguments.analyze.traces.iter().map(|path| Plain(path.display()).to_string()).collect();
-        tell!(
-            "note: no chunk of a rotated session is below {} yet; it is waited for. `lttng enable-rotation --timer 30s` makes chunks of a session; traces that are not rotated are for `isochrone analyze`",
+        note!(
+            self.console,
+            "no chunk of a rotated session is below {} yet; waiting for one. `lttng enable-rotation --timer 30s` makes chunks of a session; traces that are not rotated are for `isochrone analyze`",
             watched.join(", ")
         );
     }
 
-    /// Maps all chunks that can be, one after the other. Whether there was one, and whether something was lost.
-    fn look(&mut self, is_last: bool, is_stopped: &AtomicBool) -> anyhow::Result<(bool, ExitStatus)> {
-        let mut changes = self.watch.find().map_err(error_in_words)?;
-        if !std::mem::replace(&mut self.is_known_kept, true) {
-            self.keep_known()?;
+    /// Maps all chunks that can be mapped; returns whether there was one.
+    fn map_chunks(&mut self, is_last: bool, is_stopped: &AtomicBool) -> anyhow::Result<bool> {
+        let mut changes = self.watch.find().map_err(watch_error)?;
+        if !std::mem::replace(&mut self.is_journal_kept, true) {
+            self.keep_all()?;
         }
-        let (mut is_mapped, mut ending) = (false, ExitStatus::Done);
+        let mut is_mapped = false;
         while !is_stopped.load(Ordering::Relaxed) {
-            let host = self.watch.advance(is_last, &mut changes).map_err(error_in_words)?;
-            ending = ending.max(Self::told(&changes));
+            let host = self.watch.advance(is_last, &mut changes).map_err(watch_error)?;
+            self.report(&changes);
             changes.clear();
             let Some(id) = host else { break };
             is_mapped = true;
             self.keep(&id)?;
-            ending = ending.max(self.step(is_last)?);
+            self.step(is_last)?;
         }
-        Ok((is_mapped, ending))
+        Ok(is_mapped)
     }
 
-    /// What of tables becomes figures: all rows, unless somebody has said how many.
-    fn of_figures(&self) -> Options {
+    /// Options of the tables of metrics, which have all rows, unless there is a limit.
+    fn metrics_options(&self) -> Options {
         Options { top: None, ..self.options.clone() }
     }
 
     /// Makes the steps that can be made.
-    fn step(&mut self, is_last: bool) -> anyhow::Result<ExitStatus> {
-        let Self { arguments, watch, steps, figures, quiet, .. } = self;
-        let Some(steps) = steps else { return Ok(ExitStatus::Done) };
-        steps.make(watch, is_last, figures, |reports, hosts| {
-            shown(&arguments.analyze).print(&reports, None, hosts, *quiet)
+    fn step(&mut self, is_last: bool) -> anyhow::Result<()> {
+        let Self { arguments, watch, steps, metrics, console, .. } = self;
+        let Some(steps) = steps else { return Ok(()) };
+        steps.make(watch, is_last, metrics, console, |reports, hosts| {
+            style(&arguments.analyze).print(&reports, None, hosts, console)
         })
     }
 
-    /// Writes what is known of all hosts to where figures are kept: a process that was killed may not have come to that.
-    fn keep_known(&self) -> anyhow::Result<()> {
+    /// Keeps the metrics of all hosts, which a process that was killed may not have done.
+    fn keep_all(&self) -> anyhow::Result<()> {
         let hosts: Vec<String> = self.watch.facts().map(|facts| facts.id.clone()).collect();
         hosts.iter().try_for_each(|id| self.keep(id))
     }
 
-    /// Writes what is known of all hosts, to their last event, to where figures are kept.
+    /// Keeps the metrics of all hosts at their last event.
     fn keep_last(&self) -> anyhow::Result<()> {
-        if self.figures.backfill.is_none() {
+        if self.metrics.backfill.is_none() {
             return Ok(());
         }
         for (id, name, end) in self.watch.ends() {
             let reports =
-                self.watch.reports_of(Some(&id), &self.of_figures(), true).map_err(error_in_words)?;
-            self.figures.keep_last(&name, end, &reports)?;
+                self.watch.reports_of(Some(&id), &self.metrics_options(), true).map_err(watch_error)?;
+            self.metrics.keep_last(&name, end, &reports)?;
         }
         Ok(())
     }
 
-    /// Writes what is known of a host to where figures are kept.
+    /// Keeps the metrics of a host.
     fn keep(&self, id: &str) -> anyhow::Result<()> {
-        if self.figures.backfill.is_none() {
+        if self.metrics.backfill.is_none() {
             return Ok(());
         }
-        let reports = self.watch.reports_of(Some(id), &self.of_figures(), false).map_err(error_in_words)?;
+        let reports = self.watch.reports_of(Some(id), &self.metrics_options(), false).map_err(watch_error)?;
         let progress = self.watch.progress().into_iter().find(|progress| progress.id == id);
-        progress.map_or(Ok(()), |progress| self.figures.keep_host(&progress, &reports))
+        progress.map_or(Ok(()), |progress| self.metrics.keep_host(&progress, &reports))
     }
 
-    /// What tells of new chunks; nothing, where the system cannot: then they are looked for.
+    /// Notices of the system on new chunks; where it gives none, chunks are searched for.
     fn notices(&self) -> (Receiver<()>, Option<notify::RecommendedWatcher>) {
         let (sender, notices) = channel();
-        let told = move |event: notify::Result<notify::Event>| {
-            // A look opens directories itself, which is no reason for another one.
+        let handler = move |event: notify::Result<notify::Event>| {
+            // The search itself opens directories, which is not news.
             let is_news = |kind: &EventKind| {
                 !kind.is_access() || *kind == EventKind::Access(AccessKind::Close(AccessMode::Write))
             };
-            // Nobody listens any more when this process ends.
+            // There is no receiver when this process ends.
             let _ = event.map(|event| is_news(&event.kind).then(|| sender.send(())));
         };
-        let watcher = notify::recommended_watcher(told).and_then(|mut watcher| {
+        let watcher = notify::recommended_watcher(handler).and_then(|mut watcher| {
             for directory in &self.arguments.analyze.traces {
                 watcher.watch(directory, RecursiveMode::Recursive)?;
             }
             Ok(watcher)
         });
-        if let Err(error) = &watcher
-            && !self.quiet
-        {
-            tell!("note: the system does not tell of new chunks ({}); they are looked for", Plain(error));
+        if let Err(error) = &watcher {
+            note!(
+                self.console,
+                "the system does not report new chunks ({}); they are searched for",
+                Plain(error)
+            );
         }
         (notices, watcher.ok())
     }
 
-    /// Says what happened. Whether something was lost.
-    fn told(changes: &[Change]) -> ExitStatus {
-        let mut ending = ExitStatus::Done;
+    /// Reports what happened.
+    fn report(&self, changes: &[Change]) {
+        let console = self.console;
         for change in changes {
             match change {
                 Change::Mapped { .. } => {}
@@ -246,74 +244,73 @@ impl Watching<'_> {
                     } else {
                         format!("chunks {from} to {} are", to - 1)
                     };
-                    tell!("warning: {session}: {which} missing: what happened then is unknown");
+                    warning!("{session}: {which} missing: that time is unknown");
                 }
                 Change::Late(chunk) => {
-                    tell!(
-                        "warning: {}: came when it was taken for missing; left out",
+                    warn_partial!(
+                        console,
+                        "{}: appeared when it had been declared missing; left out",
                         Plain(chunk.display())
                     );
-                    ending = ExitStatus::Partly;
                 }
                 Change::Refused { chunk, why } => {
-                    tell!("warning: {}: {}; left out", Plain(chunk.display()), Plain(why));
-                    ending = ExitStatus::Partly;
+                    warn_partial!(console, "{}: {}; left out", Plain(chunk.display()), Plain(why));
                 }
                 Change::Unreadable { directory, why } => {
-                    tell!("warning: {}: {}: chunks may be in it", Plain(directory.display()), Plain(why));
-                    ending = ExitStatus::Partly;
+                    warn_partial!(
+                        console,
+                        "{}: {}: it may have chunks",
+                        Plain(directory.display()),
+                        Plain(why)
+                    );
                 }
                 Change::Broken(diagnostic) => {
-                    tell!("warning: {}", Plain(diagnostic));
-                    ending = ExitStatus::Partly;
+                    warn_partial!(console, "{}", Plain(diagnostic));
                 }
             }
         }
-        ending
     }
 
     /// Shows the tables of what has been mapped.
     fn show(&self, is_last: bool) -> anyhow::Result<()> {
-        let mut all = self.watch.reports(&self.of_figures(), is_last).map_err(error_in_words)?;
+        let mut all = self.watch.reports(&self.metrics_options(), is_last).map_err(watch_error)?;
         self.publish(Some(&all))?;
         for report in &mut all {
-            report.arrange(self.options);
+            report.sort_and_limit(self.options);
         }
         if self.arguments.names.kinds.is_empty() {
             return Ok(());
         }
         if all.is_empty() {
-            if !self.quiet {
-                tell!("note: no chunk has been mapped yet");
-            }
+            note!(self.console, "no chunk has been mapped yet");
             return Ok(());
         }
         let facts = self.watch.named_facts();
         let recorded: Vec<Recorded<'_>> = facts.iter().map(|(name, facts)| facts.recorded(name)).collect();
-        with_notes(&self.arguments.analyze, &mut all, &recorded, &[]);
-        shown(&self.arguments.analyze).print(&all, None, facts.len(), self.quiet)
+        add_notes(&self.arguments.analyze, &mut all, &recorded, &[]);
+        style(&self.arguments.analyze).print(&all, None, facts.len(), self.console)
     }
 
-    /// Hands on the figures; without reports, those that were handed on before stay.
+    /// Publishes the metrics; without reports, only if nothing has been published yet.
     fn publish(&self, reports: Option<&[Report]>) -> anyhow::Result<()> {
-        if reports.is_none() && !self.figures.are_new() {
+        if reports.is_none() && !self.metrics.is_unpublished() {
             return Ok(());
         }
         let mut all: Vec<Family> = of_hosts(&self.watch.progress());
         all.extend(families(reports.unwrap_or_default()));
         all.extend(self.steps.iter().flat_map(Steps::families));
-        self.figures.show(&all)
+        self.metrics.show(&all)
     }
 }
 
-/// Waits until the system tells of something, or for so long.
+/// Waits for a notice of the system, at most `longest`.
 fn wait(notices: &Receiver<()>, longest: Duration, is_stopped: &AtomicBool) {
-    let begin = Instant::now();
-    while begin.elapsed() < longest && !is_stopped.load(Ordering::Relaxed) {
-        let left = longest.saturating_sub(begin.elapsed()).min(NOTICE);
+    let start = Instant::now();
+    while start.elapsed() < longest && !is_stopped.load(Ordering::Relaxed) {
+        let left = longest.saturating_sub(start.elapsed()).min(CHECK_INTERVAL);
         match notices.recv_timeout(left) {
             Ok(()) => {
-                // A rotation moves many files: one look is enough for all that has been told.
+                // A rotation moves many files: one search is enough for all notices.
                 while notices.try_recv().is_ok() {}
                 return;
             }
@@ -328,18 +325,18 @@ fn refuse(analyze: &Analyze) -> anyhow::Result<()> {
     let not_watched = analyze.given.iter().find(|option| !option.is_watched).map(|option| option.name);
     let of_lami = (analyze.format == TableFormat::Lami).then_some("--format lami");
     match not_watched.or(of_lami) {
-        Some(option) => anyhow::bail!("{option} does not apply to watch: it is of whole traces"),
+        Some(option) => anyhow::bail!("{option} does not apply to watch: it needs whole traces"),
         None => Ok(()),
     }
 }
 
-/// Names of hosts come from traces.
-fn error_in_words(error: WatchError) -> anyhow::Error {
+/// An error with the names of hosts, which come from traces, escaped.
+pub(super) fn watch_error(error: WatchError) -> anyhow::Error {
     match error {
         WatchError::Model(error @ ModelError::Uncorrected(_)) => {
             anyhow::anyhow!("--sync: {}", plain(&error.to_string()))
         }
-        WatchError::Model(error) => in_words(error),
+        WatchError::Model(error) => model_error(error),
         other => anyhow::anyhow!("{}", Plain(other)),
     }
 }

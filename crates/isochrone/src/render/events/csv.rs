@@ -7,6 +7,7 @@ use isochrone_analysis::csv::cell;
 use isochrone_ctf::json::{Floats, JsonVisitor};
 use isochrone_ctf::schema::Scope;
 use isochrone_ctf::{Event, room};
+use isochrone_time::UnixNs;
 
 use super::{FLUSH_AT, Printer};
 
@@ -25,13 +26,13 @@ pub(super) fn header(bounds: bool, out: &mut Vec<u8>) {
 }
 
 impl<'i, W: Write> Printer<'i, W> {
-    /// The line of an event. What is not known, and what it does not have, is empty.
-    pub(super) fn csv(&mut self, source: usize, unix_ns: Option<i128>, event: &Event<'i>) -> io::Result<()> {
-        self.number(unix_ns);
+    /// The line of an event. What is unknown, and what it does not have, is empty.
+    pub(super) fn csv(&mut self, source: usize, at: Option<UnixNs>, event: &Event<'i>) -> io::Result<()> {
+        self.number(at.map(|at| at.0));
         if let Some(clocks) = self.bounds {
             let stamp = self.sources[source].stamp(event);
-            self.number(stamp.and_then(|stamp| stamp.lo));
-            self.number(stamp.and_then(|stamp| stamp.hi));
+            self.number(stamp.and_then(|stamp| stamp.lo).map(UnixNs::ns));
+            self.number(stamp.and_then(|stamp| stamp.hi).map(UnixNs::ns));
             self.number(stamp.and_then(|stamp| stamp.e95).map(i128::from));
             let ordered = self.is_ordered(clocks, source, event);
             self.out.extend_from_slice(if ordered { b"true," } else { b"false," });
@@ -56,7 +57,7 @@ impl<'i, W: Write> Printer<'i, W> {
         self.out.push(b',');
     }
 
-    /// A name as spreadsheets take it for one, in quotes where it needs them.
+    /// A name that spreadsheets do not interpret, in quotes where it needs them.
     fn name(&mut self, name: &str) {
         let name = &*cell(name);
         if name.contains([',', '"', '\n', '\r']) {
@@ -69,7 +70,7 @@ impl<'i, W: Write> Printer<'i, W> {
         self.out.push(b',');
     }
 
-    /// What an event has in a scope, in quotes; nothing where it has nothing or it cannot be read.
+    /// The fields of an event in a scope, in quotes; empty where it has none or they cannot be read.
     fn object(&mut self, scope: Scope, event: &Event<'_>) -> io::Result<()> {
         if event.node(scope).is_none() {
             return Ok(());
@@ -81,7 +82,7 @@ impl<'i, W: Write> Printer<'i, W> {
             event.visit(scope, &mut JsonVisitor::within(out, room, Floats::Numbers))
         })?;
         if shown.is_err() {
-            // Then nothing of it was handed on.
+            // Nothing of it was passed on then.
             self.out.pop();
             return Ok(());
         }

@@ -1,25 +1,27 @@
-//! What is in a capture: for programs as `docs/json-output.md` describes it, and in some lines for people.
+//! The content of a capture: for programs as described in `docs/json-output.md`, and in some lines for people.
 
 use std::io::{self, Write};
 
-use isochrone_sync::capture::InterfaceFacts;
-use isochrone_sync::{CaptureFacts, InputCapture};
+use isochrone_files::InputCapture;
+use isochrone_matching::CaptureFacts;
+use isochrone_matching::capture::InterfaceFacts;
+use isochrone_time::UnixNs;
 use serde::Serialize;
 
 use super::text::{duration, line};
 use crate::render::plain::plain;
 use crate::render::{figures, time};
 
-/// Kinds of frames that are listed for people.
+/// Maximum number of kinds of frames that are listed for people.
 const MAX_KINDS: usize = 12;
 
-/// One capture. What is not known is `None`.
+/// A capture. What is unknown is `None`.
 #[derive(Debug, Serialize)]
 pub(crate) struct CaptureInfo {
     path: String,
     host: String,
     kind: &'static str,
-    /// From which side it looks at packets, in words.
+    /// Where it was taken, in words.
     place: String,
     /// By their numbers.
     interfaces: Vec<InterfaceInfo>,
@@ -27,7 +29,7 @@ pub(crate) struct CaptureInfo {
     bytes: u64,
     begin_ns: Option<i64>,
     end_ns: Option<i64>,
-    /// What frames hold, by name, the most frequent first.
+    /// Contents of frames, by name, the most frequent first.
     contents: Vec<Held>,
     /// What of it cannot be used, in words.
     remarks: Vec<String>,
@@ -66,11 +68,11 @@ impl InterfaceInfo {
 }
 
 impl CaptureInfo {
-    /// Of a capture and what one look over it gave.
+    /// Of a capture and the facts of one pass over it.
     pub(crate) fn new(input: &InputCapture, facts: &CaptureFacts) -> Self {
         let contents = facts.contents.kinds().into_iter().map(|(name, packets)| Held { name, packets });
         let mut remarks: Vec<String> = facts.contents.odd(false).collect();
-        // What makes all of it useless, beyond that.
+        // Why all of it is unusable, in addition.
         remarks.extend(facts.why_useless().filter(|_| facts.usable.is_none()));
         Self {
             contents: contents.collect(),
@@ -79,7 +81,7 @@ impl CaptureInfo {
             host: input.host(),
             kind: "capture",
             place: match facts.packets > 0 && facts.places.is_idle() {
-                true => "nothing that was captured shows it".to_owned(),
+                true => "unknown from what was captured".to_owned(),
                 false => facts.places.to_string(),
             },
             interfaces: facts.interfaces.iter().enumerate().map(InterfaceInfo::new).collect(),
@@ -107,13 +109,14 @@ pub(crate) fn print(info: &CaptureInfo, out: &mut impl Write) -> io::Result<()> 
     for interface in info.interfaces.iter().filter(|_| info.interfaces.len() > 1) {
         let InterfaceInfo { number, name, link_type, packets, begin_ns, .. } = interface;
         let name = name.as_deref().map_or_else(String::new, |name| format!(" ({})", plain(name)));
-        let from = begin_ns.map_or_else(String::new, |begin| format!(", from {}", time::full(begin.into())));
+        let from =
+            begin_ns.map_or_else(String::new, |begin| format!(", from {}", time::full(UnixNs(begin.into()))));
         let shown =
             format!("{number}{name}: {}, link type {link_type}{from}", figures::plural(*packets, "packet"));
         line(out, "interface", &shown)?;
     }
     if let (Some(begin), Some(end)) = (info.begin_ns.map(i128::from), info.end_ns.map(i128::from)) {
-        let (from, to) = (time::full(begin), time::full(end));
+        let (from, to) = (time::full(UnixNs(begin)), time::full(UnixNs(end)));
         line(out, "time", &format!("{from} … {to}, {}", duration(end - begin)))?;
     }
     let shown = info.contents.iter().take(MAX_KINDS);

@@ -1,10 +1,10 @@
-//! What is known of the time of each host: which CPU was recorded when, and what is missing. Hosts that lack nothing need no
-//! words; the JSON shows all.
+//! The recorded time of each host, by CPU, and what is missing. Hosts that lack nothing are not shown; the JSON has all.
 
 use std::io::{self, Write};
 
 use isochrone_experiment::{TimedHost, Timing};
 use isochrone_hosts::{LossKind, State};
+use isochrone_time::{RawNs, UnixNs};
 use serde::Serialize;
 
 use crate::render::figures::{duration, plural};
@@ -12,7 +12,7 @@ use crate::render::plain::plain;
 use crate::render::table::Table;
 use crate::render::time;
 
-/// Stretches of time that are shown of a host.
+/// Maximum number of spans of a host.
 const MAX_SPANS: usize = 24;
 
 /// A host.
@@ -22,7 +22,7 @@ pub(crate) struct HostInfo {
     pub(crate) clock: String,
     /// Indices of its traces.
     pub(crate) traces: Vec<usize>,
-    /// CPUs of which nothing is there.
+    /// CPUs without a stream.
     pub(crate) missing_cpus: Vec<u32>,
     pub(crate) streams: Vec<StreamCoverage>,
     /// What it lacks, in words.
@@ -38,23 +38,23 @@ pub(crate) struct StreamCoverage {
     pub(crate) coverage: Vec<Span>,
 }
 
-/// A stretch of time.
+/// A span of time.
 #[derive(Debug, Serialize)]
 pub(crate) struct Span {
     pub(crate) begin_ns: i128,
     pub(crate) end_ns: i128,
     pub(crate) state: &'static str,
-    /// How many events or packets are missing, where that is known.
+    /// Number of missing events or packets, if known.
     pub(crate) count: Option<u64>,
 }
 
 impl HostInfo {
     pub(crate) fn new(TimedHost { traced: host, timing }: &TimedHost<'_>) -> Self {
         let own = Timing::Own { offset_ns: host.offset_ns };
-        let unix = |raw: i64| timing.unwrap_or(own).unix_ns(raw);
+        let unix = |raw: i64| timing.unwrap_or(own).unix(RawNs(raw)).0;
         let span = |part: &isochrone_hosts::CoverageSpan| {
             let (state, count) = state(part.state);
-            Span { begin_ns: unix(part.begin), end_ns: unix(part.end), state, count }
+            Span { begin_ns: unix(part.begin.ns()), end_ns: unix(part.end.ns()), state, count }
         };
         let timelines = host.timelines();
         let stream = |timeline: &isochrone_hosts::StreamTimeline| {
@@ -69,8 +69,8 @@ impl HostInfo {
         Self {
             host: host.name.clone(),
             clock: host.id.clone(),
-            traces: host.places.clone(),
-            missing_cpus: host.absent_cpus().collect(),
+            traces: host.trace_indices.clone(),
+            missing_cpus: host.unrecorded_cpus().collect(),
             streams: timelines.iter().map(stream).collect(),
             notes: host.notes().iter().map(ToString::to_string).collect(),
         }
@@ -82,7 +82,7 @@ fn state(state: State) -> (&'static str, Option<u64>) {
         State::Recorded => ("recorded", None),
         State::Missing(LossKind::Events(count)) => ("events lost", Some(count)),
         State::Missing(LossKind::Packets(count)) => ("packets lost", Some(count)),
-        State::Missing(LossKind::Rest) => ("not readable", None),
+        State::Missing(LossKind::UndecodableTail) => ("not readable", None),
         State::Missing(LossKind::Disorder) => ("out of order", None),
         State::Missing(LossKind::All) => ("missing", None),
         State::Missing(LossKind::NotBegun) => ("not begun", None),
@@ -90,7 +90,7 @@ fn state(state: State) -> (&'static str, Option<u64>) {
     }
 }
 
-/// When the streams of a host were recorded, and how many stretches of time there is no room for.
+/// When the streams of a host were recorded, and the number of spans that are left out.
 pub(crate) fn table(info: &HostInfo) -> (Table<'static>, usize) {
     let mut table = Table::new(&["recorded time of", "CPU", "from", "until", "within", ""]);
     let host = plain(&info.host);
@@ -105,8 +105,8 @@ pub(crate) fn table(info: &HostInfo) -> (Table<'static>, usize) {
         table.add_row([
             format!("{host} {}", plain(&stream.file)),
             stream.cpu.map_or_else(|| "?".to_owned(), |cpu| cpu.to_string()),
-            time::full(span.begin_ns),
-            time::full(span.end_ns),
+            time::full(UnixNs(span.begin_ns)),
+            time::full(UnixNs(span.end_ns)),
             duration(i64::try_from(span.end_ns - span.begin_ns).unwrap_or(i64::MAX)),
             what,
         ]);
@@ -123,7 +123,7 @@ pub(crate) fn print(info: &HostInfo, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
     table.print_indented(out)?;
     if more > 0 {
-        writeln!(out, "  … and {more} more stretches; --format json shows all")?;
+        writeln!(out, "  … and {more} more spans; --format json shows all")?;
     }
     for cpu in &info.missing_cpus {
         writeln!(out, "  {} CPU {cpu}: no stream", plain(&info.host))?;

@@ -1,6 +1,5 @@
-//! What `isochrone info` tells of traces: gathered in [`summary`], which is also the JSON; as text for people in [`text`].
-//! The chunks of a rotated session are one there: [`session`]. What it tells of captures is little enough for one place: [`captured`]; so is
-//! what is missing of hosts: [`coverage`].
+//! `isochrone info`: the content of traces, gathered in [`summary`], which is also the JSON, and as text in [`text`], where the chunks of a
+//! rotated session are one: [`session`]. Captures are in [`captured`], and what hosts lack in [`coverage`].
 
 pub(crate) mod captured;
 pub(crate) mod coverage;

@@ -1,11 +1,11 @@
-//! The chunks of a rotated session as one trace: what people want to know of a session is not told ten times over.
+//! The chunks of a rotated session as one trace, for people.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::summary::{StreamInfo, TraceInfo, sort_classes};
 
-/// The traces, with all chunks of a session joined in the place of the first of them.
+/// The traces, with all chunks of a session joined at the position of the first of them.
 pub(crate) fn joined<'t>(traces: &[TraceInfo<'t>]) -> Vec<TraceInfo<'t>> {
     let mut sessions: Vec<Vec<&TraceInfo<'t>>> = Vec::new();
     for trace in traces {
@@ -25,13 +25,7 @@ fn are_of_one(a: &TraceInfo<'_>, b: &TraceInfo<'_>) -> bool {
 fn session<'t>(chunks: &[&TraceInfo<'t>]) -> TraceInfo<'t> {
     let mut all = chunks[0].clone();
     for chunk in &chunks[1..] {
-        all.packets += chunk.packets;
-        all.bytes += chunk.bytes;
-        all.events += chunk.events;
-        all.begin_ns = least(all.begin_ns, chunk.begin_ns);
-        all.end_ns = all.end_ns.max(chunk.end_ns);
-        all.discarded_events = all.discarded_events.saturating_add(chunk.discarded_events);
-        all.discarded_packets = all.discarded_packets.saturating_add(chunk.discarded_packets);
+        all.totals.add(&chunk.totals);
         all.losses.extend(&chunk.losses);
         all.diagnostics.extend_from_slice(&chunk.diagnostics);
         all.pid_namespaces.extend(&chunk.pid_namespaces);
@@ -73,18 +67,7 @@ fn add_stream<'t>(all: &mut Vec<StreamInfo<'t>>, stream: &StreamInfo<'t>) {
         all.push(stream.clone());
         return;
     };
-    known.packets += stream.packets;
-    known.bytes += stream.bytes;
-    known.events += stream.events;
-    known.begin_ns = least(known.begin_ns, stream.begin_ns);
-    known.end_ns = known.end_ns.max(stream.end_ns);
-    known.discarded_events = known.discarded_events.saturating_add(stream.discarded_events);
-    known.discarded_packets = known.discarded_packets.saturating_add(stream.discarded_packets);
-}
-
-/// The lesser of two times that may not be known.
-fn least(a: Option<i128>, b: Option<i128>) -> Option<i128> {
-    a.into_iter().chain(b).min()
+    known.totals.add(&stream.totals);
 }
 
 /// Several paths as one: what they have in common at either end, with `*` for the rest.
@@ -98,7 +81,7 @@ fn pattern(paths: &[&Path]) -> String {
         |index: usize| move |part: &[Component<'_>]| part.get(index).map(|c| PathBuf::from(c.as_os_str()));
     let last = |index: usize| {
         move |part: &[Component<'_>]| {
-            part.len().checked_sub(index + 1).map(|place| PathBuf::from(part[place].as_os_str()))
+            part.len().checked_sub(index + 1).map(|at| PathBuf::from(part[at].as_os_str()))
         }
     };
     let before = (0..shortest).take_while(|&index| is_common(&nth(index))).count();

@@ -1,15 +1,17 @@
-//! What is in a trace, from its metadata and one pass over it. The JSON shows all of this, as `docs/json-output.md`
-//! describes it; numbers are exact, whatever their size.
+//! The content of a trace, from its metadata and one pass over it. The JSON has all of it, as described in `docs/json-output.md`; numbers are
+//! exact, whatever their size.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use isochrone_ctf::schema::{ClockClass, EnvironmentValue};
 use isochrone_ctf::{Loss, Lost, Trace};
+use isochrone_files::InputTrace;
 use isochrone_hosts::clocks;
+use isochrone_matching::traffic::packet_events;
+use isochrone_matching::{StreamFacts, Tally, TraceFacts};
 use isochrone_net::Direction;
-use isochrone_sync::traffic::packet_events;
-use isochrone_sync::{InputTrace, StreamFacts, Tally, TraceFacts};
+use isochrone_time::UnixNs;
 use serde::{Serialize, Serializer};
 
 use super::captured::CaptureInfo;
@@ -40,13 +42,8 @@ pub(crate) struct TraceInfo<'t> {
     pub(crate) stream_list: Vec<StreamInfo<'t>>,
     /// Files without a packet that could be used.
     pub(crate) empty_files: Vec<&'t str>,
-    pub(crate) packets: usize,
-    pub(crate) bytes: u64,
-    pub(crate) events: u64,
-    pub(crate) begin_ns: Option<i128>,
-    pub(crate) end_ns: Option<i128>,
-    pub(crate) discarded_events: u128,
-    pub(crate) discarded_packets: u128,
+    #[serde(flatten)]
+    pub(crate) totals: Totals,
     pub(crate) losses: Gaps<'t>,
     /// Inode numbers of the pid namespaces of containers.
     pub(crate) pid_namespaces: BTreeSet<u64>,
@@ -55,7 +52,7 @@ pub(crate) struct TraceInfo<'t> {
     /// Events that show packets leave and arrive, for people.
     #[serde(skip)]
     pub(crate) network: (u64, u64),
-    /// How many chunks of a rotated session it stands for, for people.
+    /// Number of chunks of a rotated session that it stands for, for people.
     #[serde(skip)]
     pub(crate) chunks: usize,
 }
@@ -71,7 +68,7 @@ pub(crate) enum Setting<'t> {
 /// A clock class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ClockInfo<'t> {
-    /// What all its traces have in common: the uuid, else the uid with the names before it.
+    /// The identity that its traces share: the uuid, else the uid with the names before it.
     pub(crate) id: Option<String>,
     pub(crate) name: &'t str,
     pub(crate) uuid: Option<String>,
@@ -108,14 +105,36 @@ pub(crate) struct StreamInfo<'t> {
     pub(crate) file: &'t str,
     /// Index into the clocks.
     pub(crate) clock: Option<usize>,
+    #[serde(flatten)]
+    pub(crate) totals: Totals,
+}
+
+/// What a trace or a stream has.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct Totals {
     pub(crate) packets: usize,
-    /// Of its packets, padding included.
+    /// Size of its packets, with padding.
     pub(crate) bytes: u64,
     pub(crate) events: u64,
-    pub(crate) begin_ns: Option<i128>,
-    pub(crate) end_ns: Option<i128>,
+    /// Time of the first event; `None`: unknown.
+    pub(crate) begin_ns: Option<UnixNs>,
+    /// Time of the last event.
+    pub(crate) end_ns: Option<UnixNs>,
     pub(crate) discarded_events: u128,
     pub(crate) discarded_packets: u128,
+}
+
+impl Totals {
+    /// Adds those of another part.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.events += other.events;
+        self.begin_ns = self.begin_ns.into_iter().chain(other.begin_ns).min();
+        self.end_ns = self.end_ns.max(other.end_ns);
+        self.discarded_events = self.discarded_events.saturating_add(other.discarded_events);
+        self.discarded_packets = self.discarded_packets.saturating_add(other.discarded_packets);
+    }
 }
 
 /// All that is missing, by trace and stream. There can be as many gaps as packets: each is made when it is shown.
@@ -124,7 +143,7 @@ pub(crate) struct Gaps<'t> {
     parts: Vec<(&'t Trace, &'t TraceFacts)>,
 }
 
-/// Something that the tracer could not write, and where it is missing.
+/// Events or packets that the tracer could not write, and where they are missing.
 #[derive(Debug, Serialize)]
 pub(crate) struct Gap<'t> {
     /// Index into the streams.
@@ -134,11 +153,11 @@ pub(crate) struct Gap<'t> {
     pub(crate) count: u64,
     /// Number of the packet in the stream that shows the gap.
     pub(crate) packet: usize,
-    pub(crate) begin_ns: Option<i128>,
-    pub(crate) end_ns: Option<i128>,
+    pub(crate) begin_ns: Option<UnixNs>,
+    pub(crate) end_ns: Option<UnixNs>,
 }
 
-/// What a gap has swallowed.
+/// What is missing in a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -166,6 +185,10 @@ impl<'t> TraceInfo<'t> {
             .enumerate()
             .map(|(stream, facts)| StreamInfo::new(trace, stream, facts))
             .collect();
+        let mut totals = Totals::default();
+        for stream in &stream_list {
+            totals.add(&stream.totals);
+        }
         Self {
             path: input.path().display().to_string(),
             host: clocks::hostname(trace),
@@ -182,13 +205,7 @@ impl<'t> TraceInfo<'t> {
             clocks: schema.clocks.iter().map(ClockInfo::new).collect(),
             streams: stream_list.len(),
             empty_files: empty_files(trace),
-            packets: stream_list.iter().map(|stream| stream.packets).sum(),
-            bytes: stream_list.iter().map(|stream| stream.bytes).sum(),
-            events: facts.events(),
-            begin_ns: stream_list.iter().filter_map(|stream| stream.begin_ns).min(),
-            end_ns: stream_list.iter().filter_map(|stream| stream.end_ns).max(),
-            discarded_events: facts.lost_events(),
-            discarded_packets: facts.lost_packets(),
+            totals,
             losses: Gaps { parts: vec![(trace, facts)] },
             pid_namespaces: facts.streams.iter().flat_map(|it| &it.pid_namespaces).copied().collect(),
             event_classes: event_classes(trace, facts),
@@ -250,13 +267,15 @@ impl<'t> StreamInfo<'t> {
             stream_id: found.id,
             file: &found.file,
             clock: trace.stream_class(stream).clock,
-            packets: found.packets.len() - facts.first_packet,
-            bytes: found.packets[facts.first_packet..].iter().map(|packet| packet.total_bits / 8).sum(),
-            events: facts.events(),
-            begin_ns: unix_ns(trace, stream, facts.first),
-            end_ns: unix_ns(trace, stream, facts.last),
-            discarded_events: facts.lost_events(),
-            discarded_packets: facts.lost_packets(),
+            totals: Totals {
+                packets: found.packets.len() - facts.first_packet,
+                bytes: found.packets[facts.first_packet..].iter().map(|packet| packet.total_bits / 8).sum(),
+                events: facts.events(),
+                begin_ns: unix(trace, stream, facts.first),
+                end_ns: unix(trace, stream, facts.last),
+                discarded_events: facts.lost_events(),
+                discarded_packets: facts.lost_packets(),
+            },
         }
     }
 }
@@ -276,7 +295,7 @@ impl<'t> Gaps<'t> {
         })
     }
 
-    /// Those of other traces behind these.
+    /// Appends those of other traces.
     pub(super) fn extend(&mut self, others: &Self) {
         self.parts.extend_from_slice(&others.parts);
     }
@@ -300,15 +319,15 @@ impl<'t> Gap<'t> {
             kind,
             count,
             packet: loss.before_packet,
-            begin_ns: unix_ns(trace, stream, loss.begin),
-            end_ns: unix_ns(trace, stream, loss.end),
+            begin_ns: unix(trace, stream, loss.begin),
+            end_ns: unix(trace, stream, loss.end),
         }
     }
 }
 
 /// A time of a stream, where it has a clock.
-fn unix_ns(trace: &Trace, stream: usize, cycles: Option<u64>) -> Option<i128> {
-    Some(trace.clock(stream)?.ns_from_origin(cycles?))
+fn unix(trace: &Trace, stream: usize, cycles: Option<u64>) -> Option<UnixNs> {
+    Some(UnixNs(trace.clock(stream)?.ns_from_origin(cycles?)))
 }
 
 /// Files of a trace that no packet is in.

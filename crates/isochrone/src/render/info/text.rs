@@ -1,9 +1,11 @@
-//! What is in a trace, for people: who recorded it, its clocks, totals, then a table each of streams, of the worst losses
-//! and of the most frequent events. Every list has an end; the JSON shows all.
+//! The content of a trace, for people: its tracer, clocks, totals, then tables of streams, of the worst losses and of the most frequent
+//! events. Every list is limited; the JSON has all.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+
+use isochrone_time::UnixNs;
 
 use super::summary::{ClockInfo, Gap, Gaps, Kind, Setting, StreamInfo, TraceInfo};
 use crate::render::figures::{self, plural};
@@ -11,27 +13,27 @@ use crate::render::plain::plain;
 use crate::render::table::Table;
 use crate::render::time;
 
-/// Entries of the environment that are shown beyond those that have their place.
+/// Maximum number of entries of the environment without a line of their own.
 const MAX_SETTINGS: usize = 12;
-/// Clocks that are shown.
+/// Maximum number of clocks.
 const MAX_CLOCKS: usize = 8;
-/// Files without packets that are named.
+/// Maximum number of files without packets that are named.
 const MAX_EMPTY_FILES: usize = 8;
-/// Streams that are shown: those of a machine with some CPUs.
+/// Maximum number of streams.
 const MAX_STREAMS: usize = 16;
-/// Gaps that are shown of each kind.
+/// Maximum number of gaps of each kind.
 const MAX_GAPS: usize = 6;
-/// Event classes that are shown.
+/// Maximum number of event classes.
 const MAX_CLASSES: usize = 12;
 
-/// A trace that is shorter than this (ns) says nothing of how many events come in a second.
+/// Minimum length of a trace for a rate of events, ns.
 const MIN_RATED_NS: i128 = 1_000_000;
 
-/// Where the rest is to be found.
+/// Where the rest is.
 const ALL: &str = "--format json shows all";
 
-/// Entries of the environment that lines of their own tell.
-const PLACED: [&str; 12] = [
+/// Entries of the environment with lines of their own.
+const WITH_LINE: [&str; 12] = [
     "hostname",
     "domain",
     "tracer_name",
@@ -75,7 +77,7 @@ pub(super) fn line(out: &mut impl Write, label: &str, text: &str) -> io::Result<
     writeln!(out, "  {label:<12} {text}")
 }
 
-/// The tracer, what it ran on, and what else its environment says.
+/// The tracer, its system, and the rest of the environment.
 fn environment(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
     let setting = |name: &&str| match info.environment.get(name)? {
         Setting::Integer(number) => Some(Cow::Owned(number.to_string())),
@@ -91,7 +93,7 @@ fn environment(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
             line(out, label, text.trim_start())?;
         }
     }
-    let others = info.environment.iter().filter(|(name, _)| !PLACED.contains(*name));
+    let others = info.environment.iter().filter(|(name, _)| !WITH_LINE.contains(*name));
     let others = others.map(|(name, value)| match value {
         Setting::Integer(number) => format!("{} = {number}", plain(name)),
         Setting::Text(text) => format!("{} = \"{}\"", plain(name), plain(text)),
@@ -99,7 +101,7 @@ fn environment(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
     listed(others, MAX_SETTINGS).map_or(Ok(()), |text| line(out, "environment", &text))
 }
 
-/// A list on one line, its end counted; `None` where there is nothing in it.
+/// A list on one line, its end counted; `None` where it is empty.
 fn listed(mut items: impl Iterator<Item = String>, max: usize) -> Option<String> {
     let mut shown: Vec<String> = items.by_ref().take(max).collect();
     let all = shown.len() + items.count();
@@ -107,7 +109,7 @@ fn listed(mut items: impl Iterator<Item = String>, max: usize) -> Option<String>
     Some(shown.join(", ")).filter(|_| all > 0)
 }
 
-/// How many of a list are not shown.
+/// The number of entries of a list that are not shown.
 fn more(all: usize, shown: usize) -> Option<String> {
     let more = all.checked_sub(shown).filter(|&more| more > 0)?;
     Some(format!("… and {} more", figures::count(more)))
@@ -139,7 +141,7 @@ fn shown_clock(clock: &ClockInfo<'_>) -> String {
     };
     let zero = match (clock.offset_s, clock.offset_cycles) {
         (0, 0) => "no offset".to_owned(),
-        _ => format!("0 is {}", time::full(clock.offset_ns)),
+        _ => format!("0 is {}", time::full(UnixNs(clock.offset_ns))),
     };
     let frequency = figures::count(clock.frequency_hz);
     format!("{} ({id}), {frequency} Hz{precision}, {zero}", plain(clock.name))
@@ -147,28 +149,28 @@ fn shown_clock(clock: &ClockInfo<'_>) -> String {
 
 fn totals(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
     let mut rate = String::new();
-    if let Some((begin, end)) = info.begin_ns.zip(info.end_ns) {
+    if let Some((begin, end)) = info.totals.begin_ns.zip(info.totals.end_ns) {
         let length = end - begin;
         let text = format!("{} … {} ({})", time::full(begin), time::full(end), duration(length));
         line(out, "time", &text)?;
         if length >= MIN_RATED_NS {
-            let a_second = u128::from(info.events) * 1_000_000_000 / length.unsigned_abs();
+            let a_second = u128::from(info.totals.events) * 1_000_000_000 / length.unsigned_abs();
             rate = format!(" ({} a second)", figures::count(a_second));
         }
     }
-    let (packets, streams) = (plural(info.packets, "packet"), plural(info.streams, "stream"));
-    let events = plural(info.events, "event");
+    let (packets, streams) = (plural(info.totals.packets, "packet"), plural(info.streams, "stream"));
+    let events = plural(info.totals.events, "event");
     line(
         out,
         "holds",
-        &format!("{events}{rate} in {packets} of {streams}, {} bytes", figures::count(info.bytes)),
+        &format!("{events}{rate} in {packets} of {streams}, {} bytes", figures::count(info.totals.bytes)),
     )?;
     let empty_files = info.empty_files.iter().map(|name| plain(name).into_owned());
     if let Some(names) = listed(empty_files, MAX_EMPTY_FILES) {
         line(out, "no packets in", &names)?;
     }
     if info.losses.len() > 0 {
-        let lost = [(info.discarded_events, "event"), (info.discarded_packets, "packet")];
+        let lost = [(info.totals.discarded_events, "event"), (info.totals.discarded_packets, "packet")];
         let lost: Vec<String> =
             lost.iter().filter(|(number, _)| *number > 0).map(|(number, one)| plural(*number, one)).collect();
         let gaps = plural(info.losses.len(), "gap");
@@ -194,29 +196,46 @@ pub(super) fn duration(ns: i128) -> String {
     figures::duration(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
-/// The streams, with those columns that tell something.
+/// The streams, without columns that are the same for all.
 fn streams(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
     type Column<'c> = (&'static str, bool, Box<dyn Fn(&StreamInfo<'_>) -> String + 'c>);
     let all = &info.stream_list;
     let of_one_class = all.iter().all(|stream| stream.class_id == all[0].class_id);
     let files: BTreeSet<&str> = all.iter().map(|stream| stream.file).collect();
     let of_own_files = files.len() == all.len();
-    let since_begin = |ns: Option<i128>| ns.zip(info.begin_ns).map(|(ns, begin)| duration(ns - begin));
+    let since_begin =
+        |ns: Option<UnixNs>| ns.zip(info.totals.begin_ns).map(|(ns, begin)| duration(ns - begin));
     let clock =
         |index: Option<usize>| index.map_or(Cow::Borrowed("none"), |index| plain(info.clocks[index].name));
     let columns: [Column<'_>; 10] = [
         ("class", !of_one_class, Box::new(|s| s.class_id.to_string())),
         ("id", !of_own_files, Box::new(|s| s.stream_id.map(|id| id.to_string()).unwrap_or_default())),
         ("clock", info.clocks.len() > 1, Box::new(|s| clock(s.clock).into_owned())),
-        ("packets", true, Box::new(|s| figures::count(s.packets))),
-        ("events", true, Box::new(|s| figures::count(s.events))),
-        ("bytes", true, Box::new(|s| figures::count(s.bytes))),
-        ("from", info.begin_ns.is_some(), Box::new(|s| since_begin(s.begin_ns).unwrap_or_default())),
-        ("to", info.begin_ns.is_some(), Box::new(|s| since_begin(s.end_ns).unwrap_or_default())),
-        ("lost events", info.discarded_events > 0, Box::new(|s| figures::count(s.discarded_events))),
-        ("lost packets", info.discarded_packets > 0, Box::new(|s| figures::count(s.discarded_packets))),
+        ("packets", true, Box::new(|s| figures::count(s.totals.packets))),
+        ("events", true, Box::new(|s| figures::count(s.totals.events))),
+        ("bytes", true, Box::new(|s| figures::count(s.totals.bytes))),
+        (
+            "from",
+            info.totals.begin_ns.is_some(),
+            Box::new(|s| since_begin(s.totals.begin_ns).unwrap_or_default()),
+        ),
+        (
+            "to",
+            info.totals.begin_ns.is_some(),
+            Box::new(|s| since_begin(s.totals.end_ns).unwrap_or_default()),
+        ),
+        (
+            "lost events",
+            info.totals.discarded_events > 0,
+            Box::new(|s| figures::count(s.totals.discarded_events)),
+        ),
+        (
+            "lost packets",
+            info.totals.discarded_packets > 0,
+            Box::new(|s| figures::count(s.totals.discarded_packets)),
+        ),
     ];
-    let columns: Vec<_> = columns.iter().filter(|(_, told, _)| *told).collect();
+    let columns: Vec<_> = columns.iter().filter(|(_, is_shown, _)| *is_shown).collect();
     let header: Vec<&str> = ["stream"].into_iter().chain(columns.iter().map(|(name, ..)| *name)).collect();
     let mut table = Table::new(&header).right_from(1);
     for stream in all.iter().take(MAX_STREAMS) {
@@ -228,14 +247,14 @@ fn streams(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
     line_of_more(all.len(), MAX_STREAMS, "streams", out)
 }
 
-/// The gaps that swallowed most of a kind, the greatest first, of equals the first.
+/// The largest gaps of a kind, the largest first; of equals the first.
 fn worst<'t>(gaps: &Gaps<'t>, kind: Kind) -> Vec<Gap<'t>> {
     let mut worst: Vec<Gap<'t>> = Vec::new();
     for gap in gaps.iter().filter(|gap| gap.kind == kind) {
-        let place = worst.partition_point(|other| other.count >= gap.count);
-        if place < MAX_GAPS {
+        let index = worst.partition_point(|other| other.count >= gap.count);
+        if index < MAX_GAPS {
             worst.truncate(MAX_GAPS - 1);
-            worst.insert(place, gap);
+            worst.insert(index, gap);
         }
     }
     worst
@@ -255,7 +274,7 @@ fn gaps(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
         let length = gap.begin_ns.zip(gap.end_ns).map(|(begin, end)| end - begin);
         // Packets may overlap in time.
         let length = length.filter(|&length| length >= 0).map(duration);
-        let at = |ns: Option<i128>| ns.map_or_else(|| "?".to_owned(), time::full);
+        let at = |at: Option<UnixNs>| at.map_or_else(|| "?".to_owned(), time::full);
         table.add_row([
             plain(gap.file).into_owned(),
             lost,
@@ -277,7 +296,7 @@ fn event_classes(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
         table.add_row([
             class.name.map_or_else(|| format!("(unnamed, id {})", class.id), |name| plain(name).into_owned()),
             figures::count(class.count),
-            figures::share(class.count, info.events),
+            figures::share(class.count, info.totals.events),
             figures::count(class.bytes),
             figures::share(class.bytes, bytes),
         ]);

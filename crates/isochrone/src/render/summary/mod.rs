@@ -1,5 +1,5 @@
-//! The page of `isochrone summary`: what was found of an experiment as values for [`isochrone_export::html`], in the order in which it is read.
-//! The sentences at its top are in [`verdict`], figures over time in [`over_time`], requests in [`slow`].
+//! The page of `isochrone summary`: findings about an experiment as values for [`isochrone_export::html`], in the order of reading. The sentences
+//! at its top are in [`verdict`], values over time in [`over_time`], requests in [`slow`].
 
 mod over_time;
 mod slow;
@@ -10,30 +10,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use isochrone_analysis::{Cell, Report, Table};
 use isochrone_crosshost::{Cause, Cluster, Request};
 use isochrone_experiment::TimedHost;
-use isochrone_export::html::{Part, Section, SummaryPage, Synchronization};
+use isochrone_export::html::{Block, Section, SummaryPage, Synchronization};
 use isochrone_server::CommandLine;
 
 use super::info::coverage::{self, HostInfo};
 use super::{PROGRAM, figures, tables};
 
-/// Rows of a table.
+/// Maximum number of rows of a table.
 pub(crate) const ROWS: usize = 10;
-/// Rows of each of several tables of one kind.
+/// Maximum number of rows of each of several tables of one kind.
 const FEW_ROWS: usize = 5;
-/// Hosts whose missing times are shown, most.
-const MOST_INCOMPLETE: usize = 12;
+/// Maximum number of hosts whose missing times are shown.
+const MAX_INCOMPLETE: usize = 12;
 
-/// What was found.
-pub(crate) struct Found<'f, 'o> {
-    /// What people call the traces.
+/// Findings.
+pub(crate) struct Findings<'f, 'o> {
+    /// Name of the traces.
     pub(crate) name: String,
-    /// How they were named on the command line.
+    /// The traces on the command line.
     pub(crate) command: CommandLine,
-    /// What is looked at, Unix ns; nothing where there are no events.
-    pub(crate) range: Option<(i128, i128)>,
+    /// The time range, Unix ns; `None`: no events.
+    pub(crate) range: Option<[i128; 2]>,
     /// The hosts.
     pub(crate) hosts: &'f [&'f TimedHost<'o>],
-    /// Events that were read.
+    /// Number of events.
     pub(crate) events: u64,
     /// Reports of analyses.
     pub(crate) reports: Vec<Report>,
@@ -46,38 +46,38 @@ pub(crate) struct Found<'f, 'o> {
     /// The reports `critical-path` and `messages`.
     pub(crate) critical_path: Report,
     pub(crate) messages: Report,
-    /// How the clocks were put on one.
+    /// The report of the synchronization.
     pub(crate) synchronization: Option<Synchronization>,
 }
 
 /// The page.
-pub(crate) fn page(found: Found<'_, '_>) -> SummaryPage {
-    let mut sections = vec![cpus(&found), disks(&found), network(&found), memory(&found)];
-    sections.extend([slow::section(&found), calls(&found), waits(&found)]);
-    let verdict = verdict::sentences(&found);
-    let missing = missing(&found);
-    if let Some(synchronization) = found.synchronization {
-        let parts = vec![Part::Synchronization(Box::new(synchronization))];
+pub(crate) fn page(findings: Findings<'_, '_>) -> SummaryPage {
+    let mut sections = vec![cpus(&findings), disks(&findings), network(&findings), memory(&findings)];
+    sections.extend([slow::section(&findings), calls(&findings), waits(&findings)]);
+    let verdict = verdict::sentences(&findings);
+    let missing = missing(&findings);
+    if let Some(synchronization) = findings.synchronization {
+        let blocks = vec![Block::Synchronization(Box::new(synchronization))];
         sections.push(Section {
             heading: "Synchronization".to_owned(),
-            command: found.command.of("sync"),
-            parts,
+            command: findings.command.of("sync"),
+            blocks,
         });
     }
     sections.push(missing);
-    sections.retain(|section| !section.parts.is_empty());
-    SummaryPage { title: found.name, program: PROGRAM.to_owned(), verdict, sections }
+    sections.retain(|section| !section.blocks.is_empty());
+    SummaryPage { title: findings.name, program: PROGRAM.to_owned(), verdict, sections }
 }
 
-impl Found<'_, '_> {
+impl Findings<'_, '_> {
     /// A table of an analysis.
     fn table(&self, analysis: &str, name: &str) -> Option<&Table> {
         let report = self.reports.iter().find(|report| report.analysis == analysis)?;
         report.table(name).filter(|table| !table.rows.is_empty())
     }
 
-    /// A table of an analysis, by another column, for the page; nothing without rows.
-    fn part(&self, analysis: &str, name: &str, sort: Option<&str>, rows: usize) -> Option<Part> {
+    /// A table of an analysis for the page, sorted by a column; `None` without rows.
+    fn part(&self, analysis: &str, name: &str, sort: Option<&str>, rows: usize) -> Option<Block> {
         let mut table = self.table(analysis, name)?.clone();
         if let Some(sort) = sort {
             table.sort(sort);
@@ -89,17 +89,17 @@ impl Found<'_, '_> {
         &self,
         heading: &str,
         command: &str,
-        parts: impl IntoIterator<Item = Option<Part>>,
+        blocks: impl IntoIterator<Item = Option<Block>>,
     ) -> Section {
         Section {
             heading: heading.to_owned(),
             command: self.command.of(command),
-            parts: parts.into_iter().flatten().collect(),
+            blocks: blocks.into_iter().flatten().collect(),
         }
     }
 }
 
-/// A name in a table.
+/// The text of a name in a table.
 fn word(cell: Option<&Cell>) -> String {
     match cell {
         Some(Cell::Text(text)) => text.to_string(),
@@ -118,94 +118,95 @@ fn by_cause(request: &Request) -> BTreeMap<Cause, i64> {
 }
 
 /// A table under its own title.
-fn part(table: &Table, rows: usize) -> Part {
+fn part(table: &Table, rows: usize) -> Block {
     let shown = tables::for_page(table, rows);
-    let all = table.of.unwrap_or(table.rows.len() as u64);
+    let all = table.total_rows.unwrap_or(table.rows.len() as u64);
     let title = match all > shown.rows.len() as u64 {
         true => format!("{}: {} of {}", table.title, shown.rows.len(), figures::count(all)),
         false => table.title.to_owned(),
     };
-    Part::Table(title, shown)
+    Block::Table(title, shown)
 }
 
-fn cpus(found: &Found<'_, '_>) -> Section {
+fn cpus(findings: &Findings<'_, '_>) -> Section {
     let parts = [
-        over_time::cpus(found),
-        found.part("cputop", "total", None, ROWS),
-        found.part("cputop", "processes", None, ROWS),
+        over_time::cpus(findings),
+        findings.part("cputop", "total", None, ROWS),
+        findings.part("cputop", "processes", None, ROWS),
     ];
-    found.section("CPUs", "analyze usage,cputop --by-process", parts)
+    findings.section("CPUs", "analyze usage,cputop --by-process", parts)
 }
 
-fn disks(found: &Found<'_, '_>) -> Section {
+fn disks(findings: &Findings<'_, '_>) -> Section {
     let parts = [
-        over_time::disks(found),
-        found.part("iousagetop", "disks", None, ROWS),
-        found.part("iousagetop", "blocks", None, ROWS),
-        found.part("iousagetop", "files", None, ROWS),
+        over_time::disks(findings),
+        findings.part("iousagetop", "disks", None, ROWS),
+        findings.part("iousagetop", "blocks", None, ROWS),
+        findings.part("iousagetop", "files", None, ROWS),
     ];
-    found.section("Disks and files", "analyze usage,iousagetop --by-process", parts)
+    findings.section("Disks and files", "analyze usage,iousagetop --by-process", parts)
 }
 
-fn network(found: &Found<'_, '_>) -> Section {
-    let links = found.messages.table("links").filter(|table| !table.rows.is_empty());
+fn network(findings: &Findings<'_, '_>) -> Section {
+    let links = findings.messages.table("links").filter(|table| !table.rows.is_empty());
     let parts = [
-        over_time::network(found),
-        found.part("iousagetop", "interfaces", None, ROWS),
+        over_time::network(findings),
+        findings.part("iousagetop", "interfaces", None, ROWS),
         links.map(|table| part(table, ROWS)),
     ];
-    found.section("Network", "messages", parts)
+    findings.section("Network", "messages", parts)
 }
 
-fn memory(found: &Found<'_, '_>) -> Section {
+fn memory(findings: &Findings<'_, '_>) -> Section {
     let parts = [
-        over_time::memory(found),
-        found.part("memtop", "total", None, ROWS),
-        found.part("memtop", "processes", None, ROWS),
+        over_time::memory(findings),
+        findings.part("memtop", "total", None, ROWS),
+        findings.part("memtop", "processes", None, ROWS),
     ];
-    found.section("Memory", "analyze usage,memtop --by-process", parts)
+    findings.section("Memory", "analyze usage,memtop --by-process", parts)
 }
 
-fn calls(found: &Found<'_, '_>) -> Section {
+fn calls(findings: &Findings<'_, '_>) -> Section {
     let longest = ["read", "write", "transfer", "sync", "open"]
         .into_iter()
-        .map(|table| found.part("iolatencytop", table, None, FEW_ROWS));
-    let parts = std::iter::once(found.part("syscallstats", "names", None, ROWS)).chain(longest);
-    found.section("System calls", "analyze syscallstats,iolatencytop", parts)
+        .map(|table| findings.part("iolatencytop", table, None, FEW_ROWS));
+    let parts = std::iter::once(findings.part("syscallstats", "names", None, ROWS)).chain(longest);
+    findings.section("System calls", "analyze syscallstats,iolatencytop", parts)
 }
 
-fn waits(found: &Found<'_, '_>) -> Section {
+fn waits(findings: &Findings<'_, '_>) -> Section {
     let parts = [
-        found.part("schedstats", "total", None, ROWS),
-        found.part("schedstats", "threads", Some("total_ns"), ROWS),
-        found.part("irqstats", "hosts", None, ROWS),
+        findings.part("schedstats", "total", None, ROWS),
+        findings.part("schedstats", "threads", Some("total_ns"), ROWS),
+        findings.part("irqstats", "hosts", None, ROWS),
     ];
-    found.section("Waits for a CPU, and interrupts", "analyze schedstats,irqstats", parts)
+    findings.section("Waits for a CPU, and interrupts", "analyze schedstats,irqstats", parts)
 }
 
-/// What the traces lack, and what they do not have because it was not recorded.
-fn missing(found: &Found<'_, '_>) -> Section {
-    let infos: Vec<HostInfo> = found.hosts.iter().map(|host| HostInfo::new(host)).collect();
+/// Losses of the traces, and what was not recorded.
+fn missing(findings: &Findings<'_, '_>) -> Section {
+    let infos: Vec<HostInfo> = findings.hosts.iter().map(|host| HostInfo::new(host)).collect();
     let incomplete: Vec<&HostInfo> = infos.iter().filter(|info| !info.notes.is_empty()).collect();
     let mut lines: Vec<String> = Vec::new();
     for info in &incomplete {
         lines.extend(info.notes.iter().map(|note| format!("{}: {note}", info.host)));
     }
-    let duration = |ns| figures::duration(i64::try_from(ns).unwrap_or(i64::MAX));
-    let reports = found.reports.iter().chain([&found.critical_path, &found.messages]);
-    let notes: BTreeSet<String> =
-        reports.flat_map(|report| &report.notes).map(|note| note.shown(duration)).collect();
+    let reports = findings.reports.iter().chain([&findings.critical_path, &findings.messages]);
+    let notes: BTreeSet<String> = reports
+        .flat_map(|report| &report.notes)
+        .map(|note| note.shown(|ns| figures::span(ns.into())))
+        .collect();
     lines.extend(notes);
-    let mut parts = Vec::new();
+    let mut blocks = Vec::new();
     if incomplete.is_empty() {
-        parts.push(Part::Text("No event of these hosts is known to be lost.".to_owned()));
+        blocks.push(Block::Text("No event of these hosts is known to be lost.".to_owned()));
     }
     if !lines.is_empty() {
-        parts.push(Part::List(lines));
+        blocks.push(Block::List(lines));
     }
-    let shown = incomplete.iter().take(MOST_INCOMPLETE);
-    parts.extend(shown.map(|info| {
-        Part::Table(format!("Recorded time of {}", info.host), coverage::table(info).0.into_page())
+    let shown = incomplete.iter().take(MAX_INCOMPLETE);
+    blocks.extend(shown.map(|info| {
+        Block::Table(format!("Recorded time of {}", info.host), coverage::table(info).0.into_page())
     }));
-    Section { heading: "What is missing".to_owned(), command: found.command.of("info"), parts }
+    Section { heading: "What is missing".to_owned(), command: findings.command.of("info"), blocks }
 }

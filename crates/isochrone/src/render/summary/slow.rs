@@ -3,61 +3,62 @@
 use std::cmp::Reverse;
 
 use isochrone_crosshost::{Cause, Cluster, Request};
-use isochrone_export::html::{Bar, Carried, Part, RequestPicture, RequestStep, Section};
+use isochrone_export::html::{Bar, Block, Packet, RequestPicture, RequestStep, Section};
+use isochrone_time::{SinceOrigin, UnixNs, Window};
 
-use super::{Found, ROWS, by_cause, part};
+use super::{Findings, ROWS, by_cause, part};
 use crate::render::{drawing, figures};
 
-pub(super) fn section(found: &Found<'_, '_>) -> Section {
-    if found.requests.is_empty() {
+pub(super) fn section(findings: &Findings<'_, '_>) -> Section {
+    if findings.requests.is_empty() {
         return Section::default();
     }
-    let table = |name: &str| found.critical_path.table(name).filter(|table| !table.rows.is_empty());
+    let table = |name: &str| findings.critical_path.table(name).filter(|table| !table.rows.is_empty());
     let slowest = table("requests").map(|table| {
         let mut table = table.clone();
         table.sort("total_ns");
         part(&table, ROWS)
     });
-    let parts = [
+    let blocks = [
         table("services").map(|table| part(table, ROWS)),
-        Some(bars(&found.requests)),
-        found.slowest.as_ref().map(|request| across(found.cluster, request)),
+        Some(bars(&findings.requests)),
+        findings.slowest.as_ref().map(|request| across(findings.cluster, request)),
         slowest,
         table("breakdown").map(|table| part(table, ROWS)),
     ];
-    found.section("Requests", "critical-path", parts)
+    findings.section("Requests", "critical-path", blocks)
 }
 
-/// What the slowest spent their time on: by cause, the same causes in the same order.
-fn bars(requests: &[Request]) -> Part {
+/// What the slowest requests spent their time on, by cause.
+fn bars(requests: &[Request]) -> Block {
     let mut slowest: Vec<&Request> = requests.iter().collect();
     slowest.sort_by_key(|request| (Reverse(request.duration()), request.number));
     slowest.truncate(ROWS);
     let bar = |request: &&Request| {
-        let parts = by_cause(request).into_iter().map(|(cause, ns)| (cause.name(), ns)).collect();
-        Bar { name: format!("request {}", request.number), parts }
+        let segments = by_cause(request).into_iter().map(|(cause, ns)| (cause.name(), ns)).collect();
+        Bar { name: format!("request {}", request.number), segments }
     };
-    let says = format!(
+    let caption = format!(
         "What the {} of {} requests that took longest spent their time on.",
         slowest.len(),
         figures::count(requests.len())
     );
-    Part::Bars(slowest.iter().map(bar).collect(), says)
+    Block::Bars(slowest.iter().map(bar).collect(), caption)
 }
 
 /// A request across its hosts.
-fn across(cluster: &Cluster<'_>, request: &Request) -> Part {
+fn across(cluster: &Cluster<'_>, request: &Request) -> Block {
     let rows = drawing::rows(request);
-    let since = |at: i64| at - request.begin;
+    let since = |at: UnixNs| SinceOrigin(at.saturating_since(request.start));
     let mut picture = RequestPicture {
         rows: rows.iter().map(|row| drawing::name(cluster, *row)).collect(),
-        duration: request.duration(),
+        duration_ns: request.duration(),
         ..RequestPicture::default()
     };
     for (number, (step, detail)) in request.path.iter().enumerate() {
-        let span = (since(step.begin), since(step.end));
+        let span = Window::new(since(step.start), since(step.end));
         if step.cause != Cause::Network {
-            let Some(row) = drawing::place(&rows, step) else { continue };
+            let Some(row) = drawing::row_of(&rows, step) else { continue };
             picture.steps.push(RequestStep {
                 row,
                 span,
@@ -67,15 +68,15 @@ fn across(cluster: &Cluster<'_>, request: &Request) -> Part {
             continue;
         }
         // From the row before it to the row after it.
-        let beside = |place: Option<usize>| drawing::place(&rows, &request.path.get(place?)?.0);
-        if let (Some(from), Some(to)) = (beside(number.checked_sub(1)), beside(Some(number + 1))) {
-            picture.packets.push(Carried { rows: (from, to), span });
+        let neighbour = |index: Option<usize>| drawing::row_of(&rows, &request.path.get(index?)?.0);
+        if let (Some(from), Some(to)) = (neighbour(number.checked_sub(1)), neighbour(Some(number + 1))) {
+            picture.packets.push(Packet { rows: (from, to), span });
         }
     }
-    let says = format!(
-        "Request {}, the slowest: {} across its hosts. High is on a CPU, low waits, lines are packets; what is pointed at says more.",
+    let caption = format!(
+        "Request {}, the slowest: {} across its hosts. High bars are on a CPU, low bars wait, lines are packets; a tooltip has details.",
         request.number,
         figures::duration(request.duration())
     );
-    Part::Request(picture, says)
+    Block::Request(picture, caption)
 }

@@ -1,11 +1,11 @@
 //! Attachments: which table a thread is attached to.
 
 use super::super::open::OpenFile;
-use super::super::span::{ClosedBy, OpenedBy};
 use super::Machine;
 use super::tables::{Table, TableIndex, TableKey, emit};
 use crate::id::{ThreadId, Time};
 use crate::span::Spans;
+use crate::span::file::{ClosedBy, OpenedBy};
 
 impl Machine {
     /// The last known process of a thread.
@@ -134,8 +134,8 @@ impl Machine {
         self.install(thread, at, copy);
     }
 
-    /// Marks a table that has one thread left. If a loss may have hidden another thread attached to it, what is open now may
-    /// be a copy of what is open there.
+    /// Marks a table that has one thread left. If a loss may have hidden another thread attached to it, what
+    /// is open now may be a copy of what is open there.
     fn doubt_what_is_left(&mut self, place: TableIndex) {
         let table = self.tables.at_mut(place);
         if self.doubts.are_newer(table.losses) {
@@ -161,7 +161,8 @@ impl Machine {
         Table { files: copies.collect(), is_doubtful, losses, ..Table::default() }
     }
 
-    /// A thread executes another program. It no longer shares its table, and the other threads of its process have ended.
+    /// A thread executes another program. It no longer shares its table, and the other threads of its process
+    /// have ended.
     pub(super) fn exec(&mut self, thread: ThreadId, at: Time, spans: &mut impl Spans) {
         let place = self.table_of(thread);
         if self.tables.at(place).users > 1

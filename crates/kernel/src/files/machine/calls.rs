@@ -2,11 +2,11 @@
 
 use super::super::open::{About, OpenFile};
 use super::super::returned::Returned;
-use super::super::span::{ClosedBy, FileKind, OpenedBy, Socket};
 use super::Machine;
 use super::tables::emit;
 use crate::calls::{Created, Effect, ExitOutput, Opener, Paired, WaitedSet, clone_flag, open_flag};
 use crate::id::{Name, ThreadId, Time};
+use crate::span::file::{ClosedBy, FileKind, OpenedBy, Socket};
 use crate::span::{Poll, Spans};
 
 /// `CLOSE_RANGE_UNSHARE`.

@@ -1,13 +1,14 @@
 //! What is open in a table, by number.
 //!
-//! A process may have any number of descriptors open, and each use looks one up. So they are one list without holes, in no
-//! order, and a small index says where each number is: a table is in few pages, as large as the most that were open at once. The order of
-//! the list depends on what was closed before: it is never emitted, and descriptors are serialized and compared by number.
+//! A process may have any number of descriptors open, and each use looks one up. So they are one list without
+//! holes, in no order, and a small index says where each number is: a table is in few pages, as large as the
+//! most that were open at once. The order of the list depends on what was closed before: it is never emitted,
+//! and descriptors are serialized and compared by number.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::open::OpenFile;
-use crate::numbered::Numbered;
+use crate::dense_map::DenseMap;
 
 /// As many descriptors as Linux makes room for in a new table (`NR_OPEN_DEFAULT`).
 const LOW_FDS: usize = 64;
@@ -18,7 +19,7 @@ pub(super) struct Descriptors {
     /// With their numbers.
     files: Vec<(i32, OpenFile)>,
     /// By number: the index of the descriptor in the list.
-    places: Numbered<i32, u32, LOW_FDS>,
+    places: DenseMap<i32, u32, LOW_FDS>,
 }
 
 impl Descriptors {
@@ -27,7 +28,8 @@ impl Descriptors {
         self.places.get(fd).map(|&place| place as usize)
     }
 
-    /// The index of a number; of one that is not there, that of the next descriptor, which has to be appended then.
+    /// The index of a number; of one that is not there, that of the next descriptor, which has to be appended
+    /// then.
     #[inline]
     fn place_or_next(&mut self, fd: i32) -> usize {
         let next = self.files.len() as u32;
@@ -44,7 +46,8 @@ impl Descriptors {
         self.place(fd).map(|place| &mut self.files[place].1)
     }
 
-    /// Returns the descriptor of a number, inserting what `make` returns if there is none. Amortized constant.
+    /// Returns the descriptor of a number, inserting what `make` returns if there is none. Amortized
+    /// constant.
     pub(super) fn or_insert_with(&mut self, fd: i32, make: impl FnOnce() -> OpenFile) -> &mut OpenFile {
         let place = self.place_or_next(fd);
         if place == self.files.len() {

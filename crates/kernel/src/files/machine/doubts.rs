@@ -1,14 +1,15 @@
-//! What losses leave in doubt: since when a descriptor may have changed, and which numbers were used by threads whose table
-//! is not known.
+//! What losses leave in doubt: since when a descriptor may have changed, and which numbers were used by
+//! threads whose table is not known.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::open::{FileEnd, OpenFile};
-use super::super::span::ClosedBy;
+use crate::dense_map::DenseMap;
 use crate::id::{ThreadId, Time};
-use crate::numbered::Numbered;
+use crate::span::file::ClosedBy;
 
-/// Numbers below this are indexes of a list, of a mebibyte at most: busy servers have some ten thousand descriptors.
+/// Numbers below this are indexes of a list, of a mebibyte at most: busy servers have some ten thousand
+/// descriptors.
 const STRAY_FDS: usize = 1 << 16;
 
 /// What is uncertain, and since when.
@@ -22,9 +23,9 @@ pub(super) struct Doubts {
     begun: Vec<Time>,
     /// Something may be missing until this time.
     missing_until: Option<Time>,
-    /// By number: when it was last opened or closed by a thread whose fork may be hidden by a loss. The table of that thread
-    /// may be that of any other one: `clone(2)` with `CLONE_FILES` shares it.
-    strays: Numbered<i32, Time, STRAY_FDS>,
+    /// By number: when it was last opened or closed by a thread whose fork may be hidden by a loss. The table
+    /// of that thread may be that of any other one: `clone(2)` with `CLONE_FILES` shares it.
+    strays: DenseMap<i32, Time, STRAY_FDS>,
     /// When such a thread last closed all numbers of a range.
     ranges: Option<Time>,
 }
@@ -51,8 +52,8 @@ impl Doubts {
         self.losses > 0
     }
 
-    /// The number of losses that had certainly begun or ended at an instant, for what is opened then: what is opened during a
-    /// loss is as doubtful as what was opened before.
+    /// The number of losses that had certainly begun or ended at an instant, for what is opened then: what is
+    /// opened during a loss is as doubtful as what was opened before.
     #[inline]
     pub(super) fn losses_at(&self, at: Time) -> u64 {
         self.losses - u64::from(self.missing_until.is_some_and(|until| at < until))
@@ -63,7 +64,7 @@ impl Doubts {
         self.losses > losses
     }
 
-    /// When the first loss after so many was. `O(1)`.
+    /// The time of the first loss after `losses` of them. `O(1)`.
     fn first_after(&self, losses: u64) -> Option<Time> {
         self.times.get(losses as usize).copied()
     }

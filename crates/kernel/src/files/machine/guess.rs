@@ -1,16 +1,16 @@
 //! Guesses the effect of calls of which only the exit was seen, from their names and results.
 
 use super::super::returned::Returned;
-use super::super::span::{FileKind, Socket};
 use super::Machine;
 use super::calls::{created, ends, peer};
 use crate::calls::{ExitOutput, Opener, Paired, created_by};
 use crate::id::Name;
 use crate::span::Spans;
+use crate::span::file::{FileKind, Socket};
 
 impl Machine {
-    /// Applies a call of this name whose arguments are unknown. What it made exists, with the kind that the name implies; of
-    /// its effect on other descriptors nothing is known.
+    /// Applies a call of this name whose arguments are unknown. What it made exists, with the kind that the
+    /// name implies; of its effect on other descriptors nothing is known.
     pub(super) fn guess(&mut self, call: &Returned<'_>, name: &str, spans: &mut impl Spans) {
         let &Returned { thread, at, ret, output, .. } = call;
         if ret < 0 {

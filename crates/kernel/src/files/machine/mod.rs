@@ -1,9 +1,9 @@
 //! The machine that executes operations: attachments of threads to tables, and what is open in these.
 //!
-//! Threads are attached to tables. A thread without a known attachment is attached to the table of its process; a table made
-//! so is *assumed* and may turn out to be another one, with which it is then united. `calls` executes system calls,
-//! `attachments` decides which table a thread is attached to, `tables` stores that, `descriptors` what is open in a table; `doubts`
-//! records what losses leave uncertain.
+//! Threads are attached to tables. A thread without a known attachment is attached to the table of its
+//! process; a table made so is *assumed* and may turn out to be another one, with which it is then united.
+//! `calls` executes system calls, `attachments` decides which table a thread is attached to, `tables` stores
+//! that, `descriptors` what is open in a table; `doubts` records what losses leave uncertain.
 
 mod attachments;
 mod calls;
@@ -21,11 +21,11 @@ use self::tables::{Table, TableKey, Tables};
 use super::op::{DumpOwner, FileOp, Tally};
 use super::open::{About, OpenFile};
 use super::returned::{OneUse, Returned};
-use super::span::{FileKind, OpenedBy};
 use crate::calls::open_flag;
 use crate::canonical_map::CanonicalMap;
 use crate::id::{ThreadId, Time};
 use crate::span::Spans;
+use crate::span::file::{FileKind, OpenedBy};
 
 /// What is open on a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

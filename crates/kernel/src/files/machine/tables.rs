@@ -1,8 +1,8 @@
 //! Tables of descriptors by key, and the attachments of threads.
 //!
-//! Each operation on a descriptor begins with a lookup of the table of a thread. So attachments are indexes of a list, and
-//! that lookup is one into a hash table. An index depends on what was freed before: it is never emitted, and the keys of
-//! tables are serialized and compared instead.
+//! Each operation on a descriptor begins with a lookup of the table of a thread. So attachments are indexes
+//! of a list, and that lookup is one into a hash table. An index depends on what was freed before: it is
+//! never emitted, and the keys of tables are serialized and compared instead.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -41,7 +41,8 @@ pub(super) struct Table {
     pub(super) is_assumed: bool,
     /// Whether it may be the same as another one.
     pub(super) is_doubtful: bool,
-    /// Whether it may be the same as any other one: it was assumed when the fork of its thread may have been lost.
+    /// Whether it may be the same as any other one: it was assumed when the fork of its thread may have been
+    /// lost.
     pub(super) is_stray: bool,
     /// Number of losses when it was made; 0 if that was not seen.
     pub(super) losses: u64,
@@ -235,7 +236,8 @@ impl Table {
         spans: &mut impl Spans,
     ) {
         if let Some(before) = self.files.insert(fd, file) {
-            // No loss hides the close: if one hides what made the table, it is not the one that it seems to be.
+            // No loss hides the close: if one hides what made the table, it is not the one that it seems to
+            // be.
             self.is_doubtful |= before.losses == replaced.losses && replaced.losses > self.losses;
             emit(before, fd, self.owner(), replaced, doubts, spans);
         }

@@ -1,0 +1,11 @@
+//! Several traces as one experiment.
+
+#![allow(clippy::unwrap_used)] // A test may panic.
+
+mod instants;
+mod messages;
+mod order;
+mod pool;
+mod sample;
+mod stamps;
+mod watch;

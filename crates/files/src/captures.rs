@@ -1,0 +1,120 @@
+//! Captures: how they are named, and finding them below a directory.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// A capture and how it was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputCapture {
+    /// The argument that led to it.
+    pub argument: PathBuf,
+    /// The file.
+    pub path: PathBuf,
+    /// The one interface whose frames count, where each is a clock of its own; else those of all count.
+    pub interface: Option<usize>,
+}
+
+impl InputCapture {
+    /// What the host (or switch) is called: the name of the file without its extension, and where its
+    /// interfaces are clocks of their own, `:` and the number of the interface.
+    pub fn host(&self) -> String {
+        let stem = self.path.file_stem().or(self.path.file_name());
+        let name =
+            stem.map_or_else(|| self.path.display().to_string(), |stem| stem.to_string_lossy().into_owned());
+        match self.interface {
+            Some(interface) => format!("{name}:{interface}"),
+            None => name,
+        }
+    }
+
+    /// Length of the file, bytes; 0 where the system does not say.
+    pub fn file_bytes(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+    }
+}
+
+/// Whether a file starts as a capture does; one that cannot be read does not.
+pub fn is_capture(path: &Path) -> bool {
+    isochrone_capture::is_capture(path).unwrap_or(false)
+}
+
+/// Directories nested deeper than this are not searched.
+const MAX_DEPTH: usize = 16;
+
+/// What captures are called below a directory. Anything that is named itself may have any name.
+const EXTENSIONS: [&str; 3] = ["pcap", "pcapng", "cap"];
+
+/// All captures below a directory, in the order of their paths: files with the extension of a capture that
+/// begin as one. Hidden directories are left out, and so is the inside of a trace; a directory that links
+/// lead to twice is searched once. What cannot be read is left out: the search for traces reports it.
+pub(crate) fn find_captures(directory: &Path) -> Vec<PathBuf> {
+    let mut search = Search::default();
+    search.below(directory, 1);
+    search.found
+}
+
+#[derive(Default)]
+struct Search {
+    found: Vec<PathBuf>,
+    seen: HashSet<PathBuf>,
+}
+
+impl Search {
+    fn below(&mut self, directory: &Path, depth: usize) {
+        let is_trace = directory.join("metadata").is_file();
+        if is_trace || !self.seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.to_owned())) {
+            return;
+        }
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let visible = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+        let mut paths: Vec<PathBuf> = visible.map(|entry| entry.path()).collect();
+        paths.sort_unstable();
+        for path in paths {
+            if path.is_dir() {
+                if depth < MAX_DEPTH {
+                    self.below(&path, depth + 1);
+                }
+            } else if path.is_file() && is_named_like_one(&path) && is_capture(&path) {
+                self.found.push(path);
+            }
+        }
+    }
+}
+
+fn is_named_like_one(path: &Path) -> bool {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn captures_are_found_by_name_and_content() {
+        let root = tempfile::tempdir().unwrap();
+        let pcap = [0xd4, 0xc3, 0xb2, 0xa1, 0];
+        let files: [(&str, &[u8]); 9] = [
+            ("b.pcap", &pcap),
+            ("a/deep/x.PCAPNG", &[10, 13, 13, 10]),
+            ("a/y.cap", &pcap),
+            ("a/notes.pcap", b"text"),
+            ("a/empty.pcap", b""),
+            ("a/switch.pcap.zst", &pcap),
+            (".hidden/z.pcap", &pcap),
+            ("trace/metadata", b""),
+            ("trace/inside.pcap", &pcap),
+        ];
+        for (name, content) in files {
+            let path = root.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        }
+        std::os::unix::fs::symlink(root.path(), root.path().join("a/loop")).unwrap();
+        let found = find_captures(root.path());
+        let shown: Vec<_> =
+            found.iter().map(|p| p.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
+        assert_eq!(shown, ["a/deep/x.PCAPNG", "a/y.cap", "b.pcap"]);
+        assert_eq!(find_captures(&root.path().join("absent")), [""; 0].map(PathBuf::from));
+    }
+}

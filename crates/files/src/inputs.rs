@@ -1,0 +1,198 @@
+//! From the paths a user names to open traces and to captures, each once.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use isochrone_capture::Capture;
+use isochrone_ctf::{Reason, Schemas, Trace, find_traces};
+use rayon::prelude::*;
+
+use crate::captures::{InputCapture, find_captures};
+use isochrone_corrections::artefact::{Refused, RefusedKind};
+
+/// A name that is of no capture.
+#[derive(Debug, thiserror::Error)]
+#[error("no capture is called `{0}`: its name is that of the file without the extension")]
+pub struct UnknownCapture(pub String);
+
+/// The traces and captures to work on, and what could not be used.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// Open traces in the order they were named, inner ones by path.
+    pub traces: Vec<InputTrace>,
+    /// Captures in the order they were named, those below a directory by path.
+    pub captures: Vec<InputCapture>,
+    /// Paths that are no traces, or broken beyond use.
+    pub refused: Vec<Refused>,
+    /// Differences from what was requested, in words.
+    pub notes: Vec<String>,
+}
+
+/// An open trace and how it was named.
+#[derive(Debug)]
+pub struct InputTrace {
+    /// The argument that led to it.
+    pub argument: PathBuf,
+    /// Path from the argument to the trace; empty where the argument is the trace.
+    pub inner: PathBuf,
+    /// The trace.
+    pub trace: Trace,
+}
+
+impl InputTrace {
+    /// The path as the user would write it.
+    pub fn path(&self) -> &Path {
+        self.trace.path()
+    }
+}
+
+impl Inputs {
+    /// Finds and opens the traces at or below some paths, several at a time; equal metadata are kept once. A
+    /// trace that is reached twice, or that is a copy of another one, is used once.
+    ///
+    /// A path that is a file is a capture, whatever its name. Below a directory that is no trace, captures
+    /// are found by their extensions (`.pcap`, `.pcapng`, `.cap`) and by how they begin; only their first
+    /// bytes are read here.
+    pub fn open(arguments: &[PathBuf]) -> Self {
+        let mut inputs = Self::default();
+        let mut seen = HashSet::new();
+        let mut found = Vec::new();
+        for argument in arguments {
+            if argument.is_file() {
+                inputs.add_captures(argument, vec![argument.clone()], &mut seen);
+                continue;
+            }
+            let below = match find_traces(argument) {
+                Ok(below) => below,
+                Err(error) => {
+                    inputs.refuse_error(&error);
+                    continue;
+                }
+            };
+            for error in &below.unreadable {
+                inputs.refuse_error(error);
+            }
+            let captures = find_captures(argument);
+            if below.traces.is_empty() && captures.is_empty() && below.unreadable.is_empty() {
+                inputs
+                    .refuse(argument, "no CTF trace found: no directory at or below it has a metadata file");
+            }
+            inputs.add_captures(argument, captures, &mut seen);
+            for path in below.traces {
+                if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                    found.push((argument, path));
+                } else {
+                    inputs.notes.push(format!("{} was named twice and is used once", path.display()));
+                }
+            }
+        }
+        let schemas = Schemas::default();
+        let opened: Vec<_> = found.par_iter().map(|(_, path)| Trace::open_with(path, &schemas)).collect();
+        for ((argument, path), opened) in found.into_iter().zip(opened) {
+            match opened {
+                Ok(trace) => {
+                    let inner = path.strip_prefix(argument).map(Path::to_owned).unwrap_or_default();
+                    inputs.add(InputTrace { argument: argument.clone(), inner, trace });
+                }
+                Err(error) => inputs.refuse_error(&error),
+            }
+        }
+        inputs
+    }
+
+    /// That all of some names are of captures.
+    ///
+    /// # Errors
+    /// No capture has one of them.
+    pub fn check_captures<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n String>,
+    ) -> Result<(), UnknownCapture> {
+        let is_unknown = |name: &&String| self.captures.iter().all(|capture| capture.host() != **name);
+        names.into_iter().find(is_unknown).map_or(Ok(()), |name| Err(UnknownCapture(name.clone())))
+    }
+
+    /// Adds the captures that an argument led to.
+    fn add_captures(&mut self, argument: &Path, paths: Vec<PathBuf>, seen: &mut HashSet<PathBuf>) {
+        for path in paths {
+            if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                self.notes.push(format!("{} was named twice and is used once", path.display()));
+            } else if let Err(error) = Capture::open(&path) {
+                self.refuse(&path, &error.reason().to_string());
+            } else {
+                self.captures.push(InputCapture { argument: argument.to_owned(), path, interface: None });
+            }
+        }
+    }
+
+    /// Makes each interface of the captures of some names a capture of its own, which has a clock of its own:
+    /// those with frames. Reads these captures from start to end.
+    ///
+    /// # Errors
+    /// No capture has that name.
+    pub fn split(&mut self, names: &[String]) -> Result<(), UnknownCapture> {
+        for name in names {
+            let named = |capture: &InputCapture| capture.host() == *name;
+            self.check_captures([name])?;
+            for capture in std::mem::take(&mut self.captures) {
+                let frames = Capture::open(&capture.path).ok().filter(|_| named(&capture));
+                let interfaces: BTreeSet<usize> =
+                    frames.into_iter().flatten().map(|frame| frame.interface).collect();
+                match interfaces.is_empty() {
+                    true => self.captures.push(capture),
+                    false => self.captures.extend(
+                        interfaces
+                            .into_iter()
+                            .map(|interface| InputCapture { interface: Some(interface), ..capture.clone() }),
+                    ),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, path: &Path, why: &str) {
+        self.refused.push(Refused {
+            what: RefusedKind::Trace,
+            name: path.display().to_string(),
+            why: why.to_owned(),
+        });
+    }
+
+    /// Errors of a trace's metadata are the trace's.
+    fn refuse_error(&mut self, error: &isochrone_ctf::Error) {
+        let reason = error.reason();
+        let (path, why) = match reason {
+            Reason::Metadata { .. } => (error.path().parent(), format!("metadata:{reason}")),
+            Reason::MetadataPackets { .. } | Reason::TooLarge { .. } => {
+                (error.path().parent(), format!("metadata: {reason}"))
+            }
+            _ => (None, reason.to_string()),
+        };
+        self.refuse(path.unwrap_or(error.path()), &why);
+    }
+
+    /// Adds a trace unless it is a copy of one that is there: two copies would make every message ambiguous.
+    fn add(&mut self, new: InputTrace) {
+        match self.traces.iter().find(|old| same_content(&old.trace, &new.trace)) {
+            Some(old) => {
+                let (new, old) = (new.path().display(), old.path().display());
+                self.notes.push(format!("{new} is a copy of {old} and is not used a second time"));
+            }
+            None => self.traces.push(new),
+        }
+    }
+}
+
+/// Whether two traces hold the same packets of the same clock: same identities, same times and sizes packet
+/// by packet.
+fn same_content(a: &Trace, b: &Trace) -> bool {
+    fn packets(trace: &Trace) -> impl Iterator<Item = impl PartialEq> {
+        trace
+            .streams()
+            .iter()
+            .flat_map(|s| s.packets.iter().map(|p| (s.class, s.id, p.begin(), p.end(), p.content_bits)))
+    }
+    let same_identity = a.schema().uuid == b.schema().uuid && a.schema().clocks == b.schema().clocks;
+    a.schema().uuid.is_some() && same_identity && packets(a).next().is_some() && packets(a).eq(packets(b))
+}

@@ -1,0 +1,167 @@
+//! Options that several commands have.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use isochrone_experiment::{ReadError, TimeBase};
+
+use super::analyze::number;
+use super::time::{TimeArg, Zone};
+
+/// The clock of times. Several hosts are synchronized by default.
+#[derive(Debug, Clone, Args)]
+pub struct Clock {
+    /// Use the corrections in this file, written by `isochrone sync -o` [default: several hosts are synchronized]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_sync", help_heading = "Times")]
+    pub sync: Option<PathBuf>,
+    /// Leave each host on its own clock
+    #[arg(long, help_heading = "Times")]
+    pub no_sync: bool,
+}
+
+impl Clock {
+    /// The time base. A file is read now, before any trace is.
+    ///
+    /// # Errors
+    /// The file is not a `sync.json`.
+    pub fn time_base(&self) -> Result<TimeBase, ReadError> {
+        match &self.sync {
+            Some(path) => TimeBase::read(path),
+            None if self.no_sync => Ok(TimeBase::Own),
+            None => Ok(TimeBase::Usual),
+        }
+    }
+}
+
+/// A time range.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct TimeWindow {
+    /// Start of the time range, in any form in which times are printed (06:11:25.5, 2026-11-20 06:11:25.5, Unix seconds with a decimal
+    /// point, Unix nanoseconds), or RFC 3339
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = TimeArg::parse,
+        allow_negative_numbers = true,
+        help_heading = "Filters"
+    )]
+    pub(crate) begin: Option<TimeArg>,
+    /// End of the time range, which is not part of it
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = TimeArg::parse,
+        allow_negative_numbers = true,
+        help_heading = "Filters"
+    )]
+    pub(crate) end: Option<TimeArg>,
+}
+
+/// Threads, by number or name.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Threads {
+    /// Only these threads, by number
+    #[arg(
+        long = "tid",
+        value_name = "TID",
+        value_delimiter = ',',
+        value_parser = number::<i32>,
+        help_heading = "Filters"
+    )]
+    pub(crate) tids: Vec<i32>,
+    /// Only the threads of these processes, by number
+    #[arg(
+        long = "pid",
+        value_name = "PID",
+        value_delimiter = ',',
+        value_parser = number::<i32>,
+        help_heading = "Filters"
+    )]
+    pub(crate) pids: Vec<i32>,
+    /// Only threads with these names; `*` stands for anything, `?` for one character
+    #[arg(long = "procname", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) procnames: Vec<String>,
+}
+
+/// Traces, and how they are read, of commands that read a store.
+#[derive(Debug, Args)]
+pub(crate) struct Sources {
+    /// Traces of the hosts, or a store of them
+    #[arg(required = true, value_name = "TRACE")]
+    pub(crate) traces: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) clock: Clock,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
+    #[command(flatten)]
+    pub(crate) window: TimeWindow,
+    #[command(flatten)]
+    pub(crate) store: StoreOptions,
+}
+
+impl Sources {
+    /// All files and directories that are read, which no output may replace.
+    pub(crate) fn inputs(&self) -> Vec<PathBuf> {
+        [&self.traces[..], self.clock.sync.as_slice(), self.store.store.as_slice()].concat()
+    }
+}
+
+/// The store, and how it is built.
+#[derive(Debug, Args)]
+pub(crate) struct StoreOptions {
+    /// The store to use, built by `isochrone index -o` [default: in the cache, built if it is missing or stale]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    /// Number of cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// The files of a machine's certificate, in PEM.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Keys {
+    /// The certificate of this machine, PEM; with it, all connections of a cluster are encrypted and need a certificate
+    #[arg(long, value_name = "FILE", requires_all = ["key", "ca"], help_heading = "Cluster")]
+    pub cert: Option<PathBuf>,
+    /// The private key of the certificate, PEM
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Cluster")]
+    pub key: Option<PathBuf>,
+    /// The authority that signed the certificates of all machines of the cluster, PEM
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Cluster")]
+    pub ca: Option<PathBuf>,
+}
+
+/// A cluster that maps pieces of traces.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Cluster {
+    /// Let a cluster read the traces: the HOST:PORT of its scheduler (`isochrone-sql scheduler`), whose executors have the traces at the
+    /// same paths; the result is the same
+    #[arg(long, value_name = "HOST:PORT", help_heading = "Cluster")]
+    pub(crate) cluster: Option<String>,
+    #[command(flatten)]
+    pub(crate) keys: Keys,
+}
+
+impl Cluster {
+    /// The same options for `isochrone-sql`.
+    pub(crate) fn options(&self) -> Vec<OsString> {
+        let Self { cluster, keys: Keys { cert, key, ca } } = self;
+        let mut options = Vec::new();
+        if let Some(cluster) = cluster {
+            options.extend(["--cluster".into(), cluster.into()]);
+        }
+        for (option, file) in [("--cert", cert), ("--key", key), ("--ca", ca)] {
+            if let Some(file) = file {
+                options.extend([option.into(), file.into()]);
+            }
+        }
+        options
+    }
+}
+
+/// Parses a number from 1 on.
+pub(super) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "not a number from 1 on".to_owned())
+}

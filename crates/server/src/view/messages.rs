@@ -1,0 +1,207 @@
+//! Messages between hosts, and those of MPI programs: the rows that sent and received them, on either clock,
+//! and the bounds of their times.
+
+use std::collections::BTreeSet;
+
+use isochrone_corrections::picture::between;
+use isochrone_store::{MessageEnd, MpiMessageEnd, StoreError, ThreadRow};
+use isochrone_time::{RawNs, SinceOrigin, Window};
+use rustc_hash::FxHashMap;
+use serde::{Serialize, Serializer};
+
+use super::{Clock, ExperimentView};
+
+/// A message, in about the order of their sends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Message {
+    /// Indices of the hosts.
+    pub(crate) hosts: [u16; 2],
+    /// Rows: of the thread that ran, else of the CPU, else of the host.
+    pub(crate) rows: [u32; 2],
+    /// Raw times of both ends.
+    raw: [RawNs; 2],
+    /// Times of both ends on the common clock.
+    pub(crate) common: [SinceOrigin; 2],
+}
+
+impl Message {
+    /// Whether it was sent from one host to another.
+    pub(crate) fn is_between(&self, from: usize, to: usize) -> bool {
+        self.hosts.map(usize::from) == [from, to]
+    }
+}
+
+/// All messages of an experiment. They take 48 bytes each.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    /// The packets between hosts.
+    pub(crate) all: Vec<Message>,
+    /// Those of MPI programs, within hosts, too.
+    pub(crate) mpi: Vec<Message>,
+    /// Number of packets that arrive before they are sent, on the hosts' own clocks.
+    pub(crate) inverted_own: usize,
+    /// Number of packets that arrive before they are sent, on the common clock.
+    pub(crate) inverted: usize,
+}
+
+/// A message as it is drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Arrow {
+    /// From and to.
+    pub(crate) rows: [u32; 2],
+    /// Sent and received.
+    pub(crate) times: [SinceOrigin; 2],
+    bounds: Option<(i64, i64, i64)>,
+}
+
+impl Arrow {
+    /// Whether it is received before it is sent.
+    pub(crate) fn is_inverted(&self) -> bool {
+        self.times[1] < self.times[0]
+    }
+}
+
+impl Serialize for Arrow {
+    /// As the list of numbers that `docs/page-api.md` describes: there are very many of them.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ([from, to], [sent, received], bounds) = (self.rows, self.times, self.bounds);
+        let (lo, hi, likely) = (bounds.map(|it| it.0), bounds.map(|it| it.1), bounds.map(|it| it.2));
+        (from, to, sent, received, likely, lo, hi, u8::from(self.is_inverted())).serialize(serializer)
+    }
+}
+
+impl Messages {
+    /// Reads all messages and the threads that sent and received them. `O(n log n)` in the messages.
+    pub(super) fn new(view: &ExperimentView<'_>) -> Result<Self, StoreError> {
+        let hosts: FxHashMap<u32, usize> =
+            view.hosts.iter().enumerate().map(|(index, host)| (host.number, index)).collect();
+        let mut ends: Vec<[MessageEnd; 2]> = Vec::new();
+        view.store.messages(|message| {
+            if hosts.contains_key(&message.sent.host) && hosts.contains_key(&message.received.host) {
+                ends.push([message.sent, message.received]);
+            }
+        })?;
+        let runners = runners(view, &hosts, &ends)?;
+        let end = |end: &MessageEnd, thread: Option<ThreadRow>| {
+            let host = hosts[&end.host];
+            let of_thread = thread.and_then(|thread| view.rows.of_thread(host, thread));
+            // Idle tasks have no row: then it is what the CPU did.
+            (host, of_thread.unwrap_or_else(|| view.rows.of_cpu(host, end.cpu)), end.at)
+        };
+        let message = |([sent, received], threads): (&[MessageEnd; 2], &[Option<ThreadRow>; 2])| {
+            view.message([end(sent, threads[0]), end(received, threads[1])])
+        };
+        let all = sorted(ends.iter().zip(&runners).map(message));
+        let inverted = |clock| {
+            let times = all.iter().map(|message| view.times_of(message, clock));
+            times.filter(|[sent, received]| received < sent).count()
+        };
+        let (inverted_own, inverted) = (inverted(Clock::Own), inverted(Clock::Common));
+        Ok(Self { all, mpi: of_mpi(view, &hosts)?, inverted_own, inverted })
+    }
+}
+
+/// The threads that ran at the ends of messages, if known. Ends are looked up in the order of time, so that
+/// each batch of packets is read about once: `O(n log n)` in the messages, whatever else hosts sent and
+/// received. `hosts`: indices by number.
+fn runners(
+    view: &ExperimentView<'_>,
+    hosts: &FxHashMap<u32, usize>,
+    ends: &[[MessageEnd; 2]],
+) -> Result<Vec<[Option<ThreadRow>; 2]>, StoreError> {
+    let mut order: Vec<(usize, usize)> =
+        (0..ends.len()).flat_map(|message| [(message, 0), (message, 1)]).collect();
+    order.sort_unstable_by_key(|&(message, end)| (ends[message][end].host, ends[message][end].at));
+    let mut runners = vec![[None; 2]; ends.len()];
+    for (message, end) in order {
+        let MessageEnd { host, at, cpu } = ends[message][end];
+        let Some(cpu) = cpu else { continue };
+        let runner = view.hosts[hosts[&host]].store.runner_at_packet(at, cpu, end == 0)?;
+        runners[message][end] = runner.and_then(|runner| runner.thread);
+    }
+    Ok(runners)
+}
+
+/// Messages by time.
+fn sorted(messages: impl Iterator<Item = Message>) -> Vec<Message> {
+    let mut all: Vec<Message> = messages.collect();
+    all.sort_by_key(|message| (message.common, message.rows));
+    all
+}
+
+/// The messages of MPI programs between threads that have rows. `hosts`: indices by number. Linear in them
+/// and in the threads of all hosts.
+fn of_mpi(view: &ExperimentView<'_>, hosts: &FxHashMap<u32, usize>) -> Result<Vec<Message>, StoreError> {
+    let mut ends: Vec<[MpiMessageEnd; 2]> = Vec::new();
+    view.store.mpi(|message| ends.push([message.sent, message.received]))?;
+    if ends.is_empty() {
+        return Ok(Vec::new());
+    }
+    let threads: Vec<_> = view.hosts.iter().map(|host| host.store.threads_by_tid()).collect();
+    let end = |end: &MpiMessageEnd| {
+        let host = *hosts.get(&end.host)?;
+        Some((host, view.rows.of_thread(host, *threads[host].get(&end.tid?)?)?, end.at))
+    };
+    let message = |[sent, received]: &[MpiMessageEnd; 2]| Some(view.message([end(sent)?, end(received)?]));
+    Ok(sorted(ends.iter().filter_map(message)))
+}
+
+impl ExperimentView<'_> {
+    /// A message by the host, the row and the raw time of both ends.
+    fn message(&self, ends: [(usize, u32, RawNs); 2]) -> Message {
+        Message {
+            hosts: ends.map(|(host, ..)| host as u16),
+            rows: ends.map(|(_, row, _)| row),
+            raw: ends.map(|(.., raw)| raw),
+            common: ends.map(|(host, _, raw)| self.at(host, raw, Clock::Common)),
+        }
+    }
+
+    /// The times at which a message was sent and received, on a clock.
+    pub(crate) fn times_of(&self, message: &Message, clock: Clock) -> [SinceOrigin; 2] {
+        match clock {
+            Clock::Common => message.common,
+            Clock::Own => [0, 1].map(|end| self.at(message.hosts[end].into(), message.raw[end], clock)),
+        }
+    }
+
+    /// The pairs of hosts, by index, between which there are messages: from, to.
+    pub(crate) fn directions(&self) -> Vec<(usize, usize)> {
+        let pair = |message: &Message| (usize::from(message.hosts[0]), usize::from(message.hosts[1]));
+        let pairs: BTreeSet<(usize, usize)> = self.messages.all.iter().map(pair).collect();
+        pairs.into_iter().collect()
+    }
+
+    /// The messages among some that have an end in a window, or span it: their number, and `limit` of them,
+    /// evenly chosen. Linear in the messages.
+    pub(crate) fn arrows(
+        &self,
+        messages: &[Message],
+        window: Window<SinceOrigin>,
+        clock: Clock,
+        limit: usize,
+    ) -> (usize, Vec<Arrow>) {
+        let inside: Vec<(&Message, [SinceOrigin; 2])> = messages
+            .iter()
+            .map(|message| (message, self.times_of(message, clock)))
+            .filter(|(_, [sent, received])| {
+                *sent.min(received) < window.end && *sent.max(received) >= window.start
+            })
+            .collect();
+        let step = inside.len().div_ceil(limit.max(1)).max(1);
+        let arrows = inside.iter().step_by(step).map(|&(message, times)| Arrow {
+            rows: message.rows,
+            times,
+            bounds: self.bounds(message, clock),
+        });
+        (inside.len(), arrows.collect())
+    }
+
+    /// The distance of the reception of a message from where it is drawn, on the clock of the sender, ns:
+    /// proven bounds, likely error. `None` on the hosts' own clocks, and where nothing is proven.
+    pub(crate) fn bounds(&self, message: &Message, clock: Clock) -> Option<(i64, i64, i64)> {
+        let clocks = self.opened.clocks().filter(|_| clock == Clock::Common)?;
+        let of = |end: usize| self.hosts[usize::from(message.hosts[end])].timing.clock();
+        between(clocks, of(1)?, of(0)?, message.raw[1])
+    }
+}

@@ -1,0 +1,174 @@
+//! The overview of traces before anything is decoded: how much was recorded when, and what is missing, from
+//! headers of packets.
+
+use isochrone_experiment::{Experiment, Inputs, TimedHost, Timing, extent};
+use isochrone_hosts::LossKind;
+use isochrone_time::{RawNs, SinceOrigin, UnixNs, Window};
+use serde::Serialize;
+
+use super::{origin_of, since};
+
+/// Bins of an overview at its finest.
+const BINS: usize = 4096;
+
+/// Losses that are listed.
+const MAX_LOSSES: usize = 2000;
+
+/// Bytes of trace over time, and losses.
+#[derive(Debug, Clone)]
+pub(crate) struct Overview {
+    /// The zero of its times.
+    pub(crate) origin: UnixNs,
+    /// From the first packet to the last.
+    pub(crate) extent: Window<SinceOrigin>,
+    /// Name, and bytes of trace by bin.
+    hosts: Vec<(String, Vec<f64>)>,
+    losses: Vec<LossEntry>,
+}
+
+/// Something that is missing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct LossEntry {
+    pub(crate) host: usize,
+    pub(crate) cpu: Option<u32>,
+    pub(crate) begin: SinceOrigin,
+    pub(crate) end: SinceOrigin,
+    pub(crate) what: &'static str,
+    pub(crate) count: Option<u64>,
+}
+
+/// A break of a clock.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ClockBreak {
+    pub(crate) host: usize,
+    pub(crate) at: SinceOrigin,
+    pub(crate) text: String,
+}
+
+/// An overview with a number of bins, as it is sent.
+#[derive(Debug, Serialize)]
+pub(crate) struct Binned<'a> {
+    begin: SinceOrigin,
+    end: SinceOrigin,
+    hosts: Vec<HostBytes<'a>>,
+    losses: &'a [LossEntry],
+    breaks: Vec<ClockBreak>,
+}
+
+#[derive(Debug, Serialize)]
+struct HostBytes<'a> {
+    host: usize,
+    name: &'a str,
+    bytes: Vec<f64>,
+}
+
+/// From the first packet of some hosts to the last.
+fn extent_of(hosts: &[&TimedHost<'_>]) -> Window<UnixNs> {
+    let (first, last) = extent(hosts.iter().copied()).unwrap_or_default();
+    Window::new(first, last)
+}
+
+impl Overview {
+    /// The overview of traces on their own clocks. Linear in the packets.
+    pub(crate) fn of_headers(inputs: &Inputs) -> Self {
+        let experiment = Experiment::new(inputs, None);
+        let hosts: Vec<&TimedHost<'_>> = experiment.hosts().iter().collect();
+        Self::of_hosts(&hosts, origin_of(extent_of(&hosts).start))
+    }
+
+    /// The overview of some hosts on the clocks that they have. Linear in the packets.
+    pub(crate) fn of_hosts(hosts: &[&TimedHost<'_>], origin: UnixNs) -> Self {
+        let unix = extent_of(hosts);
+        let of_host = |host: &&TimedHost<'_>| {
+            let mut bytes = vec![0.0; BINS];
+            if let Some(timing) = host.timing {
+                add_bytes(host, timing, unix, &mut bytes);
+            }
+            (host.name().to_owned(), bytes)
+        };
+        Self {
+            origin,
+            extent: Window::new(since(origin, unix.start), since(origin, unix.end)),
+            hosts: hosts.iter().map(of_host).collect(),
+            losses: losses_of(hosts, origin),
+        }
+    }
+
+    /// The overview in a number of bins.
+    pub(crate) fn binned(&self, bins: usize, breaks: Vec<ClockBreak>) -> Binned<'_> {
+        let bins = bins.clamp(1, BINS);
+        let hosts = self.hosts.iter().enumerate().map(|(host, (name, fine))| {
+            let mut bytes = vec![0.0; bins];
+            for (index, value) in fine.iter().enumerate() {
+                bytes[index * bins / fine.len()] += value;
+            }
+            HostBytes { host, name, bytes }
+        });
+        let hosts = hosts.collect();
+        Binned { begin: self.extent.start, end: self.extent.end, hosts, losses: &self.losses, breaks }
+    }
+}
+
+/// The losses of some hosts, at most [`MAX_LOSSES`].
+pub(crate) fn losses_of(hosts: &[&TimedHost<'_>], origin: UnixNs) -> Vec<LossEntry> {
+    let unix = extent_of(hosts);
+    let extent = Window::new(since(origin, unix.start), since(origin, unix.end));
+    let of_host = |(host, timed): (usize, &&TimedHost<'_>)| {
+        let Some(timing) = timed.timing else { return Vec::new() };
+        let at = |raw| match raw {
+            RawNs::MIN => extent.start,
+            RawNs::MAX => extent.end,
+            raw => since(origin, timing.unix(raw)).clamp(extent.start, extent.end),
+        };
+        let entry = |from: RawNs, to: RawNs, cpu: Option<u32>, what: &'static str, count: Option<u64>| {
+            LossEntry { host, cpu, begin: at(from), end: at(to), what, count }
+        };
+        let traced = &timed.traced;
+        let of_streams = traced.losses().iter().chain(traced.uncovered()).map(|loss| {
+            let cpu = traced.sources()[loss.source].cpu;
+            let (what, count) = match loss.what {
+                LossKind::Events(count) => ("events", Some(count)),
+                LossKind::Packets(count) => ("packets", Some(count)),
+                LossKind::UndecodableTail => ("rest of a packet", None),
+                LossKind::Disorder => ("order of packets", None),
+                LossKind::All => ("stream", None),
+                LossKind::NotBegun => ("the stream begins later", None),
+                LossKind::Over => ("the stream ends earlier", None),
+            };
+            entry(loss.from, loss.to, cpu, what, count)
+        });
+        let gaps = traced.gaps().iter().map(|gap| entry(gap.start, gap.end, None, "chunk", None));
+        let absent = traced.absent_streams().iter().map(|stream| {
+            let what = if stream.channel.is_none() { "CPU" } else { "stream" };
+            entry(RawNs::MIN, RawNs::MAX, Some(stream.cpu), what, None)
+        });
+        of_streams.chain(gaps).chain(absent).take(MAX_LOSSES).collect()
+    };
+    hosts.iter().enumerate().flat_map(of_host).take(MAX_LOSSES).collect()
+}
+
+/// Adds the bytes of all packets of a host to the bins that they overlap.
+fn add_bytes(host: &TimedHost<'_>, timing: Timing<'_>, extent: Window<UnixNs>, bins: &mut [f64]) {
+    let width = ((extent.end - extent.start) as f64 / bins.len() as f64).max(1.0);
+    for source in host.traced.sources() {
+        let trace = host.traced.traces()[source.trace_number];
+        let Some(class) = trace.clock(source.stream) else { continue };
+        let raw = |cycles: u64| i64::try_from(class.raw_ns(cycles)).ok();
+        for packet in &trace.streams()[source.stream].packets {
+            let Some(from) = packet.begin().and_then(raw) else { continue };
+            let to = packet.end().and_then(raw).unwrap_or(from).max(from);
+            let bin_at = |raw: i64| ((timing.unix(RawNs(raw)) - extent.start) as f64 / width).max(0.0);
+            let (from, to) = (bin_at(from), bin_at(to));
+            let (first, last) = (from as usize, (to as usize).min(bins.len() - 1));
+            if first > last {
+                continue;
+            }
+            let bytes = (packet.content_bits / 8) as f64;
+            let length = (to - from).max(f64::EPSILON);
+            for (bin, sum) in bins.iter_mut().enumerate().take(last + 1).skip(first) {
+                let part = (to.min((bin + 1) as f64) - from.max(bin as f64)).max(0.0) / length;
+                *sum += if first == last { bytes } else { bytes * part };
+            }
+        }
+    }
+}

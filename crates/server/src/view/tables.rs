@@ -1,0 +1,111 @@
+//! The tables of all analyses for a window of time.
+
+use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table, Unit, lacking};
+use isochrone_crosshost::{accounting, blocking, critical_path, ipc, messages, needs};
+use isochrone_experiment::{Question, Spread, Times, recorded, reports};
+use isochrone_time::{SinceOrigin, UnixNs, Window};
+use serde_json::{Value, json};
+
+use super::ExperimentView;
+use super::state_at::duration;
+use crate::error::{ApiError, Result};
+
+/// Rows of a table that are sent.
+const MAX_ROWS: usize = 5000;
+
+/// Questions across hosts, and what they show.
+const ACROSS: [(&str, &str); 5] = [
+    ("critical-path", "Where requests spent their time, across hosts"),
+    ("accounting", "Who pays for the CPU of servers"),
+    ("blocking", "What threads waited for, and who ended the waits"),
+    ("ipc", "Which processes have to do with which"),
+    ("messages", "Latency of packets between hosts"),
+];
+
+/// All analyses: name and what it shows.
+pub(crate) fn analyses() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ACROSS.into_iter().chain(AnalysisKind::ALL.iter().map(|kind| (kind.name(), kind.about())))
+}
+
+impl ExperimentView<'_> {
+    /// The tables of an analysis in a window on the common clock; `None`: in all of the time.
+    ///
+    /// # Errors
+    /// There is no such analysis, or the traces cannot be read.
+    pub(crate) fn tables(
+        &self,
+        analysis: &str,
+        window: Option<Window<SinceOrigin>>,
+        limit: usize,
+    ) -> Result<Value> {
+        if window.is_some_and(Window::is_empty) {
+            return Err(ApiError::empty_window());
+        }
+        let (mut report, needs, command) = match AnalysisKind::of(analysis) {
+            Some(kind) => {
+                (self.of_traces(kind, window)?, kind.needs().to_vec(), format!("analyze {analysis}"))
+            }
+            None if ACROSS.iter().any(|(name, _)| *name == analysis) => {
+                (self.across(analysis, window)?, needs(analysis), analysis.to_owned())
+            }
+            None => return Err(ApiError::missing(format!("there is no analysis `{analysis}`"))),
+        };
+        report.notes.extend(lacking(&needs, &recorded(&self.timed_hosts())));
+        report.sort_and_limit(&Options { limit: Some(limit.clamp(1, MAX_ROWS)), ..Options::default() });
+        let tables: Vec<Value> = report.tables.iter().map(|table| self.table(table)).collect();
+        let text = |ns: u64| duration(i64::try_from(ns).unwrap_or(i64::MAX));
+        let notes: Vec<String> = report.notes.iter().map(|note| note.shown(text)).collect();
+        Ok(json!({"tables": tables, "notes": notes, "command": self.command_of(&command, window)}))
+    }
+
+    /// An analysis of events: reads the traces of the window.
+    fn of_traces(&self, kind: AnalysisKind, window: Option<Window<SinceOrigin>>) -> Result<Report> {
+        let [start, end] = [window.map(|it| self.unix(it.start)), window.map(|it| self.unix(it.end))];
+        let times = Times { start, end, at: None };
+        let options = Options::default();
+        let question = Question { kinds: &[kind], options: &options, times, periods: None };
+        let hosts = self.timed_hosts();
+        let models = question.ask(&hosts, Spread::default(), None).into_iter().collect::<Result<Vec<_>, _>>();
+        let models = models.map_err(|error| ApiError::internal(error.to_string()))?;
+        let mut all = reports(&models, &options, Spread::default());
+        all.pop().ok_or_else(|| ApiError::internal("no table"))
+    }
+
+    /// A question across hosts: reads the store.
+    fn across(&self, name: &str, window: Option<Window<SinceOrigin>>) -> Result<Report> {
+        let cluster = self.cluster()?;
+        let window = window.map(|it| Window::new(self.unix(it.start), self.unix(it.end)));
+        let is_synchronized = self.is_synchronized();
+        Ok(match name {
+            "accounting" => accounting(cluster, window, is_synchronized)?,
+            "blocking" => blocking(cluster, window, |_| true, false, is_synchronized)?,
+            "ipc" => ipc(cluster, window, is_synchronized)?,
+            "messages" => messages(cluster, window, false, is_synchronized)?,
+            _ => {
+                let is_inside =
+                    |at: UnixNs| window.is_none_or(|window| window.start <= at && at < window.end);
+                let all = self.all_requests()?.iter();
+                let inside: Vec<_> = all.filter(|request| is_inside(request.start)).cloned().collect();
+                critical_path(cluster, &inside, false, is_synchronized)
+            }
+        })
+    }
+
+    fn table(&self, table: &Table) -> Value {
+        let columns: Vec<Value> =
+            table.columns.iter().map(|column| json!({"name": column.name, "unit": column.unit})).collect();
+        let cell = |(index, cell): (usize, &Cell)| match (table.columns.get(index).map(|it| it.unit), cell) {
+            (Some(Unit::Time), Cell::Int(unix)) => json!(self.since(UnixNs(*unix))),
+            (_, Cell::Int(value)) => match i64::try_from(*value) {
+                Ok(value) => json!(value),
+                Err(_) => json!(value.to_string()),
+            },
+            (_, Cell::Float(value)) => json!(value),
+            (_, Cell::Text(_) | Cell::Call(_)) => json!(cell.as_text()),
+            (_, Cell::Unknown | Cell::NotApplicable) => Value::Null,
+        };
+        let rows: Vec<Vec<Value>> =
+            table.rows.iter().map(|row| row.iter().enumerate().map(cell).collect()).collect();
+        json!({"name": table.name, "title": table.title, "columns": columns, "rows": rows})
+    }
+}

@@ -1,0 +1,95 @@
+//! Usage of CPUs, disks, network and memory of hosts over time.
+
+use isochrone_time::{RawNs, SinceOrigin, Window};
+use serde::Serialize;
+
+use super::{Clock, ExperimentView};
+use crate::error::{ApiError, Result};
+
+/// Bytes of a page of memory: what Linux has on all machines that traces came from so far.
+const PAGE_BYTES: f64 = 4096.0;
+
+/// Points of a series.
+const MAX_POINTS: usize = 2000;
+
+/// A quantity over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Series {
+    pub(crate) host: usize,
+    pub(crate) name: String,
+    pub(crate) kind: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) x: Vec<SinceOrigin>,
+    /// Null where it is unknown.
+    pub(crate) y: Vec<Option<f64>>,
+}
+
+impl ExperimentView<'_> {
+    /// All series of all hosts in a window on the common clock, in `points` steps of equal length, each at
+    /// its start.
+    ///
+    /// # Errors
+    /// The window is empty, or the store cannot be read.
+    pub(crate) fn usage(&self, window: Window<SinceOrigin>, points: usize) -> Result<Vec<Series>> {
+        if window.is_empty() {
+            return Err(ApiError::empty_window());
+        }
+        let points = points.clamp(1, MAX_POINTS);
+        let mut all = Vec::new();
+        for (index, host) in self.hosts.iter().enumerate() {
+            let raw = self.recorded(index, window, Clock::Common);
+            if raw.is_empty() {
+                continue;
+            }
+            let (steps, busy): (Vec<RawNs>, Vec<_>) = self.busy(index, raw, points)?.into_iter().unzip();
+            let x: Vec<SinceOrigin> = steps.iter().map(|at| self.at(index, *at, Clock::Common)).collect();
+            let mut add = |kind, unit, y: Vec<Option<f64>>| {
+                all.push(Series { host: index, name: host.name.clone(), kind, unit, x: x.clone(), y });
+            };
+            add("cpu", "percent", busy);
+            let span = (raw.end - raw.start) as f64;
+            let step = |at: RawNs| {
+                let step = (at.clamp(raw.start, raw.end) - raw.start) as f64 / span * points as f64;
+                (step as usize).min(points - 1)
+            };
+            let per_second = 1e9 / (span / points as f64);
+            let rates = |sums: &[f64]| sums.iter().map(|sum| Some(sum * per_second)).collect();
+            let mut disk = [vec![0.0; points], vec![0.0; points]];
+            let mut has_disk = false;
+            host.store.block_requests(raw, |request| {
+                has_disk = true;
+                disk[usize::from(request.is_write)][step(request.end)] +=
+                    f64::from(request.bytes.unwrap_or(0));
+            })?;
+            if has_disk {
+                add("disk-read", "bytes/s", rates(&disk[0]));
+                add("disk-write", "bytes/s", rates(&disk[1]));
+            }
+            let mut net = [vec![0.0; points], vec![0.0; points]];
+            let packets = host.store.packets(raw)?;
+            for packet in &packets {
+                net[usize::from(!packet.is_sent)][step(packet.at)] += f64::from(packet.bytes);
+            }
+            if !packets.is_empty() {
+                add("net-sent", "bytes/s", rates(&net[0]));
+                add("net-received", "bytes/s", rates(&net[1]));
+            }
+            let mut pages = vec![0.0; points];
+            let mut has_pages = false;
+            host.store.pages(raw, |it| {
+                has_pages = true;
+                let sign = if it.is_free { -1.0 } else { 1.0 };
+                pages[step(it.at)] += sign * it.pages as f64;
+            })?;
+            if has_pages {
+                let mut sum = 0.0;
+                let so_far = |change: &f64| {
+                    sum += change;
+                    Some(sum * PAGE_BYTES)
+                };
+                add("memory", "bytes", pages.iter().map(so_far).collect());
+            }
+        }
+        Ok(all)
+    }
+}

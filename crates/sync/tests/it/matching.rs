@@ -1,0 +1,82 @@
+//! Every message found in simulated clusters is one: what left at its one end had not arrived at the other before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use isochrone_files::Inputs;
+use isochrone_matching::Message;
+use isochrone_sync::{Options, synchronize};
+use isochrone_testkit::{Cluster, Family, SimClock, Simulation};
+
+/// What a message is judged by: true times by clock and raw time.
+struct Truth {
+    sent: BTreeMap<(usize, i64), i64>,
+    received: BTreeMap<(usize, i64), i64>,
+    /// Copies that arrived, as messages.
+    packets: BTreeSet<Message>,
+}
+
+impl Truth {
+    fn of(simulation: &Simulation) -> Self {
+        let mut truth = Self { sent: BTreeMap::new(), received: BTreeMap::new(), packets: BTreeSet::new() };
+        for packet in &simulation.packets {
+            truth.sent.insert((packet.from, packet.sent_raw), packet.sent_true);
+            if let Some((received, received_true)) = packet.received_raw.zip(packet.received_true) {
+                truth.received.insert((packet.to, received), received_true);
+                let (sender, receiver) = (packet.from, packet.to);
+                truth.packets.insert(Message { sender, sent: packet.sent_raw, receiver, received });
+            }
+        }
+        truth
+    }
+}
+
+/// Least shares of the packets that arrived that must be found, in percent.
+fn check(cluster: &Cluster, family: Family, least_percent: usize) {
+    let root = tempfile::tempdir().unwrap();
+    let simulation = cluster.write(root.path(), family).unwrap();
+    let arguments: Vec<PathBuf> = cluster.hosts.iter().map(|host| root.path().join(&host.name)).collect();
+    let (hosts, messages, summary) = crate::common::messages_of(&arguments);
+    let number = |name: &String| cluster.hosts.iter().position(|host| host.name == *name).unwrap();
+    let numbers: Vec<usize> = hosts.iter().map(number).collect();
+    let truth = Truth::of(&simulation);
+    for message in &messages {
+        let (sender, receiver) = (numbers[message.sender], numbers[message.receiver]);
+        let left = truth.sent[&(sender, message.sent)];
+        let arrived = truth.received[&(receiver, message.received)];
+        assert!(left <= arrived, "{family:?}: {message:?} left at {left} and arrived at {arrived}");
+        if family == Family::IPV4 {
+            assert!(truth.packets.contains(&Message { sender, receiver, ..*message }), "{message:?}");
+        }
+    }
+    let (found, arrived) = (messages.len(), truth.packets.len());
+    assert!(found * 100 >= arrived * least_percent, "{family:?}: {found} of {arrived}");
+    // Streams of traces, read in rounds of their own, give the same.
+    let outcome = synchronize(&Inputs::open(&arguments), &Options::default(), &|_| {}).unwrap();
+    assert_eq!(outcome.packets, summary);
+}
+
+#[test]
+fn no_message_is_acausal_whatever_is_lost_and_repeated() {
+    for seed in 0..8 {
+        let cluster = Cluster::mesh(3).seeded(seed).seconds(30).messages(400);
+        let poor = cluster.clone().lossy(100).retransmitting(150).each_link(|link| link.tail_permille = 50);
+        check(&cluster, Family::IPV4, 100);
+        check(&cluster, Family::IPV6, 99);
+        check(&cluster, Family::Addons, 100);
+        check(&poor, Family::IPV4, 100);
+        check(&poor, Family::IPV6, 80);
+        check(&poor, Family::Addons, 60);
+    }
+}
+
+#[test]
+fn clocks_that_are_wrong_about_unix_time_find_each_other() {
+    // By an hour: the traces do not overlap; by some seconds: they do.
+    for error in [3_600_000_000_000, -7_000_000_000, 15_000_000_000] {
+        let clock = SimClock::new(77_000_000_000, 20_000).unix_error(error);
+        let cluster = Cluster::chain(3).seconds(40).messages(500).clock(1, clock);
+        check(&cluster, Family::IPV4, 100);
+        check(&cluster, Family::IPV6, 98);
+    }
+}
