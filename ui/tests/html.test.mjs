@@ -155,7 +155,7 @@ test("ping5: hosts, links, and messages before and after", async () => {
 
 test("shop: strips are as high as CPUs were busy", async () => {
   const { page } = await written(["summary", "-o"], shop);
-  const figure = page.locator("figure", { has: page.locator("svg[aria-label^='How busy CPUs were']") }), picture = figure.locator("svg");
+  const figure = page.locator("figure", { has: page.locator("svg[aria-label^='CPU usage']") }), picture = figure.locator("svg");
   const seen = await pixels(picture), { x } = await scales(picture);
   const [, day, second, fraction] = /since (\S+) (\d+:\d+:\d+)\.(\d+) UTC/.exec(await figure.locator("figcaption").textContent());
   const begin = Date.parse(`${day}T${second}Z`) * 1e6 + Number(fraction);

@@ -182,7 +182,7 @@ macro_rules! dispatch {
                 analyses!(call self.rename(aliases):);
             }
 
-            /// Of another kind: nothing is absorbed. [`AnalysisSet`] sees to it that there is none.
+            /// Of another kind: nothing is absorbed. `AnalysisSet` makes sure that there is none.
             fn absorb(&mut self, right: Self) {
                 analyses!(absorb self, right:);
             }

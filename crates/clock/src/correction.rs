@@ -2,7 +2,7 @@
 //!
 //! A correction is a list of knots with straight lines between them and a rate before the first and after the
 //! last. Everything is integer arithmetic rounded down, so that all who apply the same correction get the
-//! same nanosecond. [`crate::network::joint`] makes corrections; readers of traces apply them.
+//! same nanosecond. `crate::network::joint` makes corrections; readers of traces apply them.
 
 use crate::MAX_ABS_NS;
 use crate::error::{ClockError, checked_time};

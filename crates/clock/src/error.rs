@@ -2,7 +2,7 @@
 //! [`ClockError`].
 //!
 //! Contradictory *messages* are not an error of this kind: they are a result, see
-//! [`crate::geometry::corridor::Infeasible`].
+//! `crate::geometry::corridor::Infeasible`.
 
 use crate::MAX_ABS_NS;
 

@@ -5,7 +5,7 @@
 //! of them: the streams of all their traces, the chunks of a rotated session one after the other
 //! ([`mod@rotation`]). A host knows what it lacks before anything is read, as far as the heads of packets,
 //! indexes and names of files show: [`Host::losses`], [`Host::gaps`], [`Host::uncovered`]. [`Host::read`]
-//! gives the events of a [`Window`] of time in order, and among them where losses start and end.
+//! gives the events of a `Window` of time in order, and among them where losses start and end.
 //!
 //! The invariant of this crate: the events and losses of neighbouring windows, one after the other, are those
 //! of the whole, in the same order, but that a loss that a window cuts through begins again there. A caller

@@ -1,6 +1,6 @@
 //! Tables of a store: rows of a type, collected, sorted by their starts, and turned into record batches.
 //!
-//! The list of tables is in [`crate::tables`]; files of batches are in [`crate::batches`].
+//! The list of tables is in [`mod@crate::tables`]; files of batches are in [`crate::batches`].
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The tables of a store: one for each kind of span, with a row for each span, and those that are derived
 //! from them.
 //!
-//! This is the one list of tables, their columns and what both mean: rows, files, readers, [`TABLES`] and
+//! This is the one list of tables, their columns and what both mean: rows, files, readers, [`tables()`] and
 //! `docs/store.md` are made of it. The text of a table and of a column is Markdown.
 
 use std::path::Path;

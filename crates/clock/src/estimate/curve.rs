@@ -3,8 +3,8 @@
 //!
 //! The line is that of [`crate::estimate::folds`]. Where no line will do, lines are fitted to stretches of
 //! the piece and joined where each of them is surest, in its middle. The length of the stretches balances two
-//! errors: a short one has few messages, a long one cannot follow the clock. [`crate::link::relation`] makes
-//! these, [`crate::estimate::rate_change`] shares the fits.
+//! errors: a short one has few messages, a long one cannot follow the clock. `crate::link::relation` makes
+//! these, `crate::estimate::rate_change` shares the fits.
 
 use crate::correction::{Correction, end_rates};
 use crate::estimate::folds::estimate;

@@ -5,7 +5,7 @@
 //! quarter less error on real floors, without a threshold. Spread and rates are those of the whole.
 //!
 //! The estimate is statistics and proves nothing; the guarantee is the corridor's
-//! ([`crate::geometry::bounded`]).
+//! (`crate::geometry::bounded`).
 
 #[cfg(test)]
 mod tests;

@@ -80,7 +80,7 @@ impl PairEstimate {
     }
 
     /// The error at `x` that 95 of 100 estimates stay below, ns, if the minimum delays of the two directions
-    /// differ by about `asymmetry` ([`ASYMMETRY`]) of their sum; `None` for fewer than
+    /// differ by about `asymmetry` (`ASYMMETRY`) of their sum; `None` for fewer than
     /// `MIN_MESSAGES_TO_STATE_ERROR` messages in a direction. Not yet capped by the guaranteed interval.
     pub fn likely_error(&self, x: i64, asymmetry: f64) -> Option<f64> {
         let (forth, back) = self.messages;

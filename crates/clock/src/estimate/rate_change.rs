@@ -4,7 +4,7 @@
 //! messages that contradict each other, which is certain, and lines fitted to parts of the trace that differ
 //! more than their errors, which is statistics and needs care: when the *delay* of one direction changes for
 //! a while, the fitted lines move too, by half of it. But then the round trip changes by as much; when a
-//! clock moves, the round trip stays. [`crate::link::pieces`] requires both.
+//! clock moves, the round trip stays. `crate::link::pieces` requires both.
 
 use crate::estimate::curve::{Stretch, fits};
 use crate::estimate::line::{PairEstimate, VARIANCE_FACTOR};

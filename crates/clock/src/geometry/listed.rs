@@ -3,7 +3,7 @@
 //! Windows of half hulls ([`crate::geometry::window`]) keep what a straight line can touch. A correction that
 //! bends within a window can invert a message that no vertex shows, so that of links with few messages all
 //! are kept besides the hulls: then whether one is inverted is decided for each ([`crate::link`],
-//! [`crate::network::repair`]). A link either lists all of its messages or none.
+//! `crate::network::repair`). A link either lists all of its messages or none.
 
 use std::sync::Arc;
 

@@ -12,8 +12,8 @@
 //! hulls that exist for a moment only: without a fold, without a suspect.
 //!
 //! In an infeasible corridor the gap is negative, and the same line is the one of least violation.
-//! [`crate::link::judge`] uses it for links that contradict themselves; estimates are those of
-//! [`crate::estimate::folds`].
+//! `crate::link::judge` uses it for links that contradict themselves; estimates are those of
+//! `crate::estimate::folds`.
 
 use crate::exact::{Fraction, floor_div, saturate};
 use crate::geometry::hull::{HalfHull, Side};

@@ -1,6 +1,6 @@
 //! Uncertainty over time: where the reference time of a clock can be, row by row, and between rows outward.
 //!
-//! The rows come from [`crate::network::joint`], which knows that the upper bound is convex and the lower one
+//! The rows come from `crate::network::joint`, which knows that the upper bound is convex and the lower one
 //! concave in time: a chord between two rows can only be too wide. Beyond the rows nothing is promised.
 
 mod outline;

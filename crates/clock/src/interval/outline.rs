@@ -3,7 +3,7 @@
 //!
 //! As in [`crate::interval::rows`]: when the reference shows τ, the clock shows at least L(τ) and at most
 //! G(τ); so at the raw time L(τ) the reference shows τ at the latest, and at G(τ) at the earliest. What lies
-//! between two such instants depends on what is assumed there ([`crate::link::motion`]): where the rate is
+//! between two such instants depends on what is assumed there (`crate::link::motion`): where the rate is
 //! constant, the truth stays below the chord but for its wander; where it is anything within a range, below
 //! the fastest line from the one and the slowest to the other, whichever is lower. Where these two meet high
 //! above the chord, one more instant of the reference is evaluated ([`Outline::wanted_instants`]), until what

@@ -1,10 +1,10 @@
 //! The guaranteed interval of a clock over its span, from what all links prove at some instants.
 //!
-//! When the reference shows τ, a clock shows between L(τ) and G(τ) ([`crate::network::reach`]). Turned round:
+//! When the reference shows τ, a clock shows between L(τ) and G(τ) (`crate::network::reach`). Turned round:
 //! when the clock shows L(τ), the reference shows τ at the latest, and when it shows G(τ), τ at the earliest.
 //! Between two such instants the truth, a line but for its wander, stays below the chord but for its wander;
 //! across a break it stays between the values on either side, since no clock goes back.
-//! [`crate::network::joint`] makes one of these for every clock.
+//! `crate::network::joint` makes one of these for every clock.
 
 use crate::error::ClockError;
 use crate::exact::{ceil_div, floor_div};

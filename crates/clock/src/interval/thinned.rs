@@ -1,5 +1,5 @@
 //! Rows of an interval without those that the others imply well enough: [`crate::interval::outline`] and
-//! [`crate::link::rows`] leave out what says nothing new, and widen what is left by what that hides. And
+//! `crate::link::rows` leave out what says nothing new, and widen what is left by what that hides. And
 //! knots of a correction, on which no bound depends.
 //!
 //! From one that is kept, those after it are gone through with the range of slopes that pass all in between

@@ -4,7 +4,7 @@
 //! a window all lie on or above their lower convex chain H, so that none is inverted if f ≤ H over the
 //! window. f − H is piecewise linear plus concave: its greatest value is at a vertex of H or where f bends.
 //! The vertices are messages themselves ([`crate::link`]); here f is held against the edges where it bends.
-//! It matters for links with more messages than are listed ([`crate::geometry::listed`]).
+//! It matters for links with more messages than are listed (`crate::geometry::listed`).
 
 use crate::correction::Correction;
 use crate::exact::{ceil_div, floor_div};

@@ -1,6 +1,6 @@
 //! The verdict on its messages, and the relation they leave.
 //!
-//! A link is judged once, here; which rule decides is the table in DESIGN.md. [`crate::network::joint`] ties
+//! A link is judged once, here; which rule decides is the table in DESIGN.md. `crate::network::joint` ties
 //! clocks with the usable links, and reports all of them.
 
 use std::borrow::Borrow;

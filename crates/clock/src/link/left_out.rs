@@ -1,7 +1,7 @@
 //! Which messages of a link are left out because they look wrong: among all of them, among their neighbours,
 //! and between cuts.
 //!
-//! [`crate::estimate::suspect`] says which messages stand in the way of a straight line. Whether they are
+//! `crate::estimate::suspect` says which messages stand in the way of a straight line. Whether they are
 //! wrong depends on what is known of the clocks. As long as nothing shows that one of them was set or
 //! stopped, a message that contradicts all others is. Where that is shown, a message is wrong only if what
 //! came before it contradicts it as well as what came after it: otherwise the clock may have been set between

@@ -4,7 +4,7 @@
 //! rate between them is constant from one such time to the next; where one is steered, it is anything within
 //! its limits. What is known on the time of `y` is brought to that of `x` by rough bounds, so that a known
 //! instant of `y` becomes a short span of `x` in which the change lies. Used for links by
-//! [`crate::link::steered`], and for a clock and its reference by [`crate::network::island`].
+//! [`crate::link::steered`], and for a clock and its reference by `crate::network::island`.
 
 use crate::geometry::{FASTEST, RateRange, Rule, Segment, Wander};
 use crate::link::nominal_rate::NominalRate;

@@ -3,7 +3,7 @@
 //!
 //! Inside a piece the model holds. Between two pieces one of the clocks was set, stopped or slewed fast, at
 //! an unknown instant: there, what either piece would say is possible. [`crate::link`] makes relations;
-//! [`crate::network::reach`] and [`crate::network::joint`] use them.
+//! `crate::network::reach` and `crate::network::joint` use them.
 
 use crate::correction::Correction;
 use crate::estimate::{Change, Curve, SlowPeriod};

@@ -2,14 +2,14 @@
 //! alone, as rows that are linear in between.
 //!
 //! At some instants of a the relation is queried for its exact bounds. What the truth can do between two of
-//! these follows from what the relation assumes there, and that is what [`crate::interval::outline`] draws: a
+//! these follows from what the relation assumes there, and that is what `crate::interval::outline` draws: a
 //! rate that is constant leaves the chord by no more than its wander, a rate within a range stays below the
 //! fastest line from the one instant and the slowest to the other, and where a clock was set, no clock goes
 //! back. More instants are queried where such a bound lies high above the chord. Rows that say nothing new
 //! are left out, the others widened by what that hides.
 //!
 //! What other links prove is not in it: that is in the intervals of the two clocks. The estimate of
-//! [`crate::network::joint`] only widens rows, never narrows them.
+//! `crate::network::joint` only widens rows, never narrows them.
 
 use crate::geometry::{Direction, RateRange, Rule, Segment, Side, Wander};
 use crate::interval::{BoundPoints, Interval, Outline, Row, thinned_to, to_interval};

@@ -92,7 +92,7 @@ impl Steered {
         times.windows(2).filter_map(|pair| half(pair[0].midpoint(pair[1]))).max()
     }
 
-    /// Spans of a's time, in [`crate::geometry::envelope`]'s sense: where the rate is faster than what is
+    /// Spans of a's time, in `crate::geometry::envelope`'s sense: where the rate is faster than what is
     /// assumed, where it is anything, and where it is not constant though that was assumed.
     pub(crate) fn loosened(&self) -> Loosened {
         let fast = self.nominal.range(FASTEST).rates().1;

@@ -1,7 +1,7 @@
 //! One island from judged links to corrections with intervals.
 //!
 //! The estimate comes from [`crate::network::placement`], the guarantee from [`crate::network::reach`] and
-//! [`crate::interval::rows`]; neither knows of the other. Here the estimate is held against the guarantee and
+//! `crate::interval::rows`; neither knows of the other. Here the estimate is held against the guarantee and
 //! against every message that matters, exactly, and repaired where it fails.
 
 use rayon::prelude::*;

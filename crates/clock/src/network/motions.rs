@@ -1,5 +1,5 @@
 //! What is assumed between every clock of an island and its reference, by the clock's own time: from what is
-//! assumed of both, and from what the links of the island showed. [`crate::interval::outline`] draws bounds
+//! assumed of both, and from what the links of the island showed. `crate::interval::outline` draws bounds
 //! by it.
 
 use crate::geometry::{FASTEST, Rule, Segment};

@@ -6,7 +6,7 @@
 //! look like, pieces, wander and all. If a way around a loop comes back earlier than it left, the links of
 //! the loop contradict each other.
 //!
-//! [`crate::network::island`] does so for some instants, and [`crate::interval::rows`] makes intervals of the
+//! [`crate::network::island`] does so for some instants, and `crate::interval::rows` makes intervals of the
 //! results.
 
 use std::cmp::Reverse;

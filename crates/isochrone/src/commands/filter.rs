@@ -29,6 +29,8 @@ pub(super) struct Filter<'a> {
     cpus: EventCpus,
     condition: Option<BoundCondition<'a>>,
     follower: Option<Follower>,
+    /// Whether nothing is filtered.
+    keeps_all: bool,
 }
 
 /// A condition, and the fields that it was bound to.
@@ -83,21 +85,32 @@ impl<'a> Filter<'a> {
         let condition = arguments.condition.as_ref();
         let condition =
             condition.map(|condition| BoundCondition::new("--where", condition, sources)).transpose()?;
+        let Events { of: Threads { tids, pids, procnames, .. }, names, cpus, follow, .. } = arguments;
+        let keeps_all = times == Times { at: times.at, ..Times::default() }
+            && [names, procnames].iter().all(|it| it.is_empty())
+            && [tids, pids].iter().all(|it| it.is_empty())
+            && (cpus.is_empty() && follow.is_empty() && condition.is_none());
         let patterns = |names: &[String]| names.iter().map(|name| WildMatch::new(name)).collect();
         Ok(Self {
             arguments,
             times,
-            names: patterns(&arguments.names),
-            procnames: patterns(&arguments.of.procnames),
+            names: patterns(names),
+            procnames: patterns(procnames),
             contexts: FxHashMap::default(),
             cpus: EventCpus::default(),
             condition,
-            follower: (!arguments.follow.is_empty()).then(|| Follower::new(&arguments.follow)),
+            follower: (!follow.is_empty()).then(|| Follower::new(follow)),
+            keeps_all,
         })
     }
 
     /// Whether an event of a trace is shown.
+    #[inline]
     pub(super) fn keeps(&mut self, source: usize, host: &str, at: Option<UnixNs>, event: &Event<'_>) -> bool {
+        self.keeps_all || self.is_selected(source, host, at, event)
+    }
+
+    fn is_selected(&mut self, source: usize, host: &str, at: Option<UnixNs>, event: &Event<'_>) -> bool {
         let stream_class = event.trace().streams()[event.stream()].class;
         let key = (source, stream_class, event.class().index);
         if let Some(follower) = &mut self.follower {

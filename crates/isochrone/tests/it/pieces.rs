@@ -253,7 +253,7 @@ fn what_is_wrong_is_named() {
     check(&["analyze", "cputop", two, three, four], &["h1 from the start to 2026-11-20"]);
     check(
         &["analyze", "schedtop", one, two, three, four],
-        &["schedtop was not asked for", "there are cputop, irqstats"],
+        &["the pieces were not mapped for schedtop", "they were mapped for cputop, irqstats"],
     );
     check(&["analyze", "cputop", "--min", "1ms", one], &["--min does not apply to cputop"]);
     check(
@@ -288,7 +288,7 @@ fn what_is_wrong_is_named() {
         fs::write(&file, bytes).unwrap();
         check(&["merge", two, &file, "-o", &out], expect);
     };
-    damage(8, &["changed: version 2 of the format is not understood, only 3"]);
+    damage(8, &["changed: version 5 of the format is not understood, only 4"]);
     damage(12, &["changed: written by a program whose models have another form", "map the pieces again"]);
     damage(400, &["changed: the file is damaged: the checksum is wrong"]);
     assert!(!Path::new(&out).exists());

@@ -11,7 +11,7 @@ const EINTR: i64 = -4;
 const EALREADY: i64 = -114;
 const EINPROGRESS: i64 = -115;
 
-/// A call that returned, with borrowed fields: what is not kept is not copied. [`FileOp::Call`] is the owned
+/// A call that returned, with borrowed fields: what is not kept is not copied. `FileOp::Call` is the owned
 /// form.
 #[derive(Debug, Clone, Copy)]
 pub struct Returned<'c> {

@@ -1,6 +1,6 @@
 //! Programs that steer the clock, by the names that the kernel gives their threads.
 //!
-//! [`super::watch`] looks the two names of every `sched_switch` up here, so the answer "no" must cost next to
+//! `super::watch` looks the two names of every `sched_switch` up here, so the answer "no" must cost next to
 //! nothing: the first two bytes of a name decide nearly always.
 
 /// The name of a thread as the kernel keeps it: at most 15 bytes, then a NUL. What comes after the NUL means

@@ -1,6 +1,6 @@
 //! What traces show of who steers a clock: of one stream, and of all streams of a recording together.
 //!
-//! [`super::watch`] fills in a [`StreamEvidence`] while a stream is read; [`recordings`] puts those of a host
+//! `super::watch` fills in a [`StreamEvidence`] while a stream is read; [`recordings`] puts those of a host
 //! together for `isochrone_sync`.
 
 use std::collections::{BTreeMap, BTreeSet};

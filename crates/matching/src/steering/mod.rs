@@ -1,4 +1,4 @@
-//! What traces show of who steers the clock: [`watch`] looks at the events of one stream, in the pass that
+//! What traces show of who steers the clock: `watch` looks at the events of one stream, in the pass that
 //! finds packets; [`evidence`] puts streams together; [`daemons`] knows the programs. What is concluded from
 //! it is in `isochrone_sync`.
 
