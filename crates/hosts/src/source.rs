@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use isochrone_ctf::plan::{Name, Visitor};
+use isochrone_ctf::plan::{Cursor, Name, Visitor, walk};
 use isochrone_ctf::schema::{ClockClass, IntegerClass};
 use isochrone_ctf::{Event, Packet, PacketCounters, Trace};
 use isochrone_time::RawNs;
@@ -285,10 +285,17 @@ fn last_before_nonsense(trace: &Trace, scale: Scale<'_>, stream: usize, packet: 
     times.filter(|&cycles| scale.time(cycles) <= LATEST).max()
 }
 
-/// The CPU of a packet, as `cpu_id` in its context records it.
+/// The CPU of a packet, as `cpu_id` in its header or its context records it. What cannot be decoded (the
+/// file was cut since the trace was opened) is missing.
 fn cpu_of(trace: &Trace, stream: usize, packet: &Packet) -> Option<u32> {
+    let mut slots = trace.plan().new_slots();
+    let mut cursor = Cursor::new(trace.packet_bytes(packet));
     let mut finder = CpuFinder::default();
-    trace.visit_packet_context(stream, packet, &mut finder);
+    for node in trace.plan().packet_header.iter().chain(&trace.stream_plan(stream).packet_context) {
+        if walk(node, &mut cursor, &mut slots, &mut finder).is_err() {
+            break;
+        }
+    }
     finder.cpu
 }
 
