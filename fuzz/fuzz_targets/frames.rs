@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use isochrone_capture::Capture;
-use isochrone_clock::Span;
 use isochrone_files::InputCapture;
 use isochrone_matching::PacketSource;
 use isochrone_matching::capture::{CaptureReader, survey};
+use isochrone_time::RawNs;
 
 pub fn exercise(bytes: &[u8]) {
     let Ok(mut capture) = Capture::new(bytes, Path::new("capture")) else { return };
@@ -22,13 +22,12 @@ pub fn exercise(bytes: &[u8]) {
     let facts = survey(std::slice::from_ref(&input), &|_| {}).remove(0);
     assert_eq!(facts.packets, frames.len() as u64);
     let Some(span) = facts.span else { return };
-    let middle = span.begin.midpoint(span.end);
-    let span = facts.span.unwrap_or(Span { begin: 0, end: 0 });
+    let middle = RawNs(span.start.ns().midpoint(span.end.ns()));
     let Ok(mut reader) = CaptureReader::open(0, &input, facts.places, 0, span, &|_| {}) else { return };
     let mut sightings = Vec::new();
     if reader.read_until(middle, 8, &mut sightings).is_some() {
-        assert_eq!(reader.read_until(i64::MAX, usize::MAX, &mut sightings), None);
+        assert_eq!(reader.read_until(RawNs::MAX, usize::MAX, &mut sightings), None);
     }
     assert!(sightings.len() <= 2 * frames.len());
-    assert!(sightings.iter().all(|sighting| (span.begin..=span.end).contains(&sighting.time)));
+    assert!(sightings.iter().all(|sighting| (span.start..=span.end).contains(&sighting.time)));
 }

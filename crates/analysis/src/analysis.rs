@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use isochrone_kernel::{Spans, ThreadId, Time};
+use isochrone_kernel::{Spans, ThreadId};
+use isochrone_time::{RawNs, Window};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -64,8 +65,8 @@ pub struct HostResult<'h, A> {
     pub host: &'h dyn HostContext,
     /// What it collected.
     pub of: &'h A,
-    /// From when to when, raw ns: where the window that was requested and the host's events overlap.
-    pub window: (Time, Time),
+    /// From when to when: where the window that was requested and the host's events overlap.
+    pub window: Window<RawNs>,
     /// How much of that time was requested, ns: all of it, or what lies within periods.
     pub asked_ns: u64,
     /// What threads and CPUs did at the instant that was requested; `None` where none was, or no analysis
@@ -109,12 +110,12 @@ impl<'h, A> HostResult<'h, A> {
     }
 
     /// A raw time as a cell.
-    pub fn time(&self, raw: Time) -> Cell {
-        self.host.unix_ns(raw).into()
+    pub fn time(&self, raw: RawNs) -> Cell {
+        self.host.unix(raw).ns().into()
     }
 
     /// A raw time as a cell, unknown where it is not given.
-    pub(crate) fn time_or_unknown(&self, raw: Option<Time>) -> Cell {
+    pub(crate) fn time_or_unknown(&self, raw: Option<RawNs>) -> Cell {
         raw.map_or(Cell::Unknown, |raw| self.time(raw))
     }
 
@@ -123,8 +124,8 @@ impl<'h, A> HostResult<'h, A> {
         options.filter.who(self.host, thread)
     }
 
-    /// As [`Self::who`], with the name that the thread had at a time, raw ns, by which it is chosen.
-    pub fn who_at(&self, thread: ThreadId, at: Time, options: &Options) -> Option<ThreadIdentity<'h>> {
+    /// As [`Self::who`], with the name that the thread had at a raw time, by which it is chosen.
+    pub fn who_at(&self, thread: ThreadId, at: RawNs, options: &Options) -> Option<ThreadIdentity<'h>> {
         options.filter.who_at(self.host, thread, at)
     }
 }

@@ -3,7 +3,8 @@
 
 use std::borrow::Borrow;
 
-use isochrone_kernel::{Spans, ThreadAliases, Time, span_kinds};
+use isochrone_kernel::{Spans, ThreadAliases, span_kinds};
+use isochrone_time::{RawNs, UnixNs, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::HostResult;
@@ -92,14 +93,15 @@ impl AnalysisSet {
         let window = self.window(host);
         let asked_ns = match &self.span_filter.within {
             Some(within) => within.parts(window).collect::<Intervals>().total(),
-            None => duration(window.0, window.1),
+            None => duration(window.start, window.end),
         };
         Some(HostResult { host, of: self.get(kind)?, window, asked_ns, instant: self.instant.as_ref() })
     }
 
-    /// Where the window that was requested and the events of a host overlap, raw ns.
-    pub fn window(&self, host: &dyn HostContext) -> (Time, Time) {
-        self.span_filter.window.within(host.window().unwrap_or_default())
+    /// Where the window that was requested and the events of a host overlap.
+    pub fn window(&self, host: &dyn HostContext) -> Window<RawNs> {
+        let Window { start, end } = self.span_filter.window.clip(host.window().unwrap_or_default());
+        Window::new(start, end.max(start))
     }
 }
 
@@ -164,7 +166,7 @@ pub struct Answers<'h> {
     kinds: Vec<AnalysisKind>,
     options: &'h Options,
     sync: bool,
-    range: Option<[i128; 2]>,
+    range: Option<[UnixNs; 2]>,
 }
 
 impl<'h> Answers<'h> {
@@ -179,8 +181,8 @@ impl<'h> Answers<'h> {
             .iter()
             .filter(|(host, _)| host.window().is_some())
             .map(|&(host, set)| {
-                let (begin, end) = set.window(host);
-                [host.unix_ns(begin), host.unix_ns(end)]
+                let Window { start, end } = set.window(host);
+                [host.unix(start), host.unix(end)]
             })
             .reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]);
         let kinds = each_once(hosts.iter().flat_map(|(_, set)| set.kinds()));
@@ -227,8 +229,7 @@ pub fn empty_reports(kinds: &[AnalysisKind], options: &Options) -> Vec<Report> {
 mod tests {
     use super::*;
     use crate::options::Filter;
-    use crate::testing::{Simple, call, file, idle, slice, thread};
-    use crate::window::Window;
+    use crate::testing::{Simple, call, file, idle, slice, thread, window};
 
     fn set(kinds: &[AnalysisKind], options: &Options, when: When) -> AnalysisSet {
         let mut set = AnalysisSet::new(kinds, options, when);
@@ -263,13 +264,12 @@ mod tests {
     fn hosts_in_order_and_as_asked_for() {
         let kinds = [AnalysisKind::SyscallStats, AnalysisKind::CpuTop, AnalysisKind::SyscallStats];
         let options = Options::default();
-        let (whole, part) =
-            (When::default(), When { window: Window { begin: Some(50), end: None }, at: None });
+        let (whole, part) = (When::default(), When { window: window(50, i64::MAX), at: None });
         let (a, b) = (set(&kinds, &options, whole), set(&kinds, &options, part));
         assert!(!a.is_like(&b));
         let (alpha, beta) = (Simple::new("alpha"), Simple::new("beta"));
         let hosts: [(&dyn HostContext, &AnalysisSet); 2] = [(&beta, &b), (&alpha, &a)];
-        let check = |names: &[&str], range, expect: &[&str]| {
+        let check = |names: &[&str], range: [i128; 2], expect: &[&str]| {
             let filter =
                 Filter { hosts: names.iter().map(ToString::to_string).collect(), ..Filter::default() };
             let reports = reports(&hosts, &Options { filter, ..Options::default() }, true);
@@ -277,7 +277,7 @@ mod tests {
                 reports.iter().map(|report| report.analysis).collect::<Vec<_>>(),
                 ["syscallstats", "cputop"]
             );
-            assert_eq!(reports[0].range, Some(range));
+            assert_eq!(reports[0].range, Some(range.map(UnixNs)));
             let rows = &reports[1].table("cpus").unwrap().rows;
             let rows: Vec<String> = rows.iter().map(|row| format!("{:?} {:?}", row[0], row[2])).collect();
             assert_eq!(rows, expect, "{names:?}");
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn an_instant_concerns_those_that_can_show_it() {
-        let when = When { window: Window { begin: Some(50), end: None }, at: Some(20) };
+        let when = When { window: window(50, i64::MAX), at: Some(RawNs(20)) };
         let options = Options::default();
         let host = Simple::new("h");
         let set = set(&[AnalysisKind::Syscalls, AnalysisKind::CpuTop], &options, when);

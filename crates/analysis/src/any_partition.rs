@@ -2,7 +2,8 @@
 //! its own names for threads at first, are the result of the whole, byte for byte.
 
 use isochrone_kernel::calls::{Effect, Use};
-use isochrone_kernel::{Half, OffCpuReason, Time};
+use isochrone_kernel::{Half, OffCpuReason};
+use isochrone_time::RawNs;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -11,9 +12,9 @@ use crate::registry::AnalysisKind;
 use crate::storage::scratch::Scratch;
 use crate::testing::{
     call, feed, file, half, idle, irq, latency, line, lines, migration, off_cpu, packet, pages, pieced,
-    request, scratch, slice, softirq, tables, thread, unknown,
+    request, scratch, slice, softirq, tables, thread, unknown, window,
 };
-use crate::window::{When, Window};
+use crate::window::When;
 use isochrone_kernel::Span;
 
 fn span() -> impl Strategy<Value = Span> {
@@ -28,7 +29,7 @@ fn span() -> impl Strategy<Value = Span> {
     ]);
     // Wide ones, and ones that end before they begin.
     let ns = prop_oneof![8 => 0..60i64, 1 => -2..0i64, 1 => Just(1 << 40)];
-    let times = (0..100i64, ns).prop_map(|(begin, ns): (Time, Time)| (begin, begin + ns));
+    let times = (0..100i64, ns).prop_map(|(begin, ns): (i64, i64)| (begin, begin + ns));
     (0..15, who, times, 0..2u32, name, error, reason, any::<bool>()).prop_map(
         |(which, who, (begin, end), cpu, name, ret, reason, is)| match which {
             0 if is => slice(cpu, idle(cpu), begin, end),
@@ -78,7 +79,13 @@ fn options_and_times() -> impl Strategy<Value = (Options, When)> {
                 scratch: if around { scratch() } else { Scratch::default() },
                 ..Options::default()
             };
-            (options, When { window: Window { begin, end }, at })
+            (
+                options,
+                When {
+                    window: window(begin.unwrap_or(i64::MIN), end.unwrap_or(i64::MAX)),
+                    at: at.map(RawNs),
+                },
+            )
         },
     )
 }

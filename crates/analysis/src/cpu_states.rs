@@ -1,6 +1,7 @@
 //! What CPUs did: in a time, and at an instant (the table `running`).
 
-use isochrone_kernel::{ThreadId, Time};
+use isochrone_kernel::ThreadId;
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -78,7 +79,7 @@ pub(crate) fn none_if(is_none: bool, cell: Cell) -> Cell {
 /// Adds the rows of a host.
 pub(crate) fn rows<A: Analysis>(
     result: &HostResult<'_, A>,
-    at: Time,
+    at: RawNs,
     snapshot: &Snapshot<'_>,
     options: &Options,
     table: &mut Table,
@@ -94,7 +95,7 @@ pub(crate) fn rows<A: Analysis>(
 /// Adds the row of a CPU. `is_sure`: whether a thread that is in no call is in none for certain.
 pub(crate) fn row<A: Analysis>(
     result: &HostResult<'_, A>,
-    at: Time,
+    at: RawNs,
     doing: &CpuSnapshot<'_>,
     call: Option<CurrentCall<'_>>,
     is_sure: bool,

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use isochrone_kernel::{Missed, Name, Namespace, ThreadId, Time};
+use isochrone_kernel::{Missed, Name, Namespace, ThreadId};
+use isochrone_time::{RawNs, UnixNs, Window};
 
 use crate::needs::Need;
 use crate::output::table::Cell;
@@ -12,18 +13,18 @@ pub trait HostContext: Sync {
     /// Its name.
     fn name(&self) -> &str;
 
-    /// Raw time of its first and of its last event, ns; `None` where it has none.
-    fn window(&self) -> Option<(Time, Time)>;
+    /// From its first to its last event; `None` where it has none.
+    fn window(&self) -> Option<Window<RawNs>>;
 
-    /// Unix time, ns, of a raw time: on the host's own clock, or on the reference's where clocks are
+    /// Unix time of a raw time: on the host's own clock, or on the reference's where clocks are
     /// synchronized.
-    fn unix_ns(&self, raw: Time) -> i128;
+    fn unix(&self, raw: RawNs) -> UnixNs;
 
     /// Ids, name and lifetime of a thread.
     fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>>;
 
-    /// The name that a thread had at a time, raw ns: the last one that was seen until then.
-    fn comm_at(&self, thread: ThreadId, at: Time) -> Option<&str>;
+    /// The name that a thread had at a raw time: the last one that was seen until then.
+    fn comm_at(&self, thread: ThreadId, at: RawNs) -> Option<&str>;
 
     /// Name of a disk or a partition by its device, if the dump at the begin of the trace has it.
     fn disk(&self, device: u32) -> Option<&Name>;
@@ -55,10 +56,10 @@ pub struct ThreadIdentity<'h> {
     pub is_kernel: Option<bool>,
     /// Its numbers in its innermost pid namespace.
     pub inner: Option<Namespace>,
-    /// When it was forked, raw ns, if that was seen.
-    pub born: Option<Time>,
-    /// When it ended, raw ns, if that was seen.
-    pub died: Option<Time>,
+    /// When it was forked, if that was seen.
+    pub born: Option<RawNs>,
+    /// When it ended, if that was seen.
+    pub died: Option<RawNs>,
 }
 
 impl<'h> ThreadIdentity<'h> {
@@ -73,8 +74,8 @@ impl<'h> ThreadIdentity<'h> {
         who
     }
 
-    /// Who a thread of a host was at a time, raw ns: as [`Self::of`], with the name that it had then.
-    pub fn at(host: &'h dyn HostContext, thread: ThreadId, at: Time) -> Self {
+    /// Who a thread of a host was at a raw time: as [`Self::of`], with the name that it had then.
+    pub fn at(host: &'h dyn HostContext, thread: ThreadId, at: RawNs) -> Self {
         let who = Self::of(host, thread);
         Self { comm: host.comm_at(thread, at).map(Cow::Borrowed).or(who.comm), ..who }
     }

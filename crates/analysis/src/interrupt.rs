@@ -124,12 +124,15 @@ impl InterruptFilter {
 mod tests {
     use wildmatch::WildMatch;
 
+    use isochrone_time::RawNs;
+
     use super::*;
     use crate::options::Interrupts;
 
     #[test]
     fn selection() {
-        let irq = |number, name: &str| Irq { cpu: 0, number, name: name.into(), ret: 1, begin: 0, end: 0 };
+        let (begin, end) = (RawNs(0), RawNs(0));
+        let irq = |number, name: &str| Irq { cpu: 0, number, name: name.into(), ret: 1, begin, end };
         let check = |hard: Option<&[&str]>, soft: Option<&[&str]>, expect: [bool; 4]| {
             fn asked<N: std::str::FromStr>(names: &[&str]) -> Vec<Interrupt<N>> {
                 let of = |name: &&str| match name.parse() {

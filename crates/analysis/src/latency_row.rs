@@ -1,6 +1,7 @@
 //! A scheduling latency as a row of a table.
 
-use isochrone_kernel::{SchedLatency, ThreadId, Time};
+use isochrone_kernel::{SchedLatency, ThreadId};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -14,8 +15,8 @@ use crate::storage::sorted_rows::SortKey;
 /// From the first wake-up of a thread to the switch to it. The order of the fields is that of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LatencyRow {
-    begin: Time,
-    end: Time,
+    begin: RawNs,
+    end: RawNs,
     cpu: u32,
     thread: ThreadId,
     waker: Option<ThreadId>,

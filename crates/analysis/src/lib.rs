@@ -61,4 +61,4 @@ pub use storage::log_rows::{LogRow, LogRows, Sorted};
 pub use storage::rows::{Iter, Rows};
 pub use storage::scratch::{Scratch, ScratchError, Storage};
 pub use storage::sorted_rows::{SortKey, SortedRows, TopRows};
-pub use window::{When, Window, contains};
+pub use window::{When, contains};

@@ -1,6 +1,7 @@
 //! Disks as tables name them, and sums over requests to disks and over packets.
 
-use isochrone_kernel::{BlockRequest, NetPacket, Time, device_numbers};
+use isochrone_kernel::{BlockRequest, NetPacket, device_numbers};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::stats::duration;
@@ -26,7 +27,7 @@ pub(crate) fn moved_bytes(request: &BlockRequest) -> u64 {
 
 /// The time in which the disk worked at a request, raw ns: from its issue to its completion. `None`: one of
 /// these was not seen.
-pub(crate) fn service(request: &BlockRequest) -> Option<(Time, Time)> {
+pub(crate) fn service(request: &BlockRequest) -> Option<(RawNs, RawNs)> {
     request.issued.zip(request.completed)
 }
 

@@ -1,6 +1,7 @@
 //! What a user asks the analyses for.
 
-use isochrone_kernel::{ThreadId, Time};
+use isochrone_kernel::ThreadId;
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
@@ -171,7 +172,7 @@ impl Filter {
         &self,
         host: &'h dyn HostContext,
         thread: ThreadId,
-        at: Time,
+        at: RawNs,
     ) -> Option<ThreadIdentity<'h>> {
         Some(ThreadIdentity::at(host, thread, at)).filter(|who| self.keeps(who))
     }

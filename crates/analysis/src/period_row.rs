@@ -1,6 +1,7 @@
 //! A period, or a phase of a program, as a row of a table.
 
-use isochrone_kernel::{Name, Period, Phase, ThreadId, Time};
+use isochrone_kernel::{Name, Period, Phase, ThreadId};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -13,8 +14,8 @@ use crate::storage::sorted_rows::SortKey;
 /// A period or a phase. The order of the fields is that of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PeriodRow {
-    begin: Time,
-    end: Time,
+    begin: RawNs,
+    end: RawNs,
     /// Its number among the periods of the host; phases have none.
     number: Option<u64>,
     pub(crate) name: Name,

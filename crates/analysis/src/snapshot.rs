@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use isochrone_kernel::calls::WITHOUT_EXIT;
 use isochrone_kernel::{
     CanonicalMap, Half, HalfSyscall, Irq, Missed, Name, OffCpu, OffCpuReason, SchedLatency, Slice, Softirq,
-    Spans, Syscall, ThreadAliases, ThreadId, Time, Unknown,
+    Spans, Syscall, ThreadAliases, ThreadId, Unknown,
 };
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::host::HostContext;
@@ -23,7 +24,7 @@ use crate::window::contains;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SnapshotBuilder {
     /// Raw ns.
-    at: Time,
+    at: RawNs,
     /// All CPUs that occur.
     cpus: BTreeSet<u32>,
     ran: SortedRows<RunningSlice>,
@@ -39,7 +40,7 @@ pub struct SnapshotBuilder {
 /// The running slice of a CPU.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct RunningSlice {
-    begin: Time,
+    begin: RawNs,
     cpu: u32,
     /// `None`: unknown.
     thread: Option<ThreadId>,
@@ -48,7 +49,7 @@ struct RunningSlice {
 /// A handler that interrupted a CPU. The last of those of a CPU is the innermost.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Interrupt {
-    begin: Time,
+    begin: RawNs,
     cpu: u32,
     source: InterruptSource,
 }
@@ -56,7 +57,7 @@ struct Interrupt {
 /// A thread off all CPUs: blocked, preempted, or waiting for a CPU.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct OffCpuSlice {
-    begin: Time,
+    begin: RawNs,
     thread: ThreadId,
     /// `None`: it was woken and waited for a CPU.
     reason: Option<OffCpuReason>,
@@ -66,7 +67,7 @@ struct OffCpuSlice {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct CallSpan {
-    begin: Time,
+    begin: RawNs,
     thread: ThreadId,
     name: Name,
 }
@@ -75,8 +76,8 @@ struct CallSpan {
 /// whether that leaves it in a call at the instant, and which call.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct NearestEnds {
-    before: Option<(Time, bool, Option<Name>)>,
-    after: Option<(Time, bool, Option<Name>)>,
+    before: Option<(RawNs, bool, Option<Name>)>,
+    after: Option<(RawNs, bool, Option<Name>)>,
 }
 
 impl NearestEnds {
@@ -102,7 +103,7 @@ enum InCall<'i> {
 
 impl NearestEnds {
     /// Whether the thread is in a call at an instant. `missed`: when events may be missing.
-    fn call_at(&self, at: Time, missed: &Missed) -> InCall<'_> {
+    fn call_at(&self, at: RawNs, missed: &Missed) -> InCall<'_> {
         let is_open =
             |name: &Option<Name>| name.as_ref().is_none_or(|name| !WITHOUT_EXIT.contains(&name.as_str()));
         let entered = self.before.as_ref().filter(|(_, is_entry, name)| *is_entry && is_open(name));
@@ -131,7 +132,7 @@ pub struct CurrentCall<'i> {
     /// Its name, where known.
     pub name: Option<&'i Name>,
     /// When it began, raw ns, where that was seen.
-    pub since: Option<Time>,
+    pub since: Option<RawNs>,
     /// Whether one of its ends is missing.
     pub is_half: bool,
 }
@@ -142,7 +143,7 @@ pub struct ThreadSnapshot {
     /// What.
     pub state: State,
     /// Since when, raw ns; `None` where that is not known.
-    pub since: Option<Time>,
+    pub since: Option<RawNs>,
     /// On which CPU.
     pub cpu: Option<u32>,
     /// Who woke it, if it waits for a CPU.
@@ -185,9 +186,9 @@ pub struct CpuSnapshot<'i> {
     /// Who ran; `None` where it is unknown.
     pub thread: Option<ThreadId>,
     /// Since when, raw ns.
-    pub since: Option<Time>,
+    pub since: Option<RawNs>,
     /// The innermost interrupt and its begin.
-    pub interrupt: Option<(&'i InterruptSource, Time)>,
+    pub interrupt: Option<(&'i InterruptSource, RawNs)>,
 }
 
 impl Spans for SnapshotBuilder {
@@ -292,19 +293,19 @@ impl Spans for SnapshotBuilder {
 
 impl SnapshotBuilder {
     /// Of an instant, raw ns.
-    pub fn new(at: Time) -> Self {
+    pub fn new(at: RawNs) -> Self {
         Self { at, ..Self::default() }
     }
 
-    /// The instant, raw ns.
-    pub fn at(&self) -> Time {
+    /// The instant.
+    pub fn at(&self) -> RawNs {
         self.at
     }
 
     /// The snapshot of all spans so far. Of an instant outside of the host's [window](HostContext::window)
     /// calls whose entry or exit is missing are unknown.
     pub fn snapshot(&self, host: &dyn HostContext) -> Snapshot<'_> {
-        let is_traced = host.window().is_some_and(|(first, last)| (first..=last).contains(&self.at));
+        let is_traced = host.window().is_some_and(|window| (window.start..=window.end).contains(&self.at));
         let mut threads: BTreeMap<ThreadId, ThreadSnapshot> = BTreeMap::new();
         // The weakest evidence first: what is certain takes its place.
         for rest in self.rests.sorted() {
@@ -390,7 +391,7 @@ impl<'i> Snapshot<'i> {
     }
 
     /// A handler that interrupted a CPU.
-    pub fn interrupt(&self, cpu: Option<u32>) -> Option<(&'i InterruptSource, Time)> {
+    pub fn interrupt(&self, cpu: Option<u32>) -> Option<(&'i InterruptSource, RawNs)> {
         self.cpus.iter().find(|doing| Some(doing.cpu) == cpu)?.interrupt
     }
 

@@ -8,21 +8,23 @@ use std::collections::BTreeSet;
 use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{
     BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PacketTaken, PageAllocation, Period, Phase,
-    Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadEvent, Time, Unknown, Wakeup,
+    Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadEvent, Unknown, Wakeup,
 };
+use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::intervals::Intervals;
 use crate::figures::stats::duration;
 use crate::options::Options;
-use crate::window::Window;
+use crate::window::{borders, part};
 
 /// The filter on time, CPUs and durations: a method for each kind of spans gives what counts of one, nothing,
 /// the whole or parts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpanFilter {
     /// Time.
-    pub window: Window,
+    #[serde(with = "borders")]
+    pub window: Window<RawNs>,
     /// The times within it that count; `None`: all of it.
     pub(crate) within: Option<Intervals>,
     /// CPUs; `None`: all.
@@ -35,7 +37,7 @@ pub struct SpanFilter {
 
 impl SpanFilter {
     /// The filter of some options.
-    pub fn new(options: &Options, window: Window) -> Self {
+    pub fn new(options: &Options, window: Window<RawNs>) -> Self {
         let filter = &options.filter;
         let cpus = (!filter.cpus.is_empty()).then(|| filter.cpus.iter().copied().collect());
         Self { window, within: None, cpus, min: filter.min_ns, max: filter.max_ns }
@@ -46,23 +48,23 @@ impl SpanFilter {
     }
 
     /// Whether what is over at an instant counts.
-    fn holds(&self, at: Time) -> bool {
-        self.window.holds(at) && self.within.as_ref().is_none_or(|within| within.holds(at))
+    fn holds(&self, at: RawNs) -> bool {
+        self.window.contains(at) && self.within.as_ref().is_none_or(|within| within.holds(at))
     }
 
     /// The parts of a time that count.
-    fn parts(&self, begin: Time, end: Time) -> impl Iterator<Item = (Time, Time)> + '_ {
-        let whole = self.window.clip(begin, end);
+    fn parts(&self, begin: RawNs, end: RawNs) -> impl Iterator<Item = Window<RawNs>> + '_ {
+        let whole = part(self.window, begin, end);
         let parts = self.within.as_ref().and_then(|within| Some(within.parts(whole?)));
         let alone = whole.filter(|_| self.within.is_none());
         alone.into_iter().chain(parts.into_iter().flatten())
     }
 
-    fn accepts(&self, cpu: u32, begin: Time, end: Time) -> bool {
+    fn accepts(&self, cpu: u32, begin: RawNs, end: RawNs) -> bool {
         self.cpu(cpu) && self.accepts_duration(begin, end)
     }
 
-    fn accepts_duration(&self, begin: Time, end: Time) -> bool {
+    fn accepts_duration(&self, begin: RawNs, end: RawNs) -> bool {
         let ns = duration(begin, end);
         self.holds(end) && self.min.is_none_or(|min| ns >= min) && self.max.is_none_or(|max| ns <= max)
     }
@@ -71,28 +73,28 @@ impl SpanFilter {
     pub fn slice(&self, slice: &Slice) -> impl Iterator<Item = Slice> + '_ {
         let slice = *slice;
         let parts = self.parts(slice.begin, slice.end).filter(move |_| self.cpu(slice.cpu));
-        parts.map(move |(begin, end)| Slice { begin, end, ..slice })
+        parts.map(move |it| Slice { begin: it.start, end: it.end, ..slice })
     }
 
     /// The parts of an unknown time that count.
     pub fn unknown(&self, unknown: &Unknown) -> impl Iterator<Item = Unknown> + '_ {
         let unknown = *unknown;
         let parts = self.parts(unknown.begin, unknown.end).filter(move |_| self.cpu(unknown.cpu));
-        parts.map(move |(begin, end)| Unknown { begin, end, ..unknown })
+        parts.map(move |it| Unknown { begin: it.start, end: it.end, ..unknown })
     }
 
     /// A file descriptor, if it counts: if it was open within the window.
     pub fn file<'s>(&self, file: &'s FileSpan) -> Option<&'s FileSpan> {
         // A soft bound: it may begin or end at any time.
-        let begin = if file.begin_bound == Bound::Soft { Time::MIN } else { file.begin };
+        let begin = if file.begin_bound == Bound::Soft { RawNs::MIN } else { file.begin };
         let is_over =
-            self.window.begin.is_some_and(|first| file.end_bound == Bound::Hard && file.end <= first);
+            file.end_bound == Bound::Hard && self.window.start != RawNs::MIN && file.end <= self.window.start;
         let is_within = |within: &Intervals| {
-            let end = if file.end_bound == Bound::Soft { Time::MAX } else { file.end };
-            within.parts((begin, end)).next().is_some()
+            let end = if file.end_bound == Bound::Soft { RawNs::MAX } else { file.end };
+            within.parts(Window::new(begin, end)).next().is_some()
         };
         let counts = !is_over
-            && self.window.end.is_none_or(|last| begin < last)
+            && (self.window.end == RawNs::MAX || begin < self.window.end)
             && self.within.as_ref().is_none_or(is_within);
         counts.then_some(file)
     }
@@ -101,7 +103,7 @@ impl SpanFilter {
     pub fn off_cpu(&self, off_cpu: &OffCpu) -> impl Iterator<Item = OffCpu> + '_ {
         let off_cpu = *off_cpu;
         let parts = self.parts(off_cpu.begin, off_cpu.end);
-        parts.map(move |(begin, end)| OffCpu { begin, end, ..off_cpu })
+        parts.map(move |it| OffCpu { begin: it.start, end: it.end, ..off_cpu })
     }
 
     /// A thread that has ended: whenever that was, its name may be needed.

@@ -1,6 +1,6 @@
 //! A time cut into steps, for analyses that show how something changes over time.
 
-use isochrone_kernel::Time;
+use isochrone_time::{RawNs, UnixNs, Window};
 use serde::{Deserialize, Serialize};
 
 /// The steps of a host's time. Each begins where the one before ends, at the same instant of the common clock
@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Steps {
     /// How long each is on the clock that is requested, ns.
     pub every_ns: u64,
-    /// Where they begin, and where the last one ends; raw ns of the host. Its own clock may be slower or
-    /// faster.
-    pub edges: Vec<Time>,
+    /// Where they begin and the last one ends, on the clock of the host, which may be slower or faster.
+    pub edges: Vec<RawNs>,
 }
 
 impl Steps {
@@ -21,14 +20,14 @@ impl Steps {
     }
 
     /// The step that an instant is in, if it is in any. `O(log n)`.
-    pub fn at(&self, at: Time) -> Option<u32> {
+    pub fn at(&self, at: RawNs) -> Option<u32> {
         let next = self.edges.partition_point(|&edge| edge <= at);
         (next > 0 && next < self.edges.len()).then(|| (next - 1) as u32)
     }
 
     /// How long a span is in each of the steps that it is in, ns: they add up to the part of it that is in
     /// any.
-    pub fn parts(&self, begin: Time, end: Time) -> impl Iterator<Item = (u32, u64)> {
+    pub fn parts(&self, begin: RawNs, end: RawNs) -> impl Iterator<Item = (u32, u64)> {
         let first = self.edges.partition_point(|&edge| edge <= begin).saturating_sub(1);
         let bounds = self.edges.windows(2).enumerate().skip(first);
         bounds
@@ -38,13 +37,13 @@ impl Steps {
             .map(|(step, ns)| (step, ns as u64))
     }
 
-    /// The instants, Unix ns, at which a step begins and ends; `unix_ns` gives them but for the last ns that
-    /// a conversion costs.
-    pub fn instants(&self, step: u32, unix_ns: impl Fn(Time) -> i128) -> (i128, i128) {
+    /// The instants at which a step begins and ends; `unix` gives them but for the last ns that a conversion
+    /// costs.
+    pub fn instants(&self, step: u32, unix: impl Fn(RawNs) -> UnixNs) -> Window<UnixNs> {
         let every = i128::from(self.every_ns.max(1));
         let raw = self.edges.get(step as usize).copied().unwrap_or_default();
-        let begin = (unix_ns(raw) + every / 2).div_euclid(every) * every;
-        (begin, begin + every)
+        let start = (unix(raw).ns() + every / 2).div_euclid(every) * every;
+        Window::new(UnixNs(start), UnixNs(start + every))
     }
 }
 
@@ -54,9 +53,9 @@ mod tests {
 
     #[test]
     fn spans_are_cut_at_the_edges() {
-        let steps = Steps { every_ns: 10, edges: vec![0, 10, 20, 30] };
+        let steps = Steps { every_ns: 10, edges: [0, 10, 20, 30].map(RawNs).into() };
         let check = |begin, end, expect: &[(u32, u64)]| {
-            assert_eq!(steps.parts(begin, end).collect::<Vec<_>>(), expect, "{begin}..{end}");
+            assert_eq!(steps.parts(RawNs(begin), RawNs(end)).collect::<Vec<_>>(), expect, "{begin}..{end}");
         };
         check(0, 10, &[(0, 10)]);
         check(5, 25, &[(0, 5), (1, 10), (2, 5)]);
@@ -66,14 +65,15 @@ mod tests {
         check(12, 8, &[]);
         check(-9, -1, &[]);
         check(30, 50, &[]);
-        assert_eq!(Steps::default().parts(0, 10).count(), 0);
-        let at = |at| steps.at(at);
+        assert_eq!(Steps::default().parts(RawNs(0), RawNs(10)).count(), 0);
+        let at = |at| steps.at(RawNs(at));
         assert_eq!(
             [at(-1), at(0), at(9), at(10), at(29), at(30)],
             [None, Some(0), Some(0), Some(1), Some(2), None]
         );
         assert_eq!((steps.count(), Steps::default().count()), (3, 0));
         // A conversion that is a ns off.
-        assert_eq!(steps.instants(1, |raw| i128::from(raw) + 999), (1010, 1020));
+        let unix = |raw: RawNs| UnixNs(i128::from(raw.ns()) + 999);
+        assert_eq!(steps.instants(1, unix), Window::new(UnixNs(1010), UnixNs(1020)));
     }
 }

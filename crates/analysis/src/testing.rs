@@ -10,10 +10,11 @@ use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Soc
 use isochrone_kernel::{
     BlockRequest, Half, Irq, Migration, Missed, Name, NetPacket, OffCpu, OffCpuReason, OwnedHalfSyscall,
     OwnedSyscall, PIECE_BEGIN, PageAllocation, Period, Phase, SchedLatency, Slice, Softirq, Span, Spans,
-    ThreadAliases, ThreadId, Time, Unknown,
+    ThreadAliases, ThreadId, Unknown,
 };
 
 use isochrone_periods::Value;
+use isochrone_time::{RawNs, UnixNs, Window};
 
 use crate::analysis_set::{AnalysisSet, reports};
 use crate::host::{HostContext, ThreadIdentity};
@@ -25,6 +26,11 @@ use crate::steps::Steps;
 use crate::storage::scratch::{Scratch, Storage};
 use crate::window::When;
 
+/// The window from one raw time to another.
+pub(crate) fn window(start: i64, end: i64) -> Window<RawNs> {
+    Window::new(RawNs(start), RawNs(end))
+}
+
 /// The thread of a number.
 pub(crate) fn thread(tid: i32) -> ThreadId {
     ThreadId::Thread { tid, born: PIECE_BEGIN }
@@ -35,33 +41,39 @@ pub(crate) fn idle(cpu: u32) -> ThreadId {
     ThreadId::Idle(cpu)
 }
 
-pub(crate) fn slice(cpu: u32, thread: ThreadId, begin: Time, end: Time) -> Span {
+pub(crate) fn slice(cpu: u32, thread: ThreadId, begin: i64, end: i64) -> Span {
+    let [begin, end] = [begin, end].map(RawNs);
     Span::Slice(Slice { cpu, thread, priority: Some(20), begin, end })
 }
 
-pub(crate) fn unknown(cpu: u32, thread: Option<ThreadId>, begin: Time, end: Time) -> Span {
+pub(crate) fn unknown(cpu: u32, thread: Option<ThreadId>, begin: i64, end: i64) -> Span {
+    let [begin, end] = [begin, end].map(RawNs);
     Span::Unknown(Unknown { cpu, thread, begin, end })
 }
 
-pub(crate) fn migration(thread: ThreadId, at: Time, to: u32) -> Span {
-    Span::Migration(Migration { thread, at, to })
+pub(crate) fn migration(thread: ThreadId, at: i64, to: u32) -> Span {
+    Span::Migration(Migration { thread, at: RawNs(at), to })
 }
 
 /// A wait for a CPU after a wake-up by thread 1.
-pub(crate) fn latency(who: ThreadId, cpu: u32, priority: i32, begin: Time, end: Time) -> Span {
+pub(crate) fn latency(who: ThreadId, cpu: u32, priority: i32, begin: i64, end: i64) -> Span {
+    let [begin, end] = [begin, end].map(RawNs);
     Span::SchedLatency(SchedLatency { thread: who, waker: Some(thread(1)), cpu, priority, begin, end })
 }
 
-pub(crate) fn off_cpu(thread: ThreadId, reason: OffCpuReason, begin: Time, end: Time) -> Span {
+pub(crate) fn off_cpu(thread: ThreadId, reason: OffCpuReason, begin: i64, end: i64) -> Span {
+    let [begin, end] = [begin, end].map(RawNs);
     Span::OffCpu(OffCpu { thread, reason, begin, end, waker: None })
 }
 
-pub(crate) fn irq(cpu: u32, number: i32, name: &str, begin: Time, end: Time) -> Span {
+pub(crate) fn irq(cpu: u32, number: i32, name: &str, begin: i64, end: i64) -> Span {
+    let [begin, end] = [begin, end].map(RawNs);
     Span::Irq(Irq { cpu, number, name: name.into(), ret: 1, begin, end })
 }
 
-pub(crate) fn softirq(cpu: u32, vector: u32, raised: Option<Time>, begin: Time, end: Time) -> Span {
-    Span::Softirq(Softirq { cpu, vector, raised, begin, end })
+pub(crate) fn softirq(cpu: u32, vector: u32, raised: Option<i64>, begin: i64, end: i64) -> Span {
+    let [begin, end] = [begin, end].map(RawNs);
+    Span::Softirq(Softirq { cpu, vector, raised: raised.map(RawNs), begin, end })
 }
 
 /// A period that captured its number at its begin, and 1 at its end.
@@ -70,7 +82,7 @@ pub(crate) fn period(
     number: u64,
     parent: Option<(u64, &str)>,
     thread: ThreadId,
-    (begin, end): (Time, Time),
+    (begin, end): (i64, i64),
 ) -> Span {
     let captured = |name: &str, value: u64| vec![(name.into(), Value::Number(value.into()))];
     Span::Period(Box::new(Period {
@@ -78,20 +90,21 @@ pub(crate) fn period(
         number,
         parent: parent.map(|(number, name)| (number, name.into())),
         thread,
-        begin,
-        end,
+        begin: RawNs(begin),
+        end: RawNs(end),
         is_cut: false,
         begin_captures: captured("irq", number),
         end_captures: captured("ret", 1),
     }))
 }
 
-pub(crate) fn phase(name: &str, thread: ThreadId, begin: Time, end: Time) -> Span {
-    Span::Phase(Phase { name: name.into(), thread, begin, end })
+pub(crate) fn phase(name: &str, thread: ThreadId, begin: i64, end: i64) -> Span {
+    Span::Phase(Phase { name: name.into(), thread, begin: RawNs(begin), end: RawNs(end) })
 }
 
 /// A call that returns on CPU 0, without a line.
-pub(crate) fn call(thread: ThreadId, name: &str, begin: Time, end: Time, ret: i64) -> Span {
+pub(crate) fn call(thread: ThreadId, name: &str, begin: i64, end: i64, ret: i64) -> Span {
+    let [begin, end] = [begin, end].map(RawNs);
     let entry = Entry { name: name.into(), effect: Effect::default(), arguments: None };
     let exit = Exit { name: Some(name.into()), ret, output: ExitOutput::default(), arguments: None };
     Span::Syscall(Box::new(OwnedSyscall { thread, cpu: 0, begin, end, entry, exit }))
@@ -103,7 +116,7 @@ pub(crate) fn line(
     name: &str,
     text: &str,
     effect: Effect,
-    (begin, end, ret): (Time, Time, i64),
+    (begin, end, ret): (i64, i64, i64),
 ) -> Span {
     let mut call = call(who, name, begin, end, ret);
     if let Span::Syscall(call) = &mut call {
@@ -113,18 +126,19 @@ pub(crate) fn line(
     call
 }
 
-pub(crate) fn half(thread: ThreadId, name: Option<&str>, at: Time, half: Half) -> Span {
+pub(crate) fn half(thread: ThreadId, name: Option<&str>, at: i64, half: Half) -> Span {
+    let at = RawNs(at);
     Span::HalfSyscall(OwnedHalfSyscall { thread, cpu: 0, name: name.map(Name::from), at, half, entry: None })
 }
 
 /// A descriptor of process 2 that was opened and closed.
-pub(crate) fn file(thread: ThreadId, fd: i32, name: &str, begin: Time, end: Time) -> FileSpan {
+pub(crate) fn file(thread: ThreadId, fd: i32, name: &str, begin: i64, end: i64) -> FileSpan {
     FileSpan {
         thread,
         process: Some(2),
         fd,
-        begin,
-        end,
+        begin: RawNs(begin),
+        end: RawNs(end),
         begin_bound: Bound::Hard,
         end_bound: Bound::Hard,
         kind: FileKind::File,
@@ -144,7 +158,7 @@ pub(crate) fn request(
     thread: Option<ThreadId>,
     sectors: u32,
     is_write: bool,
-    (issued, completed): (Time, Time),
+    (issued, completed): (i64, i64),
 ) -> Span {
     Span::BlockRequest(BlockRequest {
         device,
@@ -154,23 +168,23 @@ pub(crate) fn request(
         bytes: None,
         thread,
         inserted: None,
-        issued: Some(issued),
-        completed: Some(completed),
+        issued: Some(RawNs(issued)),
+        completed: Some(RawNs(completed)),
         error: 0,
         is_partial: false,
     })
 }
 
-pub(crate) fn pages(thread: ThreadId, at: Time, pages: u64, is_free: bool) -> Span {
-    Span::PageAllocation(PageAllocation { at, thread, pages, is_free })
+pub(crate) fn pages(thread: ThreadId, at: i64, pages: u64, is_free: bool) -> Span {
+    Span::PageAllocation(PageAllocation { at: RawNs(at), thread, pages, is_free })
 }
 
 /// A packet while thread 1 ran on CPU 0.
-pub(crate) fn packet(at: Time, device: &str, bytes: u32, is_sent: bool) -> Span {
+pub(crate) fn packet(at: i64, device: &str, bytes: u32, is_sent: bool) -> Span {
     let device = device.into();
     let carried = isochrone_net::Carried::default();
     Span::Packet(NetPacket {
-        at,
+        at: RawNs(at),
         cpu: 0,
         thread: thread(1),
         device,
@@ -231,12 +245,12 @@ impl HostContext for Simple {
         &self.name
     }
 
-    fn window(&self) -> Option<(Time, Time)> {
-        Some((0, 100))
+    fn window(&self) -> Option<Window<RawNs>> {
+        Some(window(0, 100))
     }
 
-    fn unix_ns(&self, raw: Time) -> i128 {
-        i128::from(raw) + 1000
+    fn unix(&self, raw: RawNs) -> UnixNs {
+        UnixNs(i128::from(raw.ns()) + 1000)
     }
 
     fn thread(&self, id: ThreadId) -> Option<ThreadIdentity<'_>> {
@@ -249,10 +263,13 @@ impl HostContext for Simple {
         };
         match id.tid()? {
             1 => Some(ThreadIdentity { ppid: Some(0), ..who(1, "init", 1) }),
-            2 => Some(ThreadIdentity { ppid: Some(1), born: Some(10), ..who(2, "worker", 2) }),
-            3 => {
-                Some(ThreadIdentity { ppid: Some(1), born: Some(20), died: Some(90), ..who(2, "worker", 2) })
-            }
+            2 => Some(ThreadIdentity { ppid: Some(1), born: Some(RawNs(10)), ..who(2, "worker", 2) }),
+            3 => Some(ThreadIdentity {
+                ppid: Some(1),
+                born: Some(RawNs(20)),
+                died: Some(RawNs(90)),
+                ..who(2, "worker", 2)
+            }),
             _ => None,
         }
     }
@@ -261,7 +278,7 @@ impl HostContext for Simple {
         &self.missed
     }
 
-    fn comm_at(&self, thread: ThreadId, _: Time) -> Option<&str> {
+    fn comm_at(&self, thread: ThreadId, _: RawNs) -> Option<&str> {
         (thread.tid() == Some(1)).then_some("init")
     }
 
@@ -302,7 +319,7 @@ pub(crate) fn scratch() -> Scratch {
 
 /// The steps of all tests.
 fn steps() -> Steps {
-    Steps { every_ns: 50, edges: vec![0, 50, 100] }
+    Steps { every_ns: 50, edges: [0, 50, 100].map(RawNs).into() }
 }
 
 /// What all of `spans` make.

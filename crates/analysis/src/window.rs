@@ -3,66 +3,69 @@
 //! The rule that makes consecutive windows add up to the whole: time on a CPU is cut at the borders, and what
 //! has a duration of its own (a call, an interrupt, a wait) counts where it ends.
 
-use isochrone_kernel::Time;
+use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
 
-/// From when to when things count, raw ns of a host. The begin belongs to it, the end does not; `None`: no
-/// border there.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
-    /// First instant that counts.
-    pub begin: Option<Time>,
-    /// First instant that does not count any more.
-    pub end: Option<Time>,
-}
-
-impl Window {
-    /// Whether an instant is within.
-    pub fn holds(self, at: Time) -> bool {
-        self.begin.is_none_or(|begin| begin <= at) && self.end.is_none_or(|end| at < end)
-    }
-
-    /// The part of a span that is within. A span that ends just where the window begins has an empty part,
-    /// not none: it ends in this window and not in the one before.
-    pub fn clip(self, begin: Time, end: Time) -> Option<(Time, Time)> {
-        if self.begin.is_some_and(|first| end < first) || self.end.is_some_and(|last| begin >= last) {
-            return None;
-        }
-        Some((self.begin.map_or(begin, |first| first.max(begin)), self.end.map_or(end, |last| last.min(end))))
-    }
-
-    /// The window as two instants, for a host with events from `whole.0` to `whole.1`. Never negative in
-    /// length.
-    pub fn within(self, whole: (Time, Time)) -> (Time, Time) {
-        let begin = self.begin.map_or(whole.0, |begin| begin.max(whole.0));
-        let end = self.end.map_or(whole.1, |end| end.min(whole.1));
-        (begin, end.max(begin))
-    }
-}
-
 /// Which times of a host are requested: they differ from host to host as its clocks do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct When {
     /// What counts.
-    pub window: Window,
-    /// The instant at which `processes`, `fds` and `syscalls` show the state, raw ns. The window does not
-    /// concern them then.
-    pub at: Option<Time>,
+    #[serde(with = "borders")]
+    pub window: Window<RawNs>,
+    /// The instant at which `processes`, `fds` and `syscalls` show the state. The window does not concern
+    /// them then.
+    pub at: Option<RawNs>,
+}
+
+impl Default for When {
+    /// All of the time.
+    fn default() -> Self {
+        Self { window: Window::ALL, at: None }
+    }
+}
+
+/// The part of a span that is within a window. A span that ends just where the window begins has an empty
+/// part, not none: it ends in this window and not in the one before.
+pub(crate) fn part(window: Window<RawNs>, begin: RawNs, end: RawNs) -> Option<Window<RawNs>> {
+    let is_after = window.end != RawNs::MAX && begin >= window.end;
+    (end >= window.start && !is_after).then(|| window.clip(Window::new(begin, end)))
 }
 
 /// Whether a span is there at an instant. Its begin belongs to it, its end does not.
-pub fn contains(begin: Time, at: Time, end: Time) -> bool {
+pub fn contains(begin: RawNs, at: RawNs, end: RawNs) -> bool {
     begin <= at && at < end
+}
+
+/// A window as it is written down: a border that is none takes one byte.
+pub(crate) mod borders {
+    use isochrone_time::{RawNs, Window};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(window: &Window<RawNs>, to: S) -> Result<S::Ok, S::Error> {
+        let Window { start, end } = *window;
+        (Some(start).filter(|&it| it != RawNs::MIN), Some(end).filter(|&it| it != RawNs::MAX)).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Window<RawNs>, D::Error> {
+        let (start, end) = <(Option<RawNs>, Option<RawNs>)>::deserialize(from)?;
+        Ok(Window::new(start.unwrap_or(RawNs::MIN), end.unwrap_or(RawNs::MAX)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn window(start: i64, end: i64) -> Window<RawNs> {
+        Window::new(RawNs(start), RawNs(end))
+    }
+
     #[test]
     fn a_span_is_cut_at_the_borders() {
-        let window = Window { begin: Some(10), end: Some(20) };
-        let check = |begin, end, expect| assert_eq!(window.clip(begin, end), expect, "{begin}..{end}");
+        let check = |begin, end, expect: Option<(i64, i64)>| {
+            let found = part(window(10, 20), RawNs(begin), RawNs(end));
+            assert_eq!(found, expect.map(|(start, end)| window(start, end)), "{begin}..{end}");
+        };
         check(0, 9, None);
         check(0, 10, Some((10, 10)));
         check(5, 15, Some((10, 15)));
@@ -71,17 +74,18 @@ mod tests {
         check(0, 30, Some((10, 20)));
         check(15, 20, Some((15, 20)));
         check(20, 25, None);
-        assert_eq!(Window::default().clip(i64::MIN, i64::MAX), Some((i64::MIN, i64::MAX)));
+        assert_eq!(part(Window::ALL, RawNs::MIN, RawNs::MAX), Some(Window::ALL));
     }
 
     #[test]
-    fn the_end_belongs_to_the_next() {
-        let window = Window { begin: Some(10), end: Some(20) };
-        for (at, expect) in [(9, false), (10, true), (19, true), (20, false)] {
-            assert_eq!(window.holds(at), expect, "{at}");
+    fn windows_are_written_as_two_borders() {
+        for window in [Window::ALL, window(-5, i64::MAX), window(i64::MIN, 7), window(-5, 7)] {
+            let when = When { window, at: Some(RawNs(3)) };
+            let start = Some(window.start.ns()).filter(|&it| it != i64::MIN);
+            let end = Some(window.end.ns()).filter(|&it| it != i64::MAX);
+            let bytes = postcard::to_stdvec(&when).unwrap();
+            assert_eq!(bytes, postcard::to_stdvec(&(start, end, Some(3_i64))).unwrap());
+            assert_eq!(postcard::from_bytes::<When>(&bytes).unwrap(), when);
         }
-        assert!(Window::default().holds(i64::MAX));
-        assert_eq!(window.within((12, 30)), (12, 20));
-        assert_eq!(window.within((25, 30)), (25, 25));
     }
 }

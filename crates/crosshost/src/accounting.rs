@@ -131,7 +131,7 @@ pub fn accounting(
         analysis: "accounting",
         version: VERSION,
         sync: is_synchronized,
-        range: Some([whole.start.0, whole.end.0]),
+        range: Some([whole.start, whole.end]),
         tables: vec![programs, processes, table_of_requests(cluster, &all, &accounts)],
         notes: Vec::new(),
     })

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use isochrone_analysis::{Cell, Report, Table, Unit, VERSION};
-use isochrone_experiment::Cause;
 use isochrone_kernel::Name;
+use isochrone_store::Cause;
 use isochrone_store::StoreError;
 use isochrone_time::{UnixNs, Window};
 
@@ -77,7 +77,7 @@ pub fn blocking(
         analysis: "blocking",
         version: VERSION,
         sync: is_synchronized,
-        range: Some([whole.start.0, whole.end.0]),
+        range: Some([whole.start, whole.end]),
         tables,
         notes: Vec::new(),
     })

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 
 use isochrone_analysis::Need;
 use isochrone_corrections::{Clocks, Related};
-use isochrone_experiment::{TimedHost, Timing};
 use isochrone_kernel::Name;
 use isochrone_kernel::files::Bound;
 use isochrone_store::{HostStore, Message, MessageEnd, Store, StoreError, ThreadInfo, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
+use isochrone_timing::{TimedHost, Timing};
 use rustc_hash::FxHashMap;
 
 use crate::mpi::{self, MpiMessage};

@@ -50,7 +50,7 @@ pub fn critical_path(
         analysis: "critical-path",
         version: VERSION,
         sync: is_synchronized,
-        range: range.map(|(start, end)| [start.0, end.0]),
+        range: range.map(|(start, end)| [start, end]),
         tables,
         notes,
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use isochrone_experiment::Cause;
+use isochrone_store::Cause;
 use isochrone_store::{State, ThreadRow};
 use isochrone_time::{RawNs, Window};
 

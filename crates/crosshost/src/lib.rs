@@ -37,7 +37,7 @@ pub use blocking::blocking;
 pub use cluster::Cluster;
 pub use critical_path::critical_path;
 pub use graph::dot;
-pub use isochrone_experiment::Cause;
+pub use isochrone_store::Cause;
 pub use messages::messages;
 pub use mpi::MpiMessage;
 pub use needs::needs;

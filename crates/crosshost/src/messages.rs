@@ -118,7 +118,7 @@ pub fn messages(
         analysis: "messages",
         version: VERSION,
         sync: is_synchronized,
-        range: Some([shown.start.0, shown.end.0]),
+        range: Some([shown.start, shown.end]),
         tables,
         notes: Vec::new(),
     })

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use isochrone_analysis::{Cell, Table, Unit};
-use isochrone_experiment::Cause;
+use isochrone_store::Cause;
 
 use crate::cluster::Cluster;
 use crate::request::Request;

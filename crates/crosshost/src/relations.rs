@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_analysis::{Cell, Report, Table, Unit, VERSION};
-use isochrone_experiment::Cause;
+use isochrone_store::Cause;
 use isochrone_store::{StoreError, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 
@@ -132,7 +132,7 @@ pub fn ipc(
         analysis: "ipc",
         version: VERSION,
         sync: is_synchronized,
-        range: Some([whole.start.0, whole.end.0]),
+        range: Some([whole.start, whole.end]),
         tables: vec![table(cluster, &relations)],
         notes: Vec::new(),
     })

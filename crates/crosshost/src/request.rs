@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
 
-use isochrone_experiment::Cause;
 use isochrone_kernel::Name;
+use isochrone_store::Cause;
 use isochrone_store::{StoreError, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use rayon::prelude::*;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_experiment::Cause;
 use isochrone_kernel::Name;
+use isochrone_store::Cause;
 
 use crate::cluster::Cluster;
 use crate::request::ThreadRef;

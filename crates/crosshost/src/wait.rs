@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use isochrone_analysis::Need;
-use isochrone_experiment::{Cause, is_on_path};
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_net::Flow;
+use isochrone_store::{Cause, is_on_path};
 use isochrone_store::{PacketSpan, State, StateRow, ThreadRow, WakeupSpan};
 use isochrone_time::{RawNs, Window};
 

@@ -1,9 +1,9 @@
 //! All waits of threads in a time: each with its cause, its call and the thread that ended it. Receptions of MPI programs are waits for the sender, though libraries of
 //! MPI poll: what a thread did within one is no other wait.
 
-use isochrone_experiment::Cause;
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_kernel::Name;
+use isochrone_store::Cause;
 use isochrone_store::{State, StateRow, StoreError, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 

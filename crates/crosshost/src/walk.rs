@@ -23,8 +23,8 @@
 //! IEEE Transactions on Parallel and Distributed Systems 27, 2016), with requests in the position of intervals of one thread.
 
 use isochrone_analysis::Need;
-use isochrone_experiment::Cause;
 use isochrone_kernel::Cause as WakeCause;
+use isochrone_store::Cause;
 use isochrone_store::{PacketSpan, State, StateRow, ThreadRow, WakeupSpan};
 use isochrone_time::{RawNs, UnixNs, Window};
 

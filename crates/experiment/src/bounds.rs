@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use isochrone_analysis::{Cell, Report};
 use isochrone_time::UnixNs;
-
-use crate::experiment::TimedHost;
-use crate::stamp::Timing;
+use isochrone_timing::{TimedHost, Timing};
 
 /// Puts its bounds beside each time of a report's tables: see [`isochrone_analysis::Table::add_bounds`]. The hosts are those that
 /// the report is of.
@@ -20,15 +18,14 @@ pub fn add_bounds_of<'n>(report: &mut Report, hosts: impl IntoIterator<Item = (&
     for table in &mut report.tables {
         let Some(host) = table.column("host") else { continue };
         table.add_bounds(|row, unix| match &row[host] {
-            Cell::Text(name) => timings.get(&**name).map_or((None, None), |timing| of(*timing, UnixNs(unix))),
+            Cell::Text(name) => timings.get(&**name).map_or((None, None), |timing| of(*timing, unix)),
             _ => (None, None),
         });
     }
 }
 
 /// The bounds of an instant that is known as it is shown: of all raw times that are shown so.
-fn of(timing: Timing<'_>, unix: UnixNs) -> (Option<i128>, Option<i128>) {
+fn of(timing: Timing<'_>, unix: UnixNs) -> (Option<UnixNs>, Option<UnixNs>) {
     let (first, last) = (timing.raw(unix - 1).saturating_add(1), timing.raw(unix));
-    let (lo, hi) = (timing.stamp(first.min(last)).lo, timing.stamp(last).hi);
-    (lo.map(UnixNs::ns), hi.map(UnixNs::ns))
+    (timing.stamp(first.min(last)).lo, timing.stamp(last).hi)
 }

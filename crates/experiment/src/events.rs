@@ -10,9 +10,9 @@ use isochrone_ctf::{Event, Packet, Trace};
 use isochrone_files::InputTrace;
 use isochrone_hosts::{Host, clocks};
 use isochrone_time::{RawNs, UnixNs};
+use isochrone_timing::{Stamp, Timing};
 
 use crate::experiment::Experiment;
-use crate::stamp::{Stamp, Timing};
 
 const NS_PER_S: u64 = 1_000_000_000;
 

@@ -20,8 +20,9 @@ use isochrone_store::{
 };
 use isochrone_sync::{Options, Sinks, SyncError, synchronize_into};
 use isochrone_time::RawNs;
+use isochrone_timing::TimedHost;
 
-use crate::experiment::{Experiment, TimedHost};
+use crate::experiment::Experiment;
 use crate::model::{ModelError, Spread, Wanted, model};
 use crate::pieces::{HostFacts, PieceSet, PiecesError};
 
@@ -297,7 +298,7 @@ fn write_messages(
     let end = |end: &End| {
         let Origin::Trace(trace) = end.place.origin else { return None };
         let &(host, cpu) = places.get(&(trace as usize, end.place.stream as usize))?;
-        Some(MessageEnd { host, at: RawNs(end.raw), cpu })
+        Some(MessageEnd { host, at: end.raw, cpu })
     };
     let sink = &mut |message: &Matched| {
         if let (Some(sent), Some(received)) = (end(&message.sent), end(&message.received)) {
@@ -311,7 +312,7 @@ fn write_messages(
         hosts.iter().position(|host| host.traced.id == *id).map(|place| place as u32)
     };
     let mpi_end = |end: &MpiEnd| {
-        Some(MpiMessageEnd { host: host_of(end.clock)?, at: RawNs(end.at), tid: end.thread, rank: end.rank })
+        Some(MpiMessageEnd { host: host_of(end.clock)?, at: end.at, tid: end.thread, rank: end.rank })
     };
     let mut of_mpi: Option<Result<MpiWriter, StoreError>> = None;
     let mpi = &mut |message: &MpiMatched| {

@@ -6,13 +6,10 @@
 use std::collections::BTreeMap;
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Need, Options, Report, ThreadIdentity};
-use isochrone_kernel::{Missed, Name, ThreadId, Time};
+use isochrone_kernel::{Missed, Name, ThreadId};
 use isochrone_store::{HostStore, Store, StoreError, ThreadRow};
-use isochrone_time::RawNs;
-
-use crate::experiment::TimedHost;
-use crate::stamp::Timing;
-use crate::window::Times;
+use isochrone_time::{RawNs, UnixNs, Window};
+use isochrone_timing::{TimedHost, Times, Timing};
 
 /// A host of a store: what tables need of it.
 #[derive(Debug)]
@@ -60,7 +57,7 @@ pub fn at_instant<'o>(
         there.number_threads();
         there.missed = there.store.missed()?;
         if let Some(at) = when.at {
-            there.store.emit_at(RawNs(at), &mut there.set)?;
+            there.store.emit_at(at, &mut there.set)?;
         }
         stored.push(there);
     }
@@ -91,12 +88,12 @@ impl HostContext for StoredHost<'_> {
         &self.name
     }
 
-    fn window(&self) -> Option<(Time, Time)> {
-        self.store.entry().range.map(|range| (range.start.0, range.end.0))
+    fn window(&self) -> Option<Window<RawNs>> {
+        self.store.entry().range
     }
 
-    fn unix_ns(&self, raw: Time) -> i128 {
-        self.timing.unix(RawNs(raw)).0
+    fn unix(&self, raw: RawNs) -> UnixNs {
+        self.timing.unix(raw)
     }
 
     fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>> {
@@ -109,13 +106,13 @@ impl HostContext for StoredHost<'_> {
             comm: row.comm.as_deref().map(Into::into),
             is_kernel: row.is_kernel,
             inner: row.inner,
-            born: row.is_start_seen.then_some(row.start.0),
-            died: row.is_end_seen.then_some(row.end.0),
+            born: row.is_start_seen.then_some(row.start),
+            died: row.is_end_seen.then_some(row.end),
         })
     }
 
-    fn comm_at(&self, thread: ThreadId, at: Time) -> Option<&str> {
-        self.store.thread(*self.numbers.get(&thread)?)?.comm_at(RawNs(at))
+    fn comm_at(&self, thread: ThreadId, at: RawNs) -> Option<&str> {
+        self.store.thread(*self.numbers.get(&thread)?)?.comm_at(at)
     }
 
     fn lacks(&self, need: Need) -> bool {

@@ -1,11 +1,10 @@
 //! Experiments: the traces of all hosts that are looked at together, with their clocks.
 //!
 //! The way through this crate: [`Opened`] holds what the user named and the [`TimeBase`] that was asked for: every host's own
-//! clock, a kept `sync.json`, or a synchronization of these very traces. Of it comes an [`Experiment`], whose [`TimedHost`]s know
-//! what raw times mean ([`Timing`], [`Stamp`]). [`Experiment::select`] takes some of them; [`Times`] says what a window of Unix
-//! times is on the clock of each; [`model()`] reads all of them on one pool of threads, and gives [`ModelledHost`]s, of which the
+//! clock, a kept `sync.json`, or a synchronization of these very traces. Of it comes an [`Experiment`], whose hosts know
+//! what raw times mean ([`isochrone_timing`]). [`Experiment::select`] takes some of them; [`model()`] reads all of them on one pool of threads, and gives [`ModelledHost`]s, of which the
 //! tables of analyses are made ([`Question`]). [`Experiment::traces`] gives traces one by one, for those who want their events in
-//! one row; [`mod@pieces`] are models of parts of hosts, apart from their traces; [`Experiment::survey`] counts them; [`sample()`] says what CPUs did now and then, long before all is read. [`Conversion`] and [`order()`] need no traces, only the corrections.
+//! one row; [`mod@pieces`] are models of parts of hosts, apart from their traces; [`Experiment::survey`] counts them; [`sample()`] says what CPUs did now and then, long before all is read. [`order()`] needs no traces, only the corrections.
 //!
 //! Nothing is printed here: what a person should know is a value or a typed error, progress goes to a callback.
 //!
@@ -27,8 +26,6 @@
 
 mod base;
 mod bounds;
-mod cause;
-mod conversion;
 mod events;
 mod experiment;
 mod index;
@@ -41,23 +38,15 @@ mod phases;
 pub mod pieces;
 mod question;
 mod sample;
-mod stamp;
 mod states;
-mod steps;
 mod temporary;
 mod watch;
-mod window;
 mod within;
 
 pub use base::{MAX_ARTEFACT, ReadError, TimeBase, read_clocks, read_corrections};
 pub use bounds::{add_bounds, add_bounds_of};
-pub use cause::{Cause, is_on_path};
-pub use conversion::{Conversion, ConversionError, Converted, Scale};
 pub use events::{TimedTrace, TimedTraces, surely_in_order};
-pub use experiment::{
-    Experiment, Opened, Selection, Survey, TimedHost, UnknownHost, check_names, is_on_one_clock, recorded,
-    total_bytes,
-};
+pub use experiment::{Experiment, Opened, Selection, Survey, total_bytes};
 pub use index::{
     IndexError, Indexed, Indexing, fresh_store, index, index_if_stale, index_of_pieces, sources,
     stored_clocks,
@@ -72,10 +61,7 @@ pub use periods::{PeriodLog, periods, unfinished};
 pub use phases::{PhaseFilter, phases};
 pub use question::{Question, reports};
 pub use sample::{HostSample, SampledPart, sample};
-pub use stamp::{RawStamp, Stamp, Timing};
 pub use states::{StateFilter, states};
-pub use steps::{MOST_STEPS, TooManySteps, step_length, steps};
 pub use temporary::scratch;
 pub use watch::{Change, HostProgress, Retention, Step, StepClock, Steps, Watch, WatchError, Watched};
-pub use window::{Times, WrongTimes, extent};
 pub use within::{ByPeriod, ask_within, reports_within};

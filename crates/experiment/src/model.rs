@@ -7,16 +7,13 @@ use std::thread;
 use isochrone_analysis::{HostContext, Need, ThreadIdentity};
 use isochrone_hosts::{Progress, ReadReport};
 use isochrone_kernel::{
-    Facts, Finished, MergeError, Missed, Name, PIECE_BEGIN, PartialState, Spans, ThreadId, Time, WithThreads,
+    Facts, Finished, MergeError, Missed, Name, PIECE_BEGIN, PartialState, Spans, ThreadId, WithThreads,
 };
 use isochrone_periods::Definitions;
 use isochrone_pipeline::{Cuts, Job, PieceModel, Plan, SpanMapper, map_merge_all};
 
-use isochrone_time::RawNs;
-
-use crate::experiment::TimedHost;
-use crate::stamp::{Stamp, Timing};
-use crate::steps::TooManySteps;
+use isochrone_time::{RawNs, UnixNs, Window};
+use isochrone_timing::{Stamp, TimedHost, Timing, TooManySteps};
 
 /// Each thread has pieces of its own: more than machines have cores would only make pieces that cost more to merge than to read.
 pub const MOST_THREADS: usize = 256;
@@ -199,12 +196,12 @@ impl<S: Sync> HostContext for ModelledHost<'_, S> {
         &self.name
     }
 
-    fn window(&self) -> Option<(Time, Time)> {
-        self.model.range
+    fn window(&self) -> Option<Window<RawNs>> {
+        self.model.range.map(|(first, last)| Window::new(first, last))
     }
 
-    fn unix_ns(&self, raw: Time) -> i128 {
-        self.timing.unix(RawNs(raw)).0
+    fn unix(&self, raw: RawNs) -> UnixNs {
+        self.timing.unix(raw)
     }
 
     fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>> {
@@ -222,7 +219,7 @@ impl<S: Sync> HostContext for ModelledHost<'_, S> {
         })
     }
 
-    fn comm_at(&self, thread: ThreadId, at: Time) -> Option<&str> {
+    fn comm_at(&self, thread: ThreadId, at: RawNs) -> Option<&str> {
         self.model.threads.get(thread)?.names.at(at).map(Name::as_str)
     }
 
@@ -245,7 +242,7 @@ impl<S: Sync> HostContext for ModelledHost<'_, S> {
 }
 
 /// When a thread was seen to begin.
-fn born(thread: ThreadId, facts: &Facts) -> Option<Time> {
+fn born(thread: ThreadId, facts: &Facts) -> Option<RawNs> {
     match thread {
         ThreadId::Thread { born, .. } if born != PIECE_BEGIN && facts.was_forked => Some(born),
         _ => None,

@@ -7,9 +7,7 @@ use std::cmp::Ordering;
 use isochrone_corrections::artefact::BreakKind;
 use isochrone_corrections::{Clock, Clocks, Related};
 use isochrone_time::{RawNs, UnixNs};
-
-use crate::conversion::ConversionError;
-use crate::experiment::UnknownHost;
+use isochrone_timing::{ConversionError, UnknownHost};
 
 /// Nine answers of ten are right, or more: from there on an order is called likely.
 pub const LIKELY: f64 = 0.9;

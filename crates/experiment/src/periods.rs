@@ -6,8 +6,8 @@ use isochrone_analysis::Note;
 use isochrone_hosts::Progress;
 use isochrone_kernel::{Period, PeriodTally, Spans, ThreadAliases};
 use isochrone_periods::Definitions;
+use isochrone_timing::TimedHost;
 
-use crate::experiment::TimedHost;
 use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
 
 /// All periods of a host.

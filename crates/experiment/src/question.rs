@@ -6,12 +6,11 @@ use isochrone_analysis::{AnalysisKind, AnalysisSet, Answers, HostContext, Option
 use isochrone_hosts::Progress;
 use isochrone_periods::Definitions;
 use isochrone_pipeline::in_order;
+use isochrone_timing::{
+    SOME_STEPS, TimedHost, Times, Timing, TooManySteps, share_a_clock, step_length, steps,
+};
 
-use crate::experiment::{TimedHost, share_a_clock};
 use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
-use crate::stamp::Timing;
-use crate::steps::{self, TooManySteps};
-use crate::window::Times;
 
 /// What is asked of an experiment. All analyses take one pass together.
 #[derive(Debug, Clone)]
@@ -48,9 +47,8 @@ impl Question<'_> {
         &'q self,
         hosts: &[&TimedHost<'o>],
     ) -> Result<impl Fn(&TimedHost<'o>, Timing<'o>) -> SetMaker<'q> + 'q, TooManySteps> {
-        let every =
-            steps::step_length(self.options.every_ns, self.times, hosts.iter().copied(), steps::SOME_STEPS);
-        let of_host = move |host: &TimedHost<'o>, timing| steps::steps(every, self.times, host, timing);
+        let every = step_length(self.options.every_ns, self.times, hosts.iter().copied(), SOME_STEPS);
+        let of_host = move |host: &TimedHost<'o>, timing| steps(every, self.times, host, timing);
         if self.kinds.contains(&AnalysisKind::Usage) {
             let counts = hosts.iter().filter_map(|host| of_host(host, host.timing?).err());
             if let Some(count) = counts.max() {

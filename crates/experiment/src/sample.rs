@@ -9,12 +9,12 @@ use std::sync::OnceLock;
 
 use isochrone_hosts::{EventSource, Host};
 use isochrone_kernel::{
-    Border, Decoder, Irq, KernelEvent, Name, PartialState, Slice, Softirq, Spans, ThreadAliases, Time,
+    Border, Decoder, Irq, KernelEvent, Name, PartialState, Slice, Softirq, Spans, ThreadAliases,
 };
 use isochrone_pipeline::in_order;
 use isochrone_time::RawNs;
+use isochrone_timing::TimedHost;
 
-use crate::experiment::TimedHost;
 use crate::model::Spread;
 
 /// Bytes of events that are read of all hosts together: about a million events.
@@ -42,12 +42,12 @@ pub struct HostSample {
 pub struct SampledPart {
     /// The CPU.
     pub cpu: u32,
-    /// When the packet begins, raw ns.
-    pub begin: Time,
-    /// Until when it was read, raw ns.
-    pub read: Time,
-    /// When the next one begins of which something was read, or this one ends, raw ns.
-    pub end: Time,
+    /// When the packet begins.
+    pub begin: RawNs,
+    /// Until when it was read.
+    pub read: RawNs,
+    /// When the next one begins of which something was read, or this one ends.
+    pub end: RawNs,
     /// Time without a thread, ns.
     pub idle: u64,
     /// Time of threads, ns; handlers that interrupted them included.
@@ -92,8 +92,8 @@ impl Spans for SampledPart {
     fn absorb(&mut self, _: Self) {}
 }
 
-fn length(begin: Time, end: Time) -> u64 {
-    u64::try_from(end.saturating_sub(begin)).unwrap_or(0)
+fn length(begin: RawNs, end: RawNs) -> u64 {
+    u64::try_from(end.saturating_since(begin)).unwrap_or(0)
 }
 
 /// Samples hosts: one for each, in their order. Reads at most some 32 MiB, or 8 KiB of each stream where these are more.
@@ -133,16 +133,16 @@ fn of_source(host: &Host<'_>, source: &EventSource<'_>, share: u64) -> HostSampl
     let mut sample = HostSample::default();
     let mut decoder = Decoder::new(host.traces()[source.trace_number], false);
     for packet in (0..count).map(place) {
-        let Some(begin) = source.begin_of(packet).map(RawNs::ns) else { continue };
+        let Some(begin) = source.begin_of(packet) else { continue };
         if let Some(before) = sample.parts.last_mut() {
             before.end = begin.max(before.read);
         }
         let (mut read, mut last) = (0, begin);
         let cpu = source.cpu.unwrap_or(0);
-        let end = source.end_of(packet).ns().max(begin);
+        let end = source.end_of(packet).max(begin);
         let part = SampledPart { cpu, begin, read: begin, end, ..SampledPart::default() };
         let mut state = PartialState::new(Border::At(begin), part);
-        for (time, event) in source.events_of(packet).map(|(time, event)| (time.ns(), event)) {
+        for (time, event) in source.events_of(packet) {
             let decoder = decoder.prepare(&event);
             let what = decoder.decode(&event);
             if let KernelEvent::Switch { next, .. } = &what {

@@ -2,11 +2,8 @@
 
 use isochrone_analysis::{Cell, Filter, Report, Table, Unit, VERSION};
 use isochrone_store::{HostStore, State, Store, StoreError, ThreadInfo, ThreadRow};
-use isochrone_time::{RawNs, Window};
-
-use crate::experiment::TimedHost;
-use crate::stamp::Timing;
-use crate::window::Times;
+use isochrone_time::{RawNs, UnixNs, Window};
+use isochrone_timing::{TimedHost, Times, Timing};
 
 /// Which states are asked for.
 #[derive(Debug, Clone, Copy)]
@@ -47,21 +44,18 @@ pub fn states(
             ("waker_tid", Unit::None),
         ],
     );
-    let mut range: Option<[i128; 2]> = None;
+    let mut range: Option<[UnixNs; 2]> = None;
     for host in hosts {
         let Some(timing) = host.timing else { continue };
         let entries = &store.manifest().hosts;
         let Some(entry) = entries.iter().find(|entry| entry.id == host.traced.id) else { continue };
         let Some(range_of_host) = entry.range else { continue };
         let there = store.host(entry)?;
-        let when = asked.times.on(timing).window;
-        let selected =
-            Window { start: when.begin.map_or(RawNs::MIN, RawNs), end: when.end.map_or(RawNs::MAX, RawNs) };
-        let window = range_of_host.clip(selected);
+        let window = range_of_host.clip(asked.times.on(timing).window);
         if window.is_empty() {
             continue;
         }
-        let here = [timing.unix(window.start).0, timing.unix(window.end).0];
+        let here = [timing.unix(window.start), timing.unix(window.end)];
         range = Some(range.map_or(here, |all| [all[0].min(here[0]), all[1].max(here[1])]));
         let rows = (0..).map(ThreadRow).zip(there.threads());
         let threads: Vec<ThreadRow> =

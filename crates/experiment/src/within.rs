@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Intervals, Report};
 use isochrone_hosts::Progress;
 use isochrone_kernel::{Spans, ThreadAliases, span_kinds};
+use isochrone_time::Window;
+use isochrone_timing::{TimedHost, Timing, share_a_clock};
 
-use crate::experiment::{TimedHost, share_a_clock};
 use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
 use crate::periods::PeriodLog;
 use crate::question::Question;
-use crate::stamp::Timing;
 
 /// What analyses collected of a host within the periods of each name, in the order of the definitions.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub fn ask_within<'o>(
     let of_host = |periods: &ModelledHost<'o, PeriodLog>| -> Vec<Intervals> {
         let of_name = |name: &&str| {
             let all = periods.model.spans.iter().filter(|period| period.name == **name);
-            all.map(|period| (period.begin, period.end)).collect()
+            all.map(|period| Window::new(period.begin, period.end)).collect()
         };
         names.iter().map(of_name).collect()
     };

@@ -95,8 +95,8 @@ pub struct CpuLossBegin {
     /// The first instant at which events may be missing, raw ns. The loss begins in the piece that has the
     /// instant before.
     pub at: Time,
-    /// The first instant from which nothing is missing, raw ns; [`Time::MAX`] where the CPU's stream has
-    /// ended.
+    /// The first instant from which nothing is missing; [`RawNs::MAX`](isochrone_time::RawNs::MAX) where the
+    /// CPU's stream has ended.
     pub to: Time,
     /// Whether switches may be among what is missing.
     pub has_switches: bool,
@@ -108,8 +108,8 @@ mod tests {
 
     #[test]
     fn borders_are_ordered() {
-        let mut borders = [Border::End, Border::At(3), Border::Begin, Border::At(-3)];
+        let mut borders = [Border::End, Border::At(Time(3)), Border::Begin, Border::At(Time(-3))];
         borders.sort_unstable();
-        assert_eq!(borders, [Border::Begin, Border::At(-3), Border::At(3), Border::End]);
+        assert_eq!(borders, [Border::Begin, Border::At(Time(-3)), Border::At(Time(3)), Border::End]);
     }
 }

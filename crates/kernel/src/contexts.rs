@@ -306,7 +306,7 @@ mod tests {
                 let mut pieces = [Contexts::default(), Contexts::default(), Contexts::default()];
                 for (at, step) in steps.iter().enumerate() {
                     let piece = usize::from(at >= first) + usize::from(at >= second);
-                    play(&mut pieces[piece], step, at as Time, is_first && piece == 0, &mut emitted);
+                    play(&mut pieces[piece], step, Time(at as i64), is_first && piece == 0, &mut emitted);
                 }
                 let [mut left, mut middle, right] = pieces;
                 if first % 2 == 0 {
@@ -410,7 +410,7 @@ mod tests {
                         Ok(port) => {
                             sent.extend(piece.sent(flow(port), at < cut).map(|_| port));
                         }
-                        Err(_) => play(piece, step, at as Time, at < cut, &mut Told::default()),
+                        Err(_) => play(piece, step, Time(at as i64), at < cut, &mut Told::default()),
                     }
                 }
                 let [mut left, right] = pieces;

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use compact_str::CompactString;
+// A time in this crate is one of the host's clock, without any offset.
+pub(crate) use isochrone_time::RawNs as Time;
 use serde::{Deserialize, Serialize};
 
 /// A short text: the name of a system call, of an interrupt, of a thread. Up to 24 bytes are kept in place.
 pub type Name = CompactString;
-
-/// Raw time on a host's clock, ns, without any offset.
-pub type Time = i64;
 
 /// Stands for the begin of the current piece: what existed then has existed since.
 pub const PIECE_BEGIN: Time = Time::MIN;
@@ -44,7 +43,7 @@ pub enum ThreadId {
 impl Hash for ThreadId {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let word = |number: u32, time: Time| u64::from(number) ^ (time as u64).rotate_left(32);
+        let word = |number: u32, time: Time| u64::from(number) ^ (time.ns() as u64).rotate_left(32);
         state.write_u64(match *self {
             Self::Idle(cpu) => word(cpu, Time::MAX),
             Self::Thread { tid, born } => word(tid as u32, born),

@@ -51,7 +51,7 @@ pub use decode::{Decoder, EventDecoder, cpu_of};
 pub use disk::device_numbers;
 pub use event::{BlockStep, EventContext, ForkEvent, KernelEvent, PrevState, TaskRef};
 pub use finished::{Finished, Threads};
-pub use id::{Name, Namespace, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
+pub use id::{Name, Namespace, PIECE_BEGIN, ThreadAliases, ThreadId};
 pub use merge::MergeError;
 pub use missed::Missed;
 pub use partial_state::PartialState;

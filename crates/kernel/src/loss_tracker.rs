@@ -177,15 +177,15 @@ mod tests {
     /// instant of which something is missing, first one from which nothing is.
     #[test]
     fn instants_are_joined_only_if_nothing_is_missing() {
-        let check = |losses: &[(Time, Time)], a: Time, b: Time, expect: bool| {
-            for cut in [Time::MIN, 5, 10, 12, 15, 20, 25, 30] {
+        let check = |losses: &[(i64, i64)], a: i64, b: i64, expect: bool| {
+            for cut in [i64::MIN, 5, 10, 12, 15, 20, 25, 30].map(Time) {
                 let borders = [Border::Begin, Border::At(cut), Border::End];
                 let mut pieces = [LossTracker::default(); 2];
                 let mut seen: Vec<(usize, LossCount)> = Vec::new();
                 for (number, piece) in pieces.iter_mut().enumerate() {
                     let (from, to) = (borders[number].time(), borders[number + 1].time());
-                    for at in (0..40).filter(|at| (from..to).contains(at)) {
-                        for &(begin, until) in losses {
+                    for at in (0..40).map(Time).filter(|at| (from..to).contains(at)) {
+                        for (begin, until) in losses.iter().map(|&(from, to)| (Time(from), Time(to))) {
                             let is_open = begin < from && until >= from && at == from;
                             if begin == at || is_open {
                                 piece.begin(begin, until, borders[number]);
@@ -194,7 +194,7 @@ mod tests {
                                 piece.end();
                             }
                         }
-                        if at == a || at == b {
+                        if at == Time(a) || at == Time(b) {
                             seen.push((number, piece.loss_count(at)));
                         }
                     }
@@ -220,29 +220,29 @@ mod tests {
         check(&[(10, 20), (15, 30)], 21, 25, false);
         check(&[(10, 12), (20, 22)], 14, 18, true);
         check(&[(0, 12)], 3, 5, false);
-        check(&[(10, Time::MAX)], 12, 30, false);
-        check(&[(10, Time::MAX)], 3, 9, true);
+        check(&[(10, i64::MAX)], 12, 30, false);
+        check(&[(10, i64::MAX)], 3, 9, true);
     }
 
     #[test]
     fn pieces_add_up() {
         let whole = {
             let mut whole = LossTracker::default();
-            whole.begin(10, 20, Border::Begin);
-            whole.begin(15, 40, Border::Begin);
+            whole.begin(Time(10), Time(20), Border::Begin);
+            whole.begin(Time(15), Time(40), Border::Begin);
             whole.end();
-            whole.close(Border::At(30));
+            whole.close(Border::At(Time(30)));
             whole
         };
         let mut left = LossTracker::default();
-        left.begin(10, 20, Border::Begin);
-        left.close(Border::At(12));
+        left.begin(Time(10), Time(20), Border::Begin);
+        left.close(Border::At(Time(12)));
         let mut right = LossTracker::default();
-        right.begin(10, 20, Border::At(12));
-        right.begin(15, 40, Border::At(12));
+        right.begin(Time(10), Time(20), Border::At(Time(12)));
+        right.begin(Time(15), Time(40), Border::At(Time(12)));
         right.end();
-        right.close(Border::At(30));
-        left.append(right, Border::At(12));
+        right.close(Border::At(Time(30)));
+        left.append(right, Border::At(Time(12)));
         assert_eq!(left, whole);
     }
 }

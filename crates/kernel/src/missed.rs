@@ -8,17 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::Time;
 
-/// Times in which events of the kernel may be missing, on any CPU, raw ns: disjoint, in order.
+/// Times in which events of the kernel may be missing, on any CPU: disjoint, in order.
 ///
 /// ```
 /// use isochrone_kernel::Missed;
+/// use isochrone_time::RawNs;
 /// let mut missed = Missed::default();
-/// missed.add(30, 40);
+/// missed.add(RawNs(30), RawNs(40));
 /// // It was entered at 10, and the next event of the thread's calls is at 50: it may have returned in the loss.
-/// assert_eq!(missed.sure_until(10, Some(50)), Some(30));
-/// assert_eq!(missed.sure_since(Some(10), 50), Some(40));
+/// assert_eq!(missed.sure_until(RawNs(10), Some(RawNs(50))), Some(RawNs(30)));
+/// assert_eq!(missed.sure_since(Some(RawNs(10)), RawNs(50)), Some(RawNs(40)));
 /// // It never returned, or was entered before the trace began.
-/// assert_eq!((missed.sure_until(45, None), missed.sure_since(None, 20)), (None, None));
+/// assert_eq!((missed.sure_until(RawNs(45), None), missed.sure_since(None, RawNs(20))), (None, None));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed(Vec<(Time, Time)>);
@@ -93,38 +94,51 @@ impl Missed {
 mod tests {
     use super::*;
 
+    fn missed(times: &[(i64, i64)]) -> Missed {
+        Missed(pairs(times))
+    }
+
+    fn pairs(times: &[(i64, i64)]) -> Vec<(Time, Time)> {
+        times.iter().map(|&(from, to)| (Time(from), Time(to))).collect()
+    }
+
+    fn raw<const N: usize>(times: [Option<Time>; N]) -> [Option<i64>; N] {
+        times.map(|at| at.map(Time::ns))
+    }
+
     #[test]
     fn times_are_united_in_any_order() {
         let mut missed = Missed::default();
         for (from, to) in [(30, 40), (10, 15), (12, 20), (20, 22), (50, 60), (45, 70)] {
-            missed.add(from, to);
+            missed.add(Time(from), Time(to));
         }
-        assert_eq!(missed.iter().collect::<Vec<_>>(), [(10, 22), (30, 40), (45, 70)]);
+        assert_eq!(missed.iter().collect::<Vec<_>>(), pairs(&[(10, 22), (30, 40), (45, 70)]));
         let mut left = Missed::default();
-        left.add(40, 45);
+        left.add(Time(40), Time(45));
         left.append(missed);
-        assert_eq!(left.iter().collect::<Vec<_>>(), [(10, 22), (30, 70)]);
+        assert_eq!(left.iter().collect::<Vec<_>>(), pairs(&[(10, 22), (30, 70)]));
     }
 
     #[test]
     fn what_is_missing_has_a_begin_and_an_end() {
-        let missed = Missed(vec![(10, 22), (30, 40)]);
-        let since = [0, 10, 21, 22, 35, 40].map(|at| missed.first_since(at));
-        assert_eq!(since, [Some(10), Some(10), Some(21), Some(30), Some(35), None]);
-        let until = [10, 11, 22, 30, 35, 50].map(|at| missed.last_until(at));
-        assert_eq!(until, [None, Some(11), Some(22), Some(22), Some(35), Some(40)]);
-        assert!(missed.is_between(0, 11) && !missed.is_between(0, 10) && !missed.is_between(22, 30));
-        assert!(Missed::always().is_between(5, 6));
+        let missed = missed(&[(10, 22), (30, 40)]);
+        let since = [0, 10, 21, 22, 35, 40].map(|at| missed.first_since(Time(at)));
+        assert_eq!(raw(since), [Some(10), Some(10), Some(21), Some(30), Some(35), None]);
+        let until = [10, 11, 22, 30, 35, 50].map(|at| missed.last_until(Time(at)));
+        assert_eq!(raw(until), [None, Some(11), Some(22), Some(22), Some(35), Some(40)]);
+        let is_between = |from, to| missed.is_between(Time(from), Time(to));
+        assert!(is_between(0, 11) && !is_between(0, 10) && !is_between(22, 30));
+        assert!(Missed::always().is_between(Time(5), Time(6)));
     }
 
     #[test]
     fn calls_of_which_an_end_is_missing() {
-        let missed = Missed(vec![(30, 40)]);
+        let missed = missed(&[(30, 40)]);
         let until = [(10, Some(20)), (10, Some(50)), (10, None), (35, None), (40, None)];
-        let until = until.map(|(begin, next)| missed.sure_until(begin, next));
-        assert_eq!(until, [Some(10), Some(30), Some(30), Some(35), None]);
+        let until = until.map(|(begin, next)| missed.sure_until(Time(begin), next.map(Time)));
+        assert_eq!(raw(until), [Some(10), Some(30), Some(30), Some(35), None]);
         let since = [(None, 20), (None, 50), (None, 35), (Some(10), 50), (Some(45), 50)];
-        let since = since.map(|(before, end)| missed.sure_since(before, end));
-        assert_eq!(since, [None, Some(40), Some(35), Some(40), Some(50)]);
+        let since = since.map(|(before, end)| missed.sure_since(before.map(Time), Time(end)));
+        assert_eq!(raw(since), [None, Some(40), Some(35), Some(40), Some(50)]);
     }
 }

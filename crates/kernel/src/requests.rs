@@ -354,7 +354,7 @@ mod tests {
         let start = Start {
             at,
             loss_count,
-            thread: ThreadId::Thread { tid: at as i32, born: PIECE_BEGIN },
+            thread: ThreadId::Thread { tid: at.ns() as i32, born: PIECE_BEGIN },
             transfer: transfer(8),
         };
         let key = || (1, step[1..].parse().unwrap());
@@ -384,7 +384,7 @@ mod tests {
                 let mut losses = [0; 3];
                 for (at, step) in steps.iter().enumerate() {
                     let piece = usize::from(at >= first) + usize::from(at >= second);
-                    play(&mut pieces[piece], step, at as Time, &mut losses[piece], &mut emitted);
+                    play(&mut pieces[piece], step, Time(at as i64), &mut losses[piece], &mut emitted);
                 }
                 let [mut left, mut middle, mut right] = pieces;
                 if second % 2 == 0 {

@@ -110,7 +110,7 @@ mod tests {
         let mut chunk = PartialState::new(Border::Begin, ());
         let mut sizes = Vec::new();
         for n in 0..1_000_000 {
-            live_and_die(&mut chunk, Time::from(n) * 10, 2 + n % NUMBERS);
+            live_and_die(&mut chunk, Time(i64::from(n) * 10), 2 + n % NUMBERS);
             assert!(chunk.threads.unordered().count() <= 2, "{n}");
             if n % 250_000 == 249_999 {
                 sizes.push(bytes(&chunk));
@@ -126,7 +126,7 @@ mod tests {
     fn those_who_ended_are_reported() {
         let piece = |from: Border, to: Border, tids: std::ops::Range<i32>| {
             let mut chunk = PartialState::new(from, WithThreads::new(crate::Recorder::default()));
-            tids.for_each(|n| live_and_die(&mut chunk, Time::from(n) * 10, 2 + n % 2));
+            tids.for_each(|n| live_and_die(&mut chunk, Time(i64::from(n) * 10), 2 + n % 2));
             chunk.close(to);
             chunk
         };
@@ -136,7 +136,7 @@ mod tests {
         // The shell, and three lives of each of two tids.
         assert_eq!(expect.iter().count(), 7);
         for cut in 0..=6 {
-            let cut_at = Border::At(Time::from(cut) * 10);
+            let cut_at = Border::At(Time(i64::from(cut) * 10));
             let left = piece(Border::Begin, cut_at, 0..cut);
             let both = left.merge(piece(cut_at, Border::End, cut..6)).unwrap();
             assert_eq!(both.threads, whole.threads, "cut at {cut}");
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_number_that_is_given_again_ends_a_thread() {
         let mut chunk = PartialState::new(Border::Begin, WithThreads::new(()));
-        for at in [10, 20, 30] {
+        for at in [10, 20, 30].map(Time) {
             let (parent_pid, child_pid) = (Some(1), Some(7));
             event(
                 &mut chunk,

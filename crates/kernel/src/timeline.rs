@@ -227,7 +227,8 @@ mod tests {
     use crate::testing::SpanLines;
 
     /// The spans of a script, cut after each of its steps: `switch 10 1>2`, `lose 20..30`.
-    fn check(script: &[&str], range: (Time, Time), expect: &[&str]) {
+    fn check(script: &[&str], range: (i64, i64), expect: &[&str]) {
+        let range = (Time(range.0), Time(range.1));
         for cut in 0..=script.len() {
             let mut recorded = SpanLines::default();
             let mut halves = [Timeline::default(), Timeline::default()];
@@ -242,17 +243,18 @@ mod tests {
     }
 
     fn apply(timeline: &mut Timeline, text: &str, recorded: &mut SpanLines) {
+        let time = |text: &str| Time(text.parse().unwrap());
         let (what, rest) = text.split_once(' ').unwrap();
         if what == "lose" {
             let (from, to) = rest.split_once("..").unwrap();
-            timeline.on_loss(0, from.parse().unwrap(), to.parse().unwrap(), recorded);
+            timeline.on_loss(0, time(from), time(to), recorded);
             return;
         }
         let (at, who) = rest.split_once(' ').unwrap();
         let (prev, next) = who.split_once('>').unwrap();
         let thread = |tid: &str| ThreadId::Thread { tid: tid.parse().unwrap(), born: PIECE_BEGIN };
         let next = NextThread { thread: thread(next), priority: None };
-        timeline.switch(0, at.parse().unwrap(), thread(prev), next, recorded);
+        timeline.switch(0, time(at), thread(prev), next, recorded);
     }
 
     #[test]

@@ -8,8 +8,9 @@ use std::time::Instant;
 use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput, Opener};
 use isochrone_kernel::{
     Border, CpuLoss, EventContext, KernelEvent, OffCpuReason, PartialState, PrevState, Spans, Syscall,
-    TaskRef, ThreadAliases, Time,
+    TaskRef, ThreadAliases,
 };
+use isochrone_time::RawNs;
 
 /// Counts emitted calls, and how often the consumer had to rename its rows.
 #[derive(Debug, Default)]
@@ -37,7 +38,7 @@ impl Spans for Rows {
 /// switch identifies the thread.
 fn piece(begin: Border, calls: u64, losses: u64) -> PartialState<Rows> {
     let mut piece = PartialState::new(begin, Rows::default());
-    let mut now: Time = begin.time().max(0);
+    let mut now: RawNs = begin.time().max(RawNs(0));
     let task = |slice: u64| TaskRef { tid: 100 + (slice % 8) as i32, comm: b"worker", priority: 20 };
     let every = calls.checked_div(losses).unwrap_or(u64::MAX).max(1);
     for number in 0..calls {

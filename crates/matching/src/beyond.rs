@@ -4,6 +4,7 @@ use std::path::Path;
 
 use isochrone_clock::MAX_ABS_NS;
 use isochrone_ctf::Diagnostic;
+use isochrone_time::RawNs;
 use jiff::Timestamp;
 
 /// How many there are of a source, and the first of them.
@@ -23,9 +24,9 @@ struct First {
     unix_ns: i128,
 }
 
-/// Whether clocks are computed with a raw time, ns.
-pub(crate) fn is_beyond(raw_ns: i64) -> bool {
-    !(-MAX_ABS_NS..=MAX_ABS_NS).contains(&raw_ns)
+/// Whether clocks are computed with a raw time.
+pub(crate) fn is_beyond(raw: RawNs) -> bool {
+    !(-MAX_ABS_NS..=MAX_ABS_NS).contains(&raw.ns())
 }
 
 impl Beyond {
@@ -80,6 +81,6 @@ mod tests {
         check(&beyond, &format!("this packet is {of}"));
         beyond.add((9, 90), 0, 0);
         check(&beyond, &format!("this packet and 1 more are {of}"));
-        assert!(is_beyond(i64::MIN) && is_beyond(MAX_ABS_NS + 1) && !is_beyond(-MAX_ABS_NS));
+        assert!(is_beyond(RawNs::MIN) && is_beyond(RawNs(MAX_ABS_NS + 1)) && !is_beyond(RawNs(-MAX_ABS_NS)));
     }
 }

@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use isochrone_net::{flags, known, protocol};
+use isochrone_time::RawNs;
 
 use crate::matcher::{Matched, Message};
 
@@ -33,13 +34,13 @@ pub struct Exchange {
     /// The clock of the host that answered.
     pub second: usize,
     /// When the message left, on `first`.
-    pub sent: i64,
+    pub sent: RawNs,
     /// When it arrived, on `second`.
-    pub received: i64,
+    pub received: RawNs,
     /// When the answer left, on `second`.
-    pub answered: i64,
+    pub answered: RawNs,
     /// When that arrived, on `first`.
-    pub returned: i64,
+    pub returned: RawNs,
 }
 
 impl Exchange {
@@ -208,8 +209,9 @@ mod tests {
         let mut exchanges = Exchanges::default();
         let mut found = Vec::new();
         let mut sink =
-            |exchange: Exchange| found.push((exchange.first, exchange.sent, exchange.round_trip_ns()));
+            |exchange: Exchange| found.push((exchange.first, exchange.sent.ns(), exchange.round_trip_ns()));
         for &(sender, sent, received, numbers) in messages {
+            let (sent, received) = (RawNs(sent), RawNs(received));
             let message = Message { sender, sent, receiver: 1 - sender, received };
             exchanges.add_listed(message, numbers, &mut sink);
         }

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use isochrone_clock::{MAX_ABS_NS, Span};
+use isochrone_clock::MAX_ABS_NS;
 use isochrone_ctf::plan::StreamPlan;
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Diagnostic, Event, Loss, Packet, StreamEvents, Trace};
@@ -13,6 +13,7 @@ use isochrone_hosts::Host;
 use isochrone_net::tracer;
 use isochrone_net::tracer::pending::{ArrivalJoiner, Stamp};
 use isochrone_net::{Direction, Sighting, StreamRef};
+use isochrone_time::{RawNs, Window};
 use rayon::prelude::*;
 
 use crate::beyond::Beyond;
@@ -43,7 +44,7 @@ pub fn extract(traces: &[(&Trace, usize)], progress: Progress<'_>) -> Extraction
     let mut sources = sources(&traces, &|_, _| 0, true, progress);
     let read = |source: &mut TraceSource<'_>| {
         let mut out = Vec::new();
-        source.read_until(i64::MAX, usize::MAX, &mut out);
+        source.read_until(RawNs::MAX, usize::MAX, &mut out);
         out
     };
     let sightings: Vec<Vec<Sighting>> = sources.par_iter_mut().map(read).collect();
@@ -64,7 +65,7 @@ pub fn survey(
     let traces = numbered(&traces);
     let mut sources = sources(&traces, first, false, progress);
     sources.par_iter_mut().for_each(|source| {
-        source.read_until(i64::MAX, usize::MAX, &mut Vec::new());
+        source.read_until(RawNs::MAX, usize::MAX, &mut Vec::new());
     });
     let mut facts = collect_reports(sources, traces.len()).facts;
     for (trace, facts) in facts.iter_mut().enumerate() {
@@ -171,16 +172,16 @@ impl PacketSource for TraceSource<'_> {
         self.streams[0].clock
     }
 
-    fn span(&self) -> Option<(i64, i64)> {
+    fn span(&self) -> Option<Window<RawNs>> {
         let spans = self.streams.iter().filter_map(StreamSource::span);
-        spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+        spans.reduce(|a, b| Window::new(a.start.min(b.start), a.end.max(b.end)))
     }
 
-    fn take_broken(&mut self) -> Vec<(i64, i64)> {
+    fn take_broken(&mut self) -> Vec<Window<RawNs>> {
         self.streams.iter_mut().flat_map(|stream| std::mem::take(&mut stream.broken)).collect()
     }
 
-    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
+    fn read_until(&mut self, limit: RawNs, most: usize, out: &mut Vec<Sighting>) -> Option<RawNs> {
         if let [only] = &mut self.streams[..]
             && only.packets.as_ref().is_none_or(|packets| !packets.has_split_arrivals)
         {
@@ -190,7 +191,7 @@ impl PacketSource for TraceSource<'_> {
         for stream in &mut self.streams {
             let later = stream.read_until(limit, most, out);
             next = match (next, later) {
-                (Some(a), Some(b)) => Some(i64::min(a, b)),
+                (Some(a), Some(b)) => Some(RawNs::min(a, b)),
                 (one, other) => one.or(other),
             };
             if let Some(packets) = &mut stream.packets {
@@ -198,7 +199,7 @@ impl PacketSource for TraceSource<'_> {
             }
         }
         let (clock, direction) = (self.clock(), Direction::Received);
-        let received = self.joiner.before(next.unwrap_or(i64::MAX));
+        let received = self.joiner.before(next.unwrap_or(RawNs::MAX));
         out.extend(received.into_iter().map(|(stamp, packet)| {
             let Stamp { time, raw, place } = stamp;
             Sighting { clock, time, raw, place, direction, device: 0, packet }
@@ -207,9 +208,9 @@ impl PacketSource for TraceSource<'_> {
     }
 }
 
-/// Raw times between which a host may have sent packets that were not recorded, ns: all that is known to be
+/// Raw times between which a host may have sent packets that were not recorded: all that is known to be
 /// missing, before reading, of streams that show packets.
-pub(crate) fn losses(host: &Host<'_>) -> Vec<(i64, i64)> {
+pub(crate) fn losses(host: &Host<'_>) -> Vec<Window<RawNs>> {
     let shows_packets_of =
         |plan: &StreamPlan| plan.events.iter().any(|class| tracer::extractor(plan, class).is_some());
     let shows_packets: Vec<bool> = host
@@ -218,16 +219,19 @@ pub(crate) fn losses(host: &Host<'_>) -> Vec<(i64, i64)> {
         .map(|source| shows_packets_of(source.trace().stream_plan(source.stream)))
         .collect();
     let shown = |loss: &&isochrone_hosts::StreamLoss| shows_packets[loss.source];
-    let lost =
-        host.losses().iter().chain(host.uncovered()).filter(shown).map(|loss| (loss.from.ns(), loss.to.ns()));
-    let gaps = host.gaps().iter().map(|gap| (gap.start.ns(), gap.end.ns()));
+    let lost = host
+        .losses()
+        .iter()
+        .chain(host.uncovered())
+        .filter(shown)
+        .map(|loss| Window::new(loss.from, loss.to));
     // What a CPU sends that has no stream is in no trace.
     let is_unseen = host.absent_streams().iter().any(|absent| match absent.channel {
         None => true,
         Some(channel) => channel.plan(host.traces()).is_some_and(shows_packets_of),
     });
-    let unseen = is_unseen.then_some((i64::MIN, i64::MAX));
-    lost.chain(gaps).chain(unseen).collect()
+    let unseen = is_unseen.then_some(Window::ALL);
+    lost.chain(host.gaps().iter().copied()).chain(unseen).collect()
 }
 
 /// The last cycles of a clock whose time is one that clocks are computed with, whatever a tick of it can
@@ -267,7 +271,7 @@ pub(crate) struct StreamSource<'t> {
     events: StreamEvents<'t>,
     /// The event at which it will go on.
     next: Option<Event<'t>>,
-    begin: Option<i64>,
+    begin: Option<RawNs>,
     packet: Option<&'t Packet>,
     classes: Vec<Class>,
     first: Option<u64>,
@@ -277,8 +281,8 @@ pub(crate) struct StreamSource<'t> {
     watch: Option<SteeringWatch<'t>>,
     namespaces: NamespaceWatch,
     progress: Progress<'t>,
-    /// Raw times between which events could not be decoded, since they were last taken, ns.
-    broken: Vec<(i64, i64)>,
+    /// Raw times between which events could not be decoded, since they were last taken.
+    broken: Vec<Window<RawNs>>,
     /// Diagnostics that are in there already, or were taken.
     diagnosed: usize,
     /// The last cycles that clocks are computed with; all where events are only counted.
@@ -344,7 +348,7 @@ impl<'t> StreamSource<'t> {
     fn read(&mut self, last: u64, most: usize, out: &mut Vec<Sighting>) {
         loop {
             let Some(event) = self.next.take().or_else(|| self.events.next()) else {
-                self.note_broken(i64::MAX);
+                self.note_broken(RawNs::MAX);
                 return;
             };
             let cycles = event.cycles();
@@ -391,12 +395,12 @@ impl<'t> StreamSource<'t> {
 
     /// Notes that the packets before an event could not be read to their ends, if that is so.
     #[cold]
-    fn note_broken(&mut self, until: i64) {
+    fn note_broken(&mut self, until: RawNs) {
         let diagnosed = self.events.diagnostics().iter().filter(|diagnostic| diagnostic.is_loss()).count();
         if diagnosed > self.diagnosed {
             self.diagnosed = diagnosed;
-            let since = self.last.and_then(|last| self.raw(last)).unwrap_or(i64::MIN);
-            self.broken.push((since, until.max(since)));
+            let since = self.last.and_then(|last| self.raw(last)).unwrap_or(RawNs::MIN);
+            self.broken.push(Window::new(since, until.max(since)));
         }
     }
 
@@ -418,30 +422,27 @@ impl<'t> StreamSource<'t> {
     }
 
     /// Raw time of an event in 64 bits.
-    fn time(&self, event: &Event<'_>) -> i64 {
+    fn time(&self, event: &Event<'_>) -> RawNs {
         let raw = self.stamps.zip(event.cycles()).map_or(0, |(stamps, cycles)| stamps.raw_ns(cycles));
-        i64::try_from(raw).unwrap_or(i64::MAX - 1).min(i64::MAX - 1)
+        RawNs(i64::try_from(raw).unwrap_or(i64::MAX - 1).min(i64::MAX - 1))
     }
 
-    fn raw(&self, cycles: u64) -> Option<i64> {
-        i64::try_from(self.stamps?.raw_ns(cycles)).ok()
+    fn raw(&self, cycles: u64) -> Option<RawNs> {
+        i64::try_from(self.stamps?.raw_ns(cycles)).ok().map(RawNs)
     }
 
     /// What it shows of who steers the clock, when all of it has been read. Where something could not be
     /// decoded, or the whole trace is damaged, anything may be missing.
     fn steering(&mut self) -> Option<StreamEvidence> {
         let watch = self.watch.take()?;
-        let span = self.span().map(|(begin, end)| Span { begin, end });
-        let whole = Span { begin: i64::MIN, end: i64::MAX };
         let end = |end: Option<u64>| end.and_then(|end| self.raw(end));
-        let lost = |loss: &Loss| Span {
-            begin: end(loss.begin).unwrap_or(whole.begin),
-            end: end(loss.end).unwrap_or(whole.end),
+        let lost = |loss: &Loss| {
+            Window::new(end(loss.begin).unwrap_or(RawNs::MIN), end(loss.end).unwrap_or(RawNs::MAX))
         };
-        let mut losses: Vec<Span> = self.trace.losses(self.stream).iter().map(lost).collect();
+        let mut losses: Vec<Window<RawNs>> = self.trace.losses(self.stream).iter().map(lost).collect();
         let mut diagnostics = self.events.diagnostics().iter().chain(self.trace.diagnostics());
-        losses.extend(diagnostics.any(Diagnostic::is_loss).then_some(whole));
-        Some(watch.finish(span, losses))
+        losses.extend(diagnostics.any(Diagnostic::is_loss).then_some(Window::ALL));
+        Some(watch.finish(self.span(), losses))
     }
 
     fn into_facts(self) -> StreamFacts {
@@ -463,18 +464,19 @@ impl<'t> StreamSource<'t> {
     }
 
     /// See [`PacketSource::span`].
-    fn span(&self) -> Option<(i64, i64)> {
+    fn span(&self) -> Option<Window<RawNs>> {
         let begin = self.begin?;
         let ends = self.trace.streams()[self.stream].packets.iter().filter_map(Packet::end);
         let ends = ends.map(|end| end.min(self.most));
-        Some((begin, ends.max().and_then(|end| self.raw(end)).map_or(begin, |end| end.max(begin))))
+        let end = ends.max().and_then(|end| self.raw(end)).map_or(begin, |end| end.max(begin));
+        Some(Window::new(begin, end))
     }
 
-    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
+    fn read_until(&mut self, limit: RawNs, most: usize, out: &mut Vec<Sighting>) -> Option<RawNs> {
         match (limit, self.stamps) {
-            (i64::MAX, _) | (_, None) => self.read(u64::MAX, most, out),
-            (..0, Some(_)) => {}
-            (limit, Some(stamps)) => {
+            (RawNs::MAX, _) | (_, None) => self.read(u64::MAX, most, out),
+            (RawNs(..0), Some(_)) => {}
+            (RawNs(limit), Some(stamps)) => {
                 let after = stamps.cycles(i128::from(limit) + 1);
                 self.read(after.map_or(u64::MAX, |after| after.saturating_sub(1)), most, out);
             }

@@ -57,8 +57,8 @@ pub struct MpiMatched {
 pub struct MpiEnd {
     /// The clock of its host.
     pub clock: usize,
-    /// Raw ns: when it was about to be sent, or had been received.
-    pub at: i64,
+    /// When it was about to be sent, or had been received.
+    pub at: RawNs,
     /// The rank in `MPI_COMM_WORLD`.
     pub rank: i64,
     /// The thread, if it was recorded.
@@ -109,13 +109,13 @@ struct Source<'t> {
 
 /// Passes the messages of MPI programs to `sink`, those within a host too, with the times that prove
 /// something. `first`: by place of the trace and by stream, the packet where reading begins; `hosts` and
-/// `offsets` (Unix time less raw time): by clock. `None`: there are no such events. Reads them twice; memory
-/// is what waits.
+/// `offsets_ns` (Unix time less raw time): by clock. `None`: there are no such events. Reads them twice;
+/// memory is what waits.
 pub(crate) fn messages(
     traces: &[Stamped<'_>],
     first: &dyn Fn(usize, usize) -> usize,
     hosts: &[Host<'_>],
-    offsets: &[i64],
+    offsets_ns: &[i64],
     sink: &mut dyn FnMut(&MpiMatched),
 ) -> Option<MpiSummary> {
     let of_trace = |(place, &trace)| sources(trace, &|stream| first(place, stream));
@@ -124,11 +124,11 @@ pub(crate) fn messages(
         return None;
     }
     let mut summary = MpiSummary::default();
-    let ranks = ranks(&sources, offsets, &mut summary);
-    let complete: Vec<i64> = hosts.iter().map(complete_until).collect();
+    let ranks = ranks(&sources, offsets_ns, &mut summary);
+    let complete: Vec<RawNs> = hosts.iter().map(complete_until).collect();
     let mut channels: BTreeMap<Channel, Waiting> = BTreeMap::new();
     let mut waiting = 0_usize;
-    in_order(&sources, offsets, |source, time, event| {
+    in_order(&sources, offsets_ns, |source, time, event| {
         let MpiEvent::Message(message) = event else { return };
         let clock = source.trace.clock;
         let peer = Rank { rank: message.peer, ..message.own };
@@ -201,14 +201,14 @@ fn sources<'t>(trace: Stamped<'t>, first: &dyn Fn(usize) -> usize) -> Vec<Source
     (0..trace.trace.streams().len()).filter_map(of_stream).collect()
 }
 
-/// Passes all events of MPI programs with the time that they prove something of, raw ns, in the order of the
+/// Passes all events of MPI programs with the time that they prove something of, in the order of the
 /// hosts' own times.
-fn in_order(sources: &[Source<'_>], offsets: &[i64], mut each: impl FnMut(&Source<'_>, i64, MpiEvent)) {
+fn in_order(sources: &[Source<'_>], offsets_ns: &[i64], mut each: impl FnMut(&Source<'_>, RawNs, MpiEvent)) {
     let streams =
         sources.iter().enumerate().map(|(tag, it)| (tag, it.trace.trace.events_from(it.stream, it.first)));
     let raw = |tag: usize, cycles: Option<u64>| {
         let raw = cycles.map_or(0, |cycles| sources[tag].stamps.raw_ns(cycles));
-        i128::from(offsets[sources[tag].trace.clock]) + raw
+        i128::from(offsets_ns[sources[tag].trace.clock]) + raw
     };
     for (tag, _, event) in Merge::new(streams, |tag, event| raw(tag, event.cycles())) {
         let source = &sources[tag];
@@ -226,11 +226,11 @@ fn in_order(sources: &[Source<'_>], offsets: &[i64], mut each: impl FnMut(&Sourc
 }
 
 /// The clocks of all processes whose begins were recorded, and that cannot be confused with others.
-fn ranks(sources: &[Source<'_>], offsets: &[i64], summary: &mut MpiSummary) -> BTreeMap<Rank, usize> {
+fn ranks(sources: &[Source<'_>], offsets_ns: &[i64], summary: &mut MpiSummary) -> BTreeMap<Rank, usize> {
     let mut ranks = BTreeMap::new();
     let mut mixed = BTreeSet::new();
     let mut strangers = BTreeSet::new();
-    in_order(sources, offsets, |source, _, event| match event {
+    in_order(sources, offsets_ns, |source, _, event| match event {
         MpiEvent::Begun(rank) => {
             if ranks.insert(rank, source.trace.clock).is_some() {
                 mixed.insert(rank.job);
@@ -260,8 +260,8 @@ fn ranks(sources: &[Source<'_>], offsets: &[i64], summary: &mut MpiSummary) -> B
     ranks
 }
 
-/// Until when all events of MPI programs of a host are there, raw ns.
-fn complete_until(host: &Host<'_>) -> i64 {
+/// Until when all events of MPI programs of a host are there.
+fn complete_until(host: &Host<'_>) -> RawNs {
     let is_mpi: Vec<bool> = host
         .sources()
         .iter()
@@ -278,5 +278,5 @@ fn complete_until(host: &Host<'_>) -> i64 {
     let uncovered = host.uncovered().iter().filter(|&loss| !is_whole(loss));
     let lost = host.losses().iter().chain(uncovered).filter(|loss| is_mpi[loss.source]);
     let gaps = host.gaps().iter().map(|gap| gap.start);
-    lost.map(|loss| loss.from).chain(gaps).min().unwrap_or(RawNs::MAX).ns()
+    lost.map(|loss| loss.from).chain(gaps).min().unwrap_or(RawNs::MAX)
 }

@@ -6,6 +6,7 @@ use isochrone_ctf::schema::ClockClass;
 use isochrone_net::tracer::pending::{SplitArrival, Stamp};
 use isochrone_net::tracer::{self, Extractor};
 use isochrone_net::{Direction, Seen, Sighting, StreamRef};
+use isochrone_time::RawNs;
 
 use crate::traffic::Traffic;
 
@@ -39,13 +40,13 @@ impl PacketDecoder {
     }
 
     /// Apart, so that the loop over all events stays small. `times`: that of the proof, and that of the
-    /// event, raw ns.
+    /// event.
     #[inline(never)]
     pub(crate) fn keep(
         &mut self,
         seen: Seen,
         direction: Direction,
-        times: Option<(i64, i64)>,
+        times: Option<(RawNs, RawNs)>,
         out: &mut Vec<Sighting>,
     ) {
         let passed = self.traffic.of_mut(direction);
@@ -75,10 +76,10 @@ impl PacketDecoder {
 
 /// The instant that proves least, and that of the event itself: a departure is not before its stamp, an
 /// arrival not after the latest time that its stamp can mean.
-pub(crate) fn times(stamps: &ClockClass, cycles: u64, direction: Direction) -> Option<(i64, i64)> {
-    let raw = i64::try_from(stamps.raw_ns(cycles)).ok()?;
+pub(crate) fn times(stamps: &ClockClass, cycles: u64, direction: Direction) -> Option<(RawNs, RawNs)> {
+    let raw = RawNs(i64::try_from(stamps.raw_ns(cycles)).ok()?);
     match direction {
         Direction::Sent => Some((raw, raw)),
-        Direction::Received => Some((i64::try_from(stamps.latest_raw_ns(cycles)).ok()?, raw)),
+        Direction::Received => Some((RawNs(i64::try_from(stamps.latest_raw_ns(cycles)).ok()?), raw)),
     }
 }

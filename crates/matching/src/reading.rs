@@ -4,13 +4,13 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-use isochrone_clock::Span;
 use isochrone_corrections::artefact::{Refused, RefusedKind};
 use isochrone_ctf::{Diagnostic, Trace};
 use isochrone_files::Inputs;
 use isochrone_hosts::clocks::{self, HostClock};
 use isochrone_hosts::{Host, Progress};
 use isochrone_net::{Direction, Origin};
+use isochrone_time::{RawNs, Window};
 
 use crate::capture::{self, CaptureFacts, DeclaredVantage};
 use crate::extract::{Stamped, collect_reports, losses, sources};
@@ -163,19 +163,19 @@ impl<'i> Recordings<'i> {
 }
 
 impl Reading {
-    /// First and last event of a clock over all its traces and captures, raw ns; `None` where none has a time
-    /// that can be used.
-    pub fn span(&self, inputs: &Inputs, clock: &HostClock) -> Option<Span> {
+    /// From the first to the last event of a clock over all its traces and captures; `None` where none has a
+    /// time that can be used.
+    pub fn span(&self, inputs: &Inputs, clock: &HostClock) -> Option<Window<RawNs>> {
         let captured = clock.captures.iter().filter_map(|&capture| self.captures[capture].usable);
         let of = |pick: fn(&TraceFacts) -> Option<u64>| {
             clock.traces.iter().filter_map(move |&trace| {
                 let stamps = inputs.traces[trace].trace.schema().single_clock()?;
-                i64::try_from(stamps.raw_ns(pick(&self.facts[trace])?)).ok()
+                i64::try_from(stamps.raw_ns(pick(&self.facts[trace])?)).ok().map(RawNs)
             })
         };
         let traced = of(TraceFacts::first).min().zip(of(TraceFacts::last).max());
-        let traced = traced.map(|(begin, end)| Span { begin, end });
-        captured.chain(traced).reduce(|a, b| Span { begin: a.begin.min(b.begin), end: a.end.max(b.end) })
+        let traced = traced.map(|(start, end)| Window::new(start, end));
+        captured.chain(traced).reduce(|a, b| Window::new(a.start.min(b.start), a.end.max(b.end)))
     }
 
     /// What the stamps of all traces and captures of a clock have in common; `None`: there are none.
@@ -220,9 +220,9 @@ fn refused(inputs: &Inputs, trace: usize, why: String) -> Refused {
 fn sent_from(traces: &[Stamped<'_>], clocks: usize) -> Vec<HashSet<IpAddr>> {
     let mut addresses = vec![HashSet::new(); clocks];
     for mut source in sources(traces, &|_, _| 0, true, &|_| {}) {
-        let Some((start, _)) = source.span() else { continue };
+        let Some(span) = source.span() else { continue };
         let mut seen = Vec::new();
-        source.read_until(start.saturating_add(LOOK_AHEAD.1), LOOK_AHEAD.0, &mut seen);
+        source.read_until(span.start.saturating_add(LOOK_AHEAD.1), LOOK_AHEAD.0, &mut seen);
         let sent = seen.iter().filter(|sighting| sighting.direction == Direction::Sent);
         addresses[source.clock()].extend(sent.filter_map(|sighting| Some(sighting.packet.addresses?.0)));
     }

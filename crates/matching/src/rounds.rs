@@ -7,22 +7,22 @@ use rayon::prelude::*;
 
 use crate::matcher::{Matcher, MessageSink, Summary, Traced};
 use isochrone_net::Sighting;
+use isochrone_time::{RawNs, Window};
 
 /// Something that records packets: a stream of a trace, a capture.
 pub trait PacketSource: Send {
     /// Index of the clock that stamps it.
     fn clock(&self) -> usize;
-    /// Raw times of its first record and, as far as known before reading, of its last, ns. `None` where it
-    /// has none.
-    fn span(&self) -> Option<(i64, i64)>;
-    /// Raw times between which records could not be read, ns, that reading has come to since the last call.
-    fn take_broken(&mut self) -> Vec<(i64, i64)> {
+    /// From its first record to, as far as known before reading, its last. `None` where it has none.
+    fn span(&self) -> Option<Window<RawNs>>;
+    /// Raw times between which records could not be read, that reading has come to since the last call.
+    fn take_broken(&mut self) -> Vec<Window<RawNs>> {
         Vec::new()
     }
     /// Reads on, to the first record after a raw time or until it has given `most` sightings. Returns the raw
     /// time of the record where it will go on, `None` at the end. Sightings come roughly in the order of
     /// time.
-    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64>;
+    fn read_until(&mut self, limit: RawNs, most: usize, out: &mut Vec<Sighting>) -> Option<RawNs>;
 }
 
 /// How long the first round is that all sources read together. Each later one is twice as long as the one
@@ -34,25 +34,25 @@ const MAX_OF_ROUND: usize = 1 << 18;
 /// not end.
 const MIN_OF_SOURCE: usize = 256;
 
-/// Reads all sources to their ends and matches what they hold. `unix_offsets`: by clock, Unix time less raw
+/// Reads all sources to their ends and matches what they hold. `offsets_ns`: by clock, Unix time less raw
 /// time. `losses`: by clock, raw times between which records are known to be missing. The messages go to
 /// `sink` in an order of their own, which depends on the rounds; what they are does not. Memory does not grow
 /// with the length of the sources.
 pub fn match_sources(
     sources: &mut [&mut dyn PacketSource],
-    unix_offsets: &[i64],
-    losses: Vec<Vec<(i64, i64)>>,
+    offsets_ns: &[i64],
+    losses: Vec<Vec<Window<RawNs>>>,
     sink: MessageSink<'_>,
 ) -> Summary {
-    let mut matcher = Matcher::new(&traced(sources, unix_offsets, losses));
-    let mut next: Vec<Option<i64>> = sources.iter().map(|source| Some(source.span()?.0)).collect();
+    let mut matcher = Matcher::new(&traced(sources, offsets_ns, losses));
+    let mut next: Vec<Option<RawNs>> = sources.iter().map(|source| Some(source.span()?.start)).collect();
     let most = (MAX_OF_ROUND / sources.len().max(1)).max(MIN_OF_SOURCE);
     let mut ahead = FIRST_ROUND_NS;
     // First a look at where each source begins, whatever its clock says of the time: traces are mostly begun
     // together, and what they have in common shows how the clocks stand to each other.
-    let mut limits = vec![i64::MAX; unix_offsets.len()];
+    let mut limits = vec![RawNs::MAX; offsets_ns.len()];
     while next.iter().any(Option::is_some) {
-        let found: Vec<(Option<i64>, Vec<Sighting>)> = sources
+        let found: Vec<(Option<RawNs>, Vec<Sighting>)> = sources
             .par_iter_mut()
             .zip(&next)
             .map(|(source, &next)| {
@@ -71,7 +71,7 @@ pub fn match_sources(
         // Times that no common time can separate: everything at once.
         let stuck = later == next;
         next = later;
-        let read = read_to(sources, &next, unix_offsets.len());
+        let read = read_to(sources, &next, offsets_ns.len());
         for source in sources.iter_mut() {
             matcher.lose(source.clock(), &source.take_broken());
         }
@@ -88,8 +88,8 @@ pub fn match_sources(
 }
 
 /// By clock: the raw time up to which all its sources have been read.
-fn read_to(sources: &[&mut dyn PacketSource], next: &[Option<i64>], clocks: usize) -> Vec<i64> {
-    let mut read = vec![i64::MAX; clocks];
+fn read_to(sources: &[&mut dyn PacketSource], next: &[Option<RawNs>], clocks: usize) -> Vec<RawNs> {
+    let mut read = vec![RawNs::MAX; clocks];
     for (source, next) in sources.iter().zip(next) {
         if let Some(next) = next {
             let read = &mut read[source.clock()];
@@ -102,17 +102,15 @@ fn read_to(sources: &[&mut dyn PacketSource], next: &[Option<i64>], clocks: usiz
 /// What is known of the clocks beforehand.
 fn traced(
     sources: &[&mut dyn PacketSource],
-    unix_offsets: &[i64],
-    losses: Vec<Vec<(i64, i64)>>,
+    offsets_ns: &[i64],
+    losses: Vec<Vec<Window<RawNs>>>,
 ) -> Vec<Traced> {
-    let mut clocks: Vec<Option<Traced>> = vec![None; unix_offsets.len()];
+    let mut clocks: Vec<Option<Traced>> = vec![None; offsets_ns.len()];
     for source in sources {
-        let Some((begin, end)) = source.span() else { continue };
-        let unix_offset = unix_offsets[source.clock()];
-        let clock =
-            clocks[source.clock()].get_or_insert(Traced { begin, end, unix_offset, losses: Vec::new() });
-        clock.begin = clock.begin.min(begin);
-        clock.end = clock.end.max(end);
+        let Some(span) = source.span() else { continue };
+        let offset_ns = offsets_ns[source.clock()];
+        let clock = clocks[source.clock()].get_or_insert(Traced { span, offset_ns, losses: Vec::new() });
+        clock.span = Window::new(clock.span.start.min(span.start), clock.span.end.max(span.end));
     }
     let mut clocks: Vec<Traced> = clocks.into_iter().map(Option::unwrap_or_default).collect();
     for (clock, losses) in clocks.iter_mut().zip(losses) {

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BinaryHeap};
 
 use isochrone_clock::{Corridor, HalfHull, MAX_WINDOWS};
+use isochrone_time::RawNs;
 
 use crate::matcher::Message;
 
@@ -23,7 +24,7 @@ pub struct MessageSample {
     pairs: BTreeMap<(usize, usize), PairSample>,
 }
 
-/// The messages of two clocks `a < b`, raw ns.
+/// The messages of two clocks `a < b`.
 #[derive(Debug, Default)]
 pub struct PairSample {
     corridor: Corridor,
@@ -36,7 +37,7 @@ pub struct PairSample {
 struct DirectionSample {
     count: u64,
     /// Hash, sent, received; the greatest hash first.
-    kept: BinaryHeap<(u64, i64, i64)>,
+    kept: BinaryHeap<(u64, RawNs, RawNs)>,
 }
 
 impl MessageSample {
@@ -57,8 +58,8 @@ impl MessageSample {
         let is_forth = sender < receiver;
         // Times that are out of range bound nothing; they are counted where messages are.
         let _ = match is_forth {
-            true => kept.corridor.a_to_b(sent, received),
-            false => kept.corridor.b_to_a(sent, received),
+            true => kept.corridor.a_to_b(sent.ns(), received.ns()),
+            false => kept.corridor.b_to_a(sent.ns(), received.ns()),
         };
         (if is_forth { &mut kept.forth } else { &mut kept.back }).add(sent, received, most);
     }
@@ -84,9 +85,9 @@ impl PairSample {
     }
 
     /// Those of a direction that were kept, by the time at which they were sent: (sent, received).
-    pub fn messages(&self, is_forth: bool) -> Vec<(i64, i64)> {
+    pub fn messages(&self, is_forth: bool) -> Vec<(RawNs, RawNs)> {
         let way = if is_forth { &self.forth } else { &self.back };
-        let mut messages: Vec<(i64, i64)> =
+        let mut messages: Vec<(RawNs, RawNs)> =
             way.kept.iter().map(|&(_, sent, received)| (sent, received)).collect();
         messages.sort_unstable();
         messages
@@ -110,7 +111,7 @@ impl PairSample {
 }
 
 impl DirectionSample {
-    fn add(&mut self, sent: i64, received: i64, most: usize) {
+    fn add(&mut self, sent: RawNs, received: RawNs, most: usize) {
         self.count += 1;
         let hash = hash(sent, received);
         if self.kept.len() < most
@@ -129,13 +130,13 @@ impl DirectionSample {
 }
 
 /// The finalizer of `SplitMix64` (Steele, Lea, Flood 2014) over both times.
-fn hash(sent: i64, received: i64) -> u64 {
+fn hash(sent: RawNs, received: RawNs) -> u64 {
     let mixed = |word: u64| {
         let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         word ^ (word >> 31)
     };
-    mixed(mixed(sent.cast_unsigned()).wrapping_add(received.cast_unsigned()))
+    mixed(mixed(sent.ns().cast_unsigned()).wrapping_add(received.ns().cast_unsigned()))
 }
 
 #[cfg(test)]
@@ -143,11 +144,11 @@ mod tests {
     use super::*;
 
     fn message(number: i64) -> Message {
-        let sent = number * 1000;
+        let sent = RawNs(number * 1000);
         Message { sender: 0, sent, receiver: 1, received: sent + 50 + number % 7 }
     }
 
-    fn kept(numbers: impl Iterator<Item = i64>) -> (Vec<(i64, i64)>, bool, (u64, u64)) {
+    fn kept(numbers: impl Iterator<Item = i64>) -> (Vec<(RawNs, RawNs)>, bool, (u64, u64)) {
         let mut sample = MessageSample::default();
         numbers.for_each(|number| sample.add(&message(number)));
         let (_, pair) = sample.pairs().next().unwrap();
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!((messages.len(), is_whole, counts), (MAX_OF_DIRECTION, false, (many as u64, 0)));
         assert_eq!(kept((0..many).rev()).0, messages);
         // All of the time is in it.
-        let halves = messages.iter().filter(|message| message.0 < many * 500).count();
+        let halves = messages.iter().filter(|message| message.0 < RawNs(many * 500)).count();
         assert!((MAX_OF_DIRECTION * 2 / 5..MAX_OF_DIRECTION * 3 / 5).contains(&halves), "{halves}");
     }
 
@@ -174,7 +175,7 @@ mod tests {
             sample.add(&message(number));
         }
         for other in 2..1000 {
-            sample.add(&Message { sender: 0, sent: 0, receiver: other, received: 1 });
+            sample.add(&Message { sender: 0, sent: RawNs(0), receiver: other, received: RawNs(1) });
         }
         let (_, first) = sample.pairs().next().unwrap();
         assert_eq!(first.messages(true).len(), MAX_OF_ALL / (2 * 999));

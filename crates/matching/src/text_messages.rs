@@ -12,6 +12,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use isochrone_clock::MAX_ABS_NS;
+use isochrone_time::RawNs;
 
 use crate::matcher::Message;
 
@@ -205,7 +206,9 @@ impl<R: BufRead> TextMessages<R> {
         // What a message proves must hold for every instant that the digits can mean.
         let (sent, received) = (time(four[2], Rounded::Down)?, time(four[3], Rounded::Up)?);
         Ok(Some(match (sent, received) {
-            (Some(sent), Some(received)) => Line::Message(Message { sender, sent, receiver, received }),
+            (Some(sent), Some(received)) => {
+                Line::Message(Message { sender, sent: RawNs(sent), receiver, received: RawNs(received) })
+            }
             (sent, _) => {
                 let text = shown(if sent.is_none() { four[2] } else { four[3] });
                 Line::Beyond { sender, receiver, error: self.error(Fault::Range(text)) }
@@ -367,8 +370,11 @@ mod tests {
     #[test]
     fn lists_are_read_with_all_their_freedom() {
         let check = |text: &str, expect: &[(usize, i64, usize, i64)]| {
-            let found: Vec<_> =
-                read(text).unwrap().iter().map(|m| (m.sender, m.sent, m.receiver, m.received)).collect();
+            let found: Vec<_> = read(text)
+                .unwrap()
+                .iter()
+                .map(|m| (m.sender, m.sent.ns(), m.receiver, m.received.ns()))
+                .collect();
             assert_eq!(found, expect, "{text}");
         };
         check("2", &[]);

@@ -1,6 +1,7 @@
 //! A packet with where and when it was seen: what sources of packets give to the matching, and what leads
 //! from a message back to the events at its ends.
 
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::{Direction, Packet};
@@ -45,12 +46,12 @@ fn small(number: usize) -> u32 {
 pub struct Sighting {
     /// Index of the host's clock.
     pub clock: usize,
-    /// The raw time that may be used in a proof, ns: for a reception the latest instant that the stamp can
+    /// The raw time that may be used in a proof: for a reception the latest instant that the stamp can
     /// mean, for a departure the earliest.
-    pub time: i64,
-    /// Raw time of the event itself, ns, rounded down as that of every event is. It is `time` unless a tick
+    pub time: RawNs,
+    /// Raw time of the event itself, rounded down as that of every event is. It is `time` unless a tick
     /// of the clock is longer than 1 ns.
-    pub raw: i64,
+    pub raw: RawNs,
     /// The stream that holds the event. Of an arrival that two events record, this and `raw` are those of the
     /// first: when it came from its device.
     pub place: StreamRef,

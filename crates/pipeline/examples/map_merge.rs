@@ -16,6 +16,7 @@ use isochrone_hosts::Hosts;
 use isochrone_kernel::{HalfSyscall, PartialState, Slice, Spans, Syscall, ThreadAliases, Unknown};
 use isochrone_pipeline::piece_file::{self, Header};
 use isochrone_pipeline::{Border, Cuts, Piece, Plan, run};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 /// Files of another form are refused. An example that reads its own files needs only one.
@@ -70,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["map", directory, from, to, out] => {
             let border = |text: &str, open| match text {
                 "-" => Ok(open),
-                number => number.parse().map(Border::At),
+                number => number.parse().map(RawNs).map(Border::At),
             };
             let piece = Piece { from: border(from, Border::Begin)?, to: border(to, Border::End)? };
             map(Path::new(directory), piece, Path::new(out))

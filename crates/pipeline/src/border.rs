@@ -19,7 +19,7 @@ impl Piece {
 
     /// Its time.
     pub fn window(self) -> Window<RawNs> {
-        Window::new(RawNs(self.from.time()), RawNs(self.to.time()))
+        Window::new(self.from.time(), self.to.time())
     }
 
     /// Whether nothing can be in it.

@@ -156,13 +156,15 @@ pub(crate) fn join<M, E>(
 
 #[cfg(test)]
 mod tests {
+    use isochrone_time::RawNs;
+
     use super::*;
 
     fn at(number: i64) -> Border {
         match number {
             0 => Border::Begin,
             9 => Border::End,
-            other => Border::At(other),
+            other => Border::At(RawNs(other)),
         }
     }
 

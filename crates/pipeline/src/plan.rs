@@ -3,8 +3,6 @@
 //! Any cuts give the same result; these differ in how even the work is. Gaps are pieces of their own in every
 //! plan, so that they are handled alike.
 
-use isochrone_kernel::Time;
-
 use crate::border::{Border, Piece};
 use isochrone_hosts::{EventSource, Host};
 use isochrone_time::RawNs;
@@ -30,7 +28,7 @@ pub enum Cuts {
     /// A number of pieces of nearly equal size in bytes.
     Bytes(usize),
     /// Pieces that begin at these raw times, ns, in any order.
-    At(Vec<Time>),
+    At(Vec<RawNs>),
     /// A number of pieces that begin where packets do.
     Packets(usize),
     /// The effective archives of a rotated session: each begins when all streams have turned to the next
@@ -58,9 +56,8 @@ impl Plan {
     pub fn new(host: &Host<'_>, cuts: &Cuts) -> Self {
         let mut times = times(host, cuts);
         for gap in host.gaps() {
-            let (start, end) = (gap.start.ns(), gap.end.ns());
-            times.retain(|&time| time <= start || time >= end);
-            times.extend([start, end]);
+            times.retain(|&time| time <= gap.start || time >= gap.end);
+            times.extend([gap.start, gap.end]);
         }
         times.sort_unstable();
         times.dedup();
@@ -107,7 +104,7 @@ impl Plan {
         let inner = (1..parts)
             .filter_map(|n| byte_cut(host, from + (u128::from(bytes) * n as u128 / parts as u128) as u64));
         let borders = [piece.from, piece.to].into_iter().filter(|border| matches!(border, Border::At(_)));
-        let is_inside = |time: &Time| piece.from < Border::At(*time) && Border::At(*time) < piece.to;
+        let is_inside = |time: &RawNs| piece.from < Border::At(*time) && Border::At(*time) < piece.to;
         let cuts = inner.filter(is_inside).chain(borders.map(Border::time)).collect();
         Self::new(host, &Cuts::At(cuts)).within(piece)
     }
@@ -142,7 +139,7 @@ pub fn nth_piece(host: &Host<'_>, number: usize, of: usize) -> Piece {
 /// The same piece, but that borders within a gap are at its end.
 fn outside_gaps(host: &Host<'_>, piece: Piece) -> Piece {
     let moved = |border: Border| {
-        let mut gaps = host.gaps().iter().map(|gap| (Border::At(gap.start.ns()), Border::At(gap.end.ns())));
+        let mut gaps = host.gaps().iter().map(|gap| (Border::At(gap.start), Border::At(gap.end)));
         gaps.find(|&(start, end)| start < border && border < end).map_or(border, |(_, end)| end)
     };
     Piece { from: moved(piece.from), to: moved(piece.to) }
@@ -173,17 +170,17 @@ fn shares(bytes: &[u64], threads: usize) -> Vec<usize> {
 }
 
 /// Where pieces are to begin, in any order.
-fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
-    let Some((begin, end)) = extent(host) else { return Vec::new() };
+fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<RawNs> {
+    let Some((begin, end)) = host.extent() else { return Vec::new() };
     let inner = |pieces: usize| 1..pieces.clamp(1, MAX_PIECES);
     match cuts {
         Cuts::Whole => Vec::new(),
         Cuts::At(times) => times.clone(),
-        Cuts::Archives => host.archives().iter().skip(1).map(|archive| archive.switched.ns()).collect(),
+        Cuts::Archives => host.archives().iter().skip(1).map(|archive| archive.switched).collect(),
         Cuts::Times(pieces) => {
-            let span = i128::from(end) - i128::from(begin);
-            let cut = |n| i128::from(begin) + span * n as i128 / *pieces as i128;
-            inner(*pieces).map(|n| cut(n) as Time).collect()
+            let span = i128::from(end.ns()) - i128::from(begin.ns());
+            let cut = |n| i128::from(begin.ns()) + span * n as i128 / *pieces as i128;
+            inner(*pieces).map(|n| RawNs(cut(n) as i64)).collect()
         }
         Cuts::Bytes(pieces) => {
             let all = u128::from(host.bytes());
@@ -192,7 +189,7 @@ fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
         }
         Cuts::Packets(pieces) => {
             let begins = host.sources().iter().flat_map(EventSource::packet_begins);
-            let mut begins: Vec<Time> = begins.map(RawNs::ns).collect();
+            let mut begins: Vec<RawNs> = begins.collect();
             begins.sort_unstable();
             begins.dedup();
             inner((*pieces).min(begins.len()))
@@ -202,29 +199,24 @@ fn times(host: &Host<'_>, cuts: &Cuts) -> Vec<Time> {
     }
 }
 
-/// First and last raw time of a host, ns.
-fn extent(host: &Host<'_>) -> Option<(Time, Time)> {
-    host.extent().map(|(first, last)| (first.ns(), last.ns()))
-}
-
-/// The first time, raw ns, before which there are `bytes` bytes; `None` where there are no packets.
-fn byte_cut(host: &Host<'_>, bytes: u64) -> Option<Time> {
-    let (begin, end) = extent(host)?;
+/// The first raw time before which there are `bytes` bytes; `None` where there are no packets.
+fn byte_cut(host: &Host<'_>, bytes: u64) -> Option<RawNs> {
+    let (begin, end) = host.extent()?;
     Some(time_of_byte(host, bytes, begin, end))
 }
 
-/// The first time, raw ns, before which there are `bytes` bytes, between two.
-fn time_of_byte(host: &Host<'_>, bytes: u64, begin: Time, end: Time) -> Time {
+/// The first raw time before which there are `bytes` bytes, between two.
+fn time_of_byte(host: &Host<'_>, bytes: u64, begin: RawNs, end: RawNs) -> RawNs {
     let (mut low, mut high) = (begin, end);
     while low < high {
-        let middle = low.midpoint(high);
+        let middle = RawNs(low.ns().midpoint(high.ns()));
         if bytes_before(host, middle) < bytes { low = middle + 1 } else { high = middle }
     }
     low
 }
 
-fn bytes_before(host: &Host<'_>, time: Time) -> u64 {
-    host.sources().iter().map(|source| source.bytes_before(RawNs(time))).sum()
+fn bytes_before(host: &Host<'_>, time: RawNs) -> u64 {
+    host.sources().iter().map(|source| source.bytes_before(time)).sum()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use isochrone_kernel::Time;
+use isochrone_time::RawNs;
 
 use crate::border::{Border, Piece};
 use crate::piece_merger::{PieceMerger, PieceModel, join};
@@ -28,7 +28,7 @@ pub trait MapMerge: Sync {
     fn map<'t>(&self, host: &Host<'t>, piece: Piece, events: &mut HostEvents<'_, 't>) -> Self::Model;
 
     /// The model of a piece from which everything is missing, between two raw times.
-    fn gap(&self, host: &Host<'_>, from: Time, to: Time) -> Self::Model;
+    fn gap(&self, host: &Host<'_>, from: RawNs, to: RawNs) -> Self::Model;
 
     /// Makes one model of those of two neighbours.
     ///

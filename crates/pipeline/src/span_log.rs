@@ -181,6 +181,7 @@ span_kinds!(log);
 #[cfg(test)]
 mod tests {
     use isochrone_kernel::{Migration, PIECE_BEGIN};
+    use isochrone_time::RawNs;
 
     use super::*;
 
@@ -189,17 +190,17 @@ mod tests {
     }
 
     fn moves(consumer: &mut impl Spans, thread: ThreadId, at: i64) {
-        consumer.migration(&Migration { thread, at, to: 0 });
+        consumer.migration(&Migration { thread, at: RawNs(at), to: 0 });
     }
 
     /// Two pieces: what both call the thread that had tid 7 at their begins are two threads.
     fn two_pieces<S: Spans>(make: impl Fn() -> S) -> S {
         let (mut left, mut right) = (make(), make());
         moves(&mut left, at_begin(7), 1);
-        moves(&mut left, ThreadId::Thread { tid: 7, born: 3 }, 4);
+        moves(&mut left, ThreadId::Thread { tid: 7, born: RawNs(3) }, 4);
         moves(&mut right, at_begin(7), 5);
         let mut aliases = ThreadAliases::default();
-        aliases.add(at_begin(7), ThreadId::Thread { tid: 7, born: 3 });
+        aliases.add(at_begin(7), ThreadId::Thread { tid: 7, born: RawNs(3) });
         right.rename(&aliases);
         left.absorb(right);
         moves(&mut left, ThreadId::Idle(0), 6);

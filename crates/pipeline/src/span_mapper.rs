@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use isochrone_hosts::{EventSource, Host, HostEvents, ItemRef, LossKind, Progress};
-use isochrone_kernel::{
-    CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, Spans, SwitchCoverage, Time,
-};
+use isochrone_kernel::{CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, Spans, SwitchCoverage};
 use isochrone_periods::Definitions;
 use isochrone_time::{RawNs, Window};
 
@@ -43,10 +41,10 @@ impl<F> SpanMapper<F> {
     }
 
     fn switch_coverage(&self, host: &Host<'_>) -> SwitchCoverage {
-        let start = |window: Window<RawNs>| if self.has_switches { Time::MIN } else { window.start.ns() };
+        let start = |window: Window<RawNs>| if self.has_switches { RawNs::MIN } else { window.start };
         let by_cpu = host.switch_coverage().into_iter();
         let by_cpu: BTreeMap<u32, _> =
-            by_cpu.map(|(cpu, window)| (cpu, (start(window), window.end.ns()))).collect();
+            by_cpu.map(|(cpu, window)| (cpu, (start(window), window.end))).collect();
         match by_cpu.is_empty() && !self.has_switches {
             true if host.has_kernel() => SwitchCoverage::Never,
             true => SwitchCoverage::NoKernel,
@@ -113,7 +111,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                         decoder.with_periods(self.periods.as_ref(), &host.name)
                     });
                     let decoder = decoder.prepare(event);
-                    let context = decoder.context(event, time.ns());
+                    let context = decoder.context(event, time);
                     if let Some(candidate) = decoder.candidate(event) {
                         state.period_event(&context, candidate);
                     }
@@ -121,7 +119,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                 }
                 ItemRef::LossBegin(begin) => {
                     let source = &host.sources()[begin.loss.source];
-                    let (at, to) = (begin.at.ns(), begin.loss.to.ns());
+                    let (at, to) = (begin.at, begin.loss.to);
                     if !source.is_kernel {
                         state.program_loss_begins(at, to);
                     }
@@ -148,13 +146,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                         for cpu in cpus_of(source) {
                             // They are counted once.
                             let events = events.take();
-                            state.lost(&CpuLoss {
-                                cpu,
-                                from: loss.from.ns(),
-                                to: loss.to.ns(),
-                                events,
-                                has_switches,
-                            });
+                            state.lost(&CpuLoss { cpu, from: loss.from, to: loss.to, events, has_switches });
                         }
                     }
                 }
@@ -164,7 +156,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
         state
     }
 
-    fn gap(&self, _: &Host<'_>, from: Time, to: Time) -> PartialState<S> {
+    fn gap(&self, _: &Host<'_>, from: RawNs, to: RawNs) -> PartialState<S> {
         PartialState::gap(from, to, (self.make)()).with_periods(self.periods.as_ref())
     }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, TimestampNanosecondArray};
 use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
-use isochrone_experiment::{Stamp, Timing};
 use isochrone_time::{RawNs, UnixNs};
+use isochrone_timing::{Stamp, Timing};
 
 /// One of the four columns of an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

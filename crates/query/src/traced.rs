@@ -9,10 +9,9 @@ use datafusion::common::{DataFusionError, internal_datafusion_err};
 use isochrone_corrections::Clocks;
 use isochrone_corrections::artefact::Artefact;
 use isochrone_ctf::Diagnostic;
-use isochrone_experiment::{
-    Experiment, Inputs, Opened, TimeBase, TimedHost, TimedTrace, Timing, fresh_store, sources,
-};
+use isochrone_experiment::{Experiment, Inputs, Opened, TimeBase, TimedTrace, fresh_store, sources};
 use isochrone_store::{HostEntry, HostStore, Store};
+use isochrone_timing::{TimedHost, Timing};
 use self_cell::self_cell;
 
 use crate::error::QueryError;

@@ -196,7 +196,7 @@ impl Library {
             return Err(Refusal::Unreadable(why.to_owned()));
         }
         let experiment = Experiment::new(&inputs, None);
-        let range = isochrone_experiment::extent(experiment.hosts());
+        let range = isochrone_timing::extent(experiment.hosts());
         trace.range = range.map(|(start, end)| Window::new(start, end));
         trace.hosts = experiment.hosts().iter().map(|host| host.name().to_owned()).collect();
         self.must_fit(&trace)?;

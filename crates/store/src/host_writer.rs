@@ -102,7 +102,7 @@ impl HostWriter {
         let Finished { spans, threads, disks, range, missed, .. } = model;
         let named = spans.flush();
         self.entry.tables = self.shared.finish()?;
-        let range = range.map(|(first, last)| Window::new(RawNs(first), RawNs(last)));
+        let range = range.map(|(first, last)| Window::new(first, last));
         self.entry.range = range;
         self.entry.disks = disks.into_iter().map(|(device, name)| (device, name.into())).collect();
         let range = range.unwrap_or_default();
@@ -125,7 +125,7 @@ impl HostWriter {
         self.list_rows(&numbered)?;
         self.write_threads(&numbered, &names)?;
         self.entry.tables.push(write_losses(&self.path, losses, &names)?);
-        let missed = missed.iter().map(|(begin, end)| MissedRow { start: RawNs(begin), end: RawNs(end) });
+        let missed = missed.iter().map(|(begin, end)| MissedRow { start: begin, end });
         self.entry.tables.push(write_table(&self.path, missed, &names)?);
         Ok(self.entry)
     }
@@ -206,11 +206,7 @@ impl HostWriter {
             .zip(&numbered.names)
             .map(|(number, &thread)| ThreadNameRow { number, thread });
         let comms = (0..).map(ThreadRow).zip(&numbered.threads).flat_map(|(number, it)| {
-            it.names.iter().map(move |(since, comm)| CommRow {
-                number,
-                since: RawNs(since),
-                comm: comm.clone(),
-            })
+            it.names.iter().map(move |(since, comm)| CommRow { number, since, comm: comm.clone() })
         });
         let tables = [
             write_table(&self.path, threads, names)?,

@@ -31,7 +31,7 @@ impl HostStore {
     /// A table cannot be read.
     pub fn emit_at(&self, at: RawNs, to: &mut impl Spans) -> Result<(), StoreError> {
         for &cpu in &self.entry().cpus {
-            to.unknown(&Unknown { cpu, thread: None, begin: at.0, end: at.0 });
+            to.unknown(&Unknown { cpu, thread: None, begin: at, end: at });
         }
         let threads = ThreadIds { host: self, spans: self.spans() };
         let window = covering(at);
@@ -48,8 +48,8 @@ impl HostStore {
         if let Some(cpu) = row.idle_of_cpu {
             return Some(ThreadId::Idle(cpu));
         }
-        let first = self.entry().range.map_or(RawNs(PIECE_BEGIN), |range| range.start);
-        let born = if row.is_start_seen || row.start > first { row.start.0 } else { PIECE_BEGIN };
+        let first = self.entry().range.map_or(PIECE_BEGIN, |range| range.start);
+        let born = if row.is_start_seen || row.start > first { row.start } else { PIECE_BEGIN };
         Some(ThreadId::Thread { tid: row.tid?, born })
     }
 }
@@ -69,14 +69,14 @@ impl ThreadIds<'_> {
         self.spans.slices.overlapping(window, |view, row| {
             let SliceRow { cpu, thread, priority, start, end } = SliceRow::get(view, row);
             match self.id(thread) {
-                Some(thread) => to.slice(&Slice { cpu, thread, priority, begin: start.0, end: end.0 }),
-                None => to.unknown(&Unknown { cpu, thread: None, begin: start.0, end: end.0 }),
+                Some(thread) => to.slice(&Slice { cpu, thread, priority, begin: start, end }),
+                None => to.unknown(&Unknown { cpu, thread: None, begin: start, end }),
             }
             Ok(())
         })?;
         self.spans.unknown.overlapping(window, |view, row| {
             let UnknownRow { cpu, start, end, .. } = UnknownRow::get(view, row);
-            to.unknown(&Unknown { cpu, thread: None, begin: start.0, end: end.0 });
+            to.unknown(&Unknown { cpu, thread: None, begin: start, end });
             Ok(())
         })
     }
@@ -87,7 +87,7 @@ impl ThreadIds<'_> {
             if let Some(thread) = self.id(thread) {
                 let waker = waker.and_then(|waker| self.id(waker));
                 if let Some(reason) = OffCpuReason::of(why.0) {
-                    to.off_cpu(&OffCpu { thread, waker, reason, begin: start.0, end: end.0 });
+                    to.off_cpu(&OffCpu { thread, waker, reason, begin: start, end });
                 }
             }
             Ok(())
@@ -96,7 +96,7 @@ impl ThreadIds<'_> {
             let LatencyRow { thread, waker, cpu, priority, start, end } = LatencyRow::get(view, row);
             if let Some(thread) = self.id(thread) {
                 let waker = waker.and_then(|waker| self.id(waker));
-                to.sched_latency(&SchedLatency { thread, waker, cpu, priority, begin: start.0, end: end.0 });
+                to.sched_latency(&SchedLatency { thread, waker, cpu, priority, begin: start, end });
             }
             Ok(())
         })
@@ -111,11 +111,11 @@ impl ThreadIds<'_> {
         let names = self.spans.irqs.names()?;
         for IrqRow { cpu, number, name, ret, start, end } in hard {
             let name = names.get(name.0 as usize).cloned().unwrap_or_default();
-            to.irq(&Irq { cpu, number, name, ret, begin: start.0, end: end.0 });
+            to.irq(&Irq { cpu, number, name, ret, begin: start, end });
         }
         self.spans.softirqs.overlapping(window, |view, row| {
             let SoftirqRow { cpu, vector, raised, start, end } = SoftirqRow::get(view, row);
-            to.softirq(&Softirq { cpu, vector, raised: raised.map(RawNs::ns), begin: start.0, end: end.0 });
+            to.softirq(&Softirq { cpu, vector, raised, begin: start, end });
             Ok(())
         })
     }
@@ -127,7 +127,7 @@ impl ThreadIds<'_> {
             let (Some(thread), Some(name)) = (self.id(thread), name_of(name)) else { return };
             let entry = Entry { name: name.clone(), effect: Effect::Nothing, arguments: None };
             let exit = Exit { name: None, ret, output: ExitOutput::default(), arguments: None };
-            to.syscall(&Syscall { thread, cpu, begin: start.0, end: end.0, entry: &entry, exit: &exit });
+            to.syscall(&Syscall { thread, cpu, begin: start, end, entry: &entry, exit: &exit });
         };
         // Any call shows that calls are traced.
         let has_whole = !self.spans.syscalls.covered().is_empty();
@@ -139,7 +139,7 @@ impl ThreadIds<'_> {
             call(SyscallRow::get(view, row));
             Ok(())
         })?;
-        let mut half = |thread: ThreadId, RawNs(at): RawNs, half: Half, name: Option<&Name>| {
+        let mut half = |thread: ThreadId, at: RawNs, half: Half, name: Option<&Name>| {
             to.half_syscall(&HalfSyscall { thread, cpu: 0, name, at, half, entry: None });
         };
         if !has_whole && !self.spans.open_calls.covered().is_empty() {
@@ -189,8 +189,8 @@ impl ThreadIds<'_> {
                 thread,
                 process: it.process,
                 fd: it.fd,
-                begin: it.start.0,
-                end: it.end.0,
+                begin: it.start,
+                end: it.end,
                 begin_bound: bound(it.is_start_seen),
                 end_bound: bound(it.is_end_seen),
                 kind: FileKind::of_label(label(it.kind)),
@@ -199,7 +199,7 @@ impl ThreadIds<'_> {
                 closed_by: ClosedBy::of_label(label(it.closed_by)),
                 close_on_exec: it.close_on_exec,
                 is_doubtful: it.is_doubtful,
-                doubtful_from: it.doubtful_from.map(RawNs::ns),
+                doubtful_from: it.doubtful_from,
                 uses,
             });
         }

@@ -12,6 +12,7 @@
 //! deleted at any time.
 
 mod batches;
+mod cause;
 mod cell;
 mod checked;
 mod columns;
@@ -41,6 +42,7 @@ mod whole_state;
 mod writer;
 mod zoom;
 
+pub use cause::{Cause, is_on_path, is_poll};
 pub use columns::{TableColumns, TableFile};
 pub use error::StoreError;
 pub use host_writer::HostWriter;

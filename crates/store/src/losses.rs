@@ -110,7 +110,7 @@ impl HostStore {
     /// The table cannot be read.
     pub fn missed(&self) -> Result<Missed, StoreError> {
         let mut missed = Missed::default();
-        Batches::open(self.tables())?.each(|row: MissedRow| missed.add(row.start.0, row.end.0))?;
+        Batches::open(self.tables())?.each(|row: MissedRow| missed.add(row.start, row.end))?;
         Ok(missed)
     }
 }

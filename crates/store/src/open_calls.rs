@@ -107,7 +107,7 @@ impl OpenCalls<'_> {
             Last::Open(start, before) => {
                 self.entered(thread, start, Some(at), before);
                 // An entry and an exit on either side of a loss; without one they contradict each other.
-                if self.missed.is_between(start.0, at.0) && !is_begin {
+                if self.missed.is_between(start, at) && !is_begin {
                     self.exited(thread, Some(at), at, call);
                 }
             }
@@ -121,7 +121,7 @@ impl OpenCalls<'_> {
     fn entered(&mut self, thread: ThreadRow, start: RawNs, next: Option<RawNs>, call: Call) {
         // What never returned lasts beyond the last event.
         let until = next.unwrap_or_else(|| self.range.end.saturating_add(1));
-        let sure_until = self.missed.sure_until(start.0, next.map(RawNs::ns)).map_or(until, RawNs).min(until);
+        let sure_until = self.missed.sure_until(start, next).unwrap_or(until).min(until);
         let Call { name, fd } = call;
         let row =
             |from, until, is_sure| OpenCallRow { thread, from, until, is_sure, start: Some(start), name, fd };
@@ -132,9 +132,9 @@ impl OpenCalls<'_> {
     /// A call that returned at `end`. `before`: the last event of the thread's calls.
     fn exited(&mut self, thread: ThreadRow, before: Option<RawNs>, end: RawNs, call: Call) {
         let from = before.unwrap_or(self.range.start);
-        let sure_from = self.missed.sure_since(before.map(RawNs::ns), end.0).map_or(from, RawNs).max(from);
+        let sure_from = self.missed.sure_since(before, end).unwrap_or(from).max(from);
         // In none, until something may be missing.
-        let missing = before.and_then(|before| self.missed.first_since(before.0)).map(RawNs);
+        let missing = before.and_then(|before| self.missed.first_since(before));
         let from = missing.filter(|&at| at < end).unwrap_or(from);
         let Call { name, fd } = call;
         let row = |from, until, is_sure| OpenCallRow { thread, from, until, is_sure, start: None, name, fd };

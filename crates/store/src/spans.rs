@@ -40,7 +40,7 @@ impl SpanTables {
         threads.sort_unstable_by_key(|(number, _)| *number);
         Batches::open(files)?.each(|row: CommRow| {
             if let Some((_, thread)) = threads.get_mut(row.number.index()) {
-                thread.names.push(row.since.0, row.comm);
+                thread.names.push(row.since, row.comm);
             }
         })?;
         thread_names.sort_unstable_by_key(|(number, _)| *number);

@@ -82,7 +82,7 @@ impl ThreadInfo {
 
     /// Its name at an instant: the last one that was seen until then. `O(log n)` in its names.
     pub fn comm_at(&self, at: RawNs) -> Option<&str> {
-        self.names.at(at.0).map(Name::as_str).or(self.comm.as_deref())
+        self.names.at(at).map(Name::as_str).or(self.comm.as_deref())
     }
 }
 
@@ -155,7 +155,7 @@ impl NumberedThreads {
     /// Records until when forked threads are known not to have been woken, unless they are seen to be.
     pub(crate) fn set_known_new(&mut self, missed: &Missed, recorded: Recorded) {
         for thread in self.threads.iter_mut().filter(|it| it.is_start_seen && recorded.has_first_wakeups) {
-            thread.known_new_until = Some(missed.first_since(thread.start.0).map_or(RawNs::MAX, RawNs));
+            thread.known_new_until = Some(missed.first_since(thread.start).unwrap_or(RawNs::MAX));
         }
     }
 
@@ -222,11 +222,11 @@ fn row(thread: ThreadId, threads: &Threads, makes_calls: bool, range: Window<Raw
         // The kernel's own threads make none.
         is_kernel: facts.is_kernel.or(makes_calls.then_some(false)),
         inner: threads.inner(thread),
-        start: born.map_or(range.start, RawNs),
-        end: facts.dead.map_or(range.end, RawNs),
+        start: born.unwrap_or(range.start),
+        end: facts.dead.unwrap_or(range.end),
         is_start_seen: born.is_some() && facts.was_forked,
         is_end_seen: facts.dead.is_some(),
-        exited: facts.exited.map(RawNs),
+        exited: facts.exited,
         woken: None,
         known_new_until: None,
     }

@@ -181,13 +181,13 @@ impl SpanWriter {
     fn slice(&mut self, it: &Slice) {
         let Slice { cpu, thread, priority, begin, end } = *it;
         let thread = self.thread(thread);
-        self.push(SliceRow { cpu, thread, priority, start: RawNs(begin), end: RawNs(end) });
+        self.push(SliceRow { cpu, thread, priority, start: begin, end });
     }
 
     fn unknown(&mut self, it: &Unknown) {
         let Unknown { cpu, thread, begin, end } = *it;
         let thread = self.some_thread(thread);
-        self.push(UnknownRow { cpu, thread, start: RawNs(begin), end: RawNs(end) });
+        self.push(UnknownRow { cpu, thread, start: begin, end });
     }
 
     fn syscall(&mut self, it: &Syscall<'_>) {
@@ -197,7 +197,7 @@ impl SpanWriter {
         let thread = caller.first;
         let name = self.name(NameKind::Calls, &entry.name);
         let fd = entry.effect.descriptor();
-        self.push(SyscallRow { thread, cpu, start: RawNs(begin), end: RawNs(end), name, fd, ret: exit.ret });
+        self.push(SyscallRow { thread, cpu, start: begin, end, name, fd, ret: exit.ret });
     }
 
     fn half_syscall(&mut self, it: &HalfSyscall<'_>) {
@@ -208,46 +208,32 @@ impl SpanWriter {
         caller.makes_calls = true;
         let thread = caller.first;
         let fd = entry.and_then(|entry| entry.effect.descriptor());
-        let row = HalfSyscallRow { thread, cpu, at: RawNs(at), is_begin, name, fd };
+        let row = HalfSyscallRow { thread, cpu, at, is_begin, name, fd };
         self.push(row);
     }
 
     fn irq(&mut self, it: &Irq) {
         let Irq { cpu, number, ref name, ret, begin, end } = *it;
         let name = self.name(NameKind::Interrupts, name);
-        self.push(IrqRow { cpu, number, name, ret, start: RawNs(begin), end: RawNs(end) });
+        self.push(IrqRow { cpu, number, name, ret, start: begin, end });
     }
 
     fn softirq(&mut self, it: &Softirq) {
         let Softirq { cpu, vector, raised, begin, end } = *it;
-        self.push(SoftirqRow {
-            cpu,
-            vector,
-            raised: raised.map(RawNs),
-            start: RawNs(begin),
-            end: RawNs(end),
-        });
+        self.push(SoftirqRow { cpu, vector, raised, start: begin, end });
     }
 
     fn sched_latency(&mut self, it: &SchedLatency) {
         let SchedLatency { thread, waker, cpu, priority, begin, end } = *it;
         let (thread, waker) = (self.thread(thread), self.some_thread(waker));
-        self.push(LatencyRow { thread, waker, cpu, priority, start: RawNs(begin), end: RawNs(end) });
+        self.push(LatencyRow { thread, waker, cpu, priority, start: begin, end });
     }
 
     fn wakeup(&mut self, it: &Wakeup) {
         let Wakeup { thread, at, cpu, target_cpu, waker, cause } = *it;
         let (thread, waker) = (self.thread(thread), self.thread(waker));
         let (cause, source) = cause.number();
-        self.push(WakeupRow {
-            thread,
-            waker,
-            cpu,
-            target_cpu,
-            at: RawNs(at),
-            cause: CauseNumber(cause),
-            source,
-        });
+        self.push(WakeupRow { thread, waker, cpu, target_cpu, at, cause: CauseNumber(cause), source });
     }
 
     fn thread_event(&mut self, it: &ThreadEvent) {
@@ -260,31 +246,20 @@ impl SpanWriter {
             ThreadChange::Died => ("died", None, None),
         };
         let other = self.some_thread(other);
-        let row = ThreadEventRow {
-            thread,
-            at: RawNs(it.at),
-            what: Name::const_new(what),
-            other,
-            name: name.cloned(),
-        };
+        let row =
+            ThreadEventRow { thread, at: it.at, what: Name::const_new(what), other, name: name.cloned() };
         self.push(row);
     }
 
     fn migration(&mut self, it: &Migration) {
         let thread = self.thread(it.thread);
-        self.push(MigrationRow { thread, at: RawNs(it.at), to_cpu: it.to });
+        self.push(MigrationRow { thread, at: it.at, to_cpu: it.to });
     }
 
     fn off_cpu(&mut self, it: &OffCpu) {
         let OffCpu { thread, reason, begin, end, waker } = *it;
         let (thread, waker) = (self.thread(thread), self.some_thread(waker));
-        self.push(OffRow {
-            thread,
-            waker,
-            why: ReasonNumber(reason.number()),
-            start: RawNs(begin),
-            end: RawNs(end),
-        });
+        self.push(OffRow { thread, waker, why: ReasonNumber(reason.number()), start: begin, end });
     }
 
     fn block_request(&mut self, it: &BlockRequest) {
@@ -296,12 +271,12 @@ impl SpanWriter {
             sectors,
             is_write,
             thread,
-            start: RawNs(it.begin()),
-            end: RawNs(it.end()),
+            start: it.begin(),
+            end: it.end(),
             bytes,
-            inserted: inserted.map(RawNs),
-            issued: issued.map(RawNs),
-            completed: completed.map(RawNs),
+            inserted,
+            issued,
+            completed,
             error: it.error,
             is_partial: it.is_partial,
         });
@@ -310,11 +285,11 @@ impl SpanWriter {
     fn packet(&mut self, it: &NetPacket) {
         let NetPacket { at, cpu, thread, ref device, bytes, is_sent, buffer, flow, carried } = *it;
         let (thread, device) = (self.thread(thread), self.name(NameKind::Devices, device));
-        self.push(PacketRow { at: RawNs(at), cpu, thread, device, bytes, is_sent, buffer });
+        self.push(PacketRow { at, cpu, thread, device, bytes, is_sent, buffer });
         if let Some(flow) = flow {
             let (source, destination) = (flow.source, flow.destination);
             let row = PacketFlowRow {
-                at: RawNs(at),
+                at,
                 cpu,
                 is_sent,
                 protocol: flow.protocol,
@@ -332,13 +307,13 @@ impl SpanWriter {
 
     fn packet_taken(&mut self, it: &PacketTaken) {
         let PacketTaken { at, cpu, buffer } = *it;
-        self.push(PacketTakenRow { at: RawNs(at), cpu, buffer });
+        self.push(PacketTakenRow { at, cpu, buffer });
     }
 
     fn page_allocation(&mut self, it: &PageAllocation) {
         let PageAllocation { at, thread, pages, is_free } = *it;
         let thread = self.thread(thread);
-        self.push(PagesRow { at: RawNs(at), thread, pages, is_free });
+        self.push(PagesRow { at, thread, pages, is_free });
     }
 
     /// A store is of the traces alone: what a question defines is not in it.
@@ -347,7 +322,7 @@ impl SpanWriter {
 
     fn phase(&mut self, it: &Phase) {
         let (thread, name) = (self.thread(it.thread), self.name(NameKind::Phases, &it.name));
-        self.push(PhaseRow { thread, name, start: RawNs(it.begin), end: RawNs(it.end) });
+        self.push(PhaseRow { thread, name, start: it.begin, end: it.end });
     }
 
     fn file(&mut self, it: &FileSpan) {
@@ -365,9 +340,9 @@ impl SpanWriter {
             thread,
             process: it.process,
             fd: it.fd,
-            open_from: if it.begin_bound == Bound::Hard { RawNs(it.begin) } else { RawNs::MIN },
-            start: RawNs(it.begin),
-            end: RawNs(it.end),
+            open_from: if it.begin_bound == Bound::Hard { it.begin } else { RawNs::MIN },
+            start: it.begin,
+            end: it.end,
             is_start_seen: it.begin_bound == Bound::Hard,
             is_end_seen: it.end_bound == Bound::Hard,
             kind: label(it.kind.label()),
@@ -376,7 +351,7 @@ impl SpanWriter {
             closed_by: label(it.closed_by.label()),
             close_on_exec: it.close_on_exec,
             is_doubtful: it.is_doubtful,
-            doubtful_from: it.doubtful_from.map(RawNs),
+            doubtful_from: it.doubtful_from,
             reads: it.uses.reads,
             read_bytes: it.uses.read_bytes,
             writes: it.uses.writes,
@@ -398,7 +373,7 @@ impl SpanWriter {
         let (waited, ready) = (list(&it.waited), list(&it.ready));
         let row = PollRow {
             thread,
-            at: RawNs(it.at),
+            at: it.at,
             set: it.set,
             waited,
             waited_count: it.waited.count,

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use isochrone_matching::{PacketSource, match_sources};
 use isochrone_net::{Direction, Packet, Segment, Sighting, StreamRef, Transport, flags};
+use isochrone_time::{RawNs, Window};
 
 const HOSTS: usize = 100;
 const NEIGHBOURS: usize = 5;
@@ -65,7 +66,7 @@ impl End {
             transport: Transport::Tcp(segment),
             ip_id: Some(n as u16),
         };
-        let (time, place) = (raw(clock, time), StreamRef::of_trace(clock, 0));
+        let (time, place) = (RawNs(raw(clock, time)), StreamRef::of_trace(clock, 0));
         Some(Sighting { clock, time, raw: time, place, direction, device: 0, packet })
     }
 }
@@ -75,11 +76,12 @@ impl PacketSource for End {
         self.clock
     }
 
-    fn span(&self) -> Option<(i64, i64)> {
-        Some((raw(self.clock, 0), raw(self.clock, DURATION_NS)))
+    fn span(&self) -> Option<Window<RawNs>> {
+        let [start, end] = [0, DURATION_NS].map(|at| RawNs(raw(self.clock, at)));
+        Some(Window::new(start, end))
     }
 
-    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
+    fn read_until(&mut self, limit: RawNs, most: usize, out: &mut Vec<Sighting>) -> Option<RawNs> {
         while self.at < self.count {
             if let Some(sighting) = self.sighting(self.at) {
                 if sighting.time > limit || out.len() >= most {

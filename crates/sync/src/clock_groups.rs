@@ -19,6 +19,7 @@ use crate::steering::Verdict;
 use isochrone_corrections::artefact::Row;
 use isochrone_hosts::clocks::HostClock;
 use isochrone_matching::Message;
+use isochrone_time::RawNs;
 
 /// Which clocks are one.
 #[derive(Debug, Default)]
@@ -94,8 +95,9 @@ impl ClockGroups {
 
     /// A message in the times of the groups; `None` where these are out of range.
     pub(crate) fn shifted(&self, message: Message) -> Option<Message> {
-        let sent = message.sent.checked_add(self.members[message.sender].shift)?;
-        let received = message.received.checked_add(self.members[message.receiver].shift)?;
+        let shifted = |raw: RawNs, of: usize| raw.ns().checked_add(self.members[of].shift).map(RawNs);
+        let sent = shifted(message.sent, message.sender)?;
+        let received = shifted(message.received, message.receiver)?;
         Some(Message { sent, received, ..message })
     }
 
@@ -106,7 +108,7 @@ impl ClockGroups {
 
     /// Holds a shifted message between two clocks of a group against the trust.
     pub(crate) fn check(&mut self, message: &Message) {
-        let early = message.sent.saturating_sub(message.received);
+        let early = message.sent.saturating_since(message.received);
         let known = self.inside.entry((message.sender, message.receiver)).or_default();
         known.messages += u64::from(early > 0);
         known.by_ns = known.by_ns.max(early);

@@ -6,7 +6,7 @@
 //! the first solution stays the reference, so that times do not jump when another one would be a little
 //! better.
 
-use isochrone_clock::{ClockError, MAX_ABS_NS, Side, Span, Synchronizer};
+use isochrone_clock::{ClockError, MAX_ABS_NS, Side, Synchronizer};
 use isochrone_ctf::Trace;
 use isochrone_hosts::clocks::{HostClock, disambiguate, is_of_kernel};
 use isochrone_net::Origin;
@@ -23,6 +23,7 @@ use isochrone_files::Inputs;
 use isochrone_matching::stamps::Stamps;
 use isochrone_matching::steering::{StreamEvidence, add_trace};
 use isochrone_matching::{Message, Recordings, clocks_of};
+use isochrone_time::{RawNs, Window};
 
 /// What the chunks so far say of the clocks of their hosts.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ pub struct Continued {
 #[derive(Debug, Clone)]
 struct Known {
     clock: HostClock,
-    span: Option<Span>,
+    span: Option<Window<RawNs>>,
     /// What its stamps have in common.
     stamps: Option<Stamps>,
     /// What its kernel traces have shown of who steers it, joined where they follow each other.
@@ -61,7 +62,7 @@ struct KeptClock {
     hostnames: Vec<String>,
     offset_ns: i64,
     has_uuid: bool,
-    span: Option<(i64, i64)>,
+    span: Option<Window<RawNs>>,
     #[serde(default)]
     stamps: Option<Stamps>,
     evidence: Vec<Vec<StreamEvidence>>,
@@ -72,8 +73,8 @@ struct KeptClock {
 struct KeptLink {
     pair: (usize, usize),
     counts: MessageCounts,
-    upper: Vec<(i64, i64)>,
-    lower: Vec<(i64, i64)>,
+    upper: Vec<(RawNs, RawNs)>,
+    lower: Vec<(RawNs, RawNs)>,
 }
 
 impl Continued {
@@ -98,7 +99,7 @@ impl Continued {
             let clock = HostClock { id, host, hostnames, offset_ns, traces, captures, has_uuid };
             let number = all.number(&clock)?;
             let known = &mut all.clocks[number];
-            (known.span, known.evidence) = (span.map(|(begin, end)| Span { begin, end }), evidence);
+            (known.span, known.evidence) = (span, evidence);
             known.stamps = stamps;
         }
         for KeptLink { pair: (a, b), counts, upper, lower } in kept.links {
@@ -125,12 +126,13 @@ impl Continued {
             hostnames: known.clock.hostnames.clone(),
             offset_ns: known.clock.offset_ns,
             has_uuid: known.clock.has_uuid,
-            span: known.span.map(|span| (span.begin, span.end)),
+            span: known.span,
             stamps: known.stamps,
             evidence: known.evidence.clone(),
         };
         let links = self.links.all().map(|(pair, corridor, counts)| {
-            let points = |side| corridor.points(side).map(|point| (point.x(), point.y())).collect();
+            let points =
+                |side| corridor.points(side).map(|point| (RawNs(point.x()), RawNs(point.y()))).collect();
             KeptLink { pair, counts, upper: points(Side::Upper), lower: points(Side::Lower) }
         });
         KeptSync {
@@ -173,7 +175,7 @@ impl Continued {
             let known = &mut self.clocks[number];
             if let Some(here) = reading.span(inputs, clock) {
                 let all = known.span.get_or_insert(here);
-                *all = Span { begin: all.begin.min(here.begin), end: all.end.max(here.end) };
+                *all = Window::new(all.start.min(here.start), all.end.max(here.end));
             }
             if let Some(here) = reading.stamps(inputs, clock) {
                 known.stamps.get_or_insert(here).merge(&here);
@@ -199,15 +201,15 @@ impl Continued {
         let mut resolutions = Vec::with_capacity(clocks.len());
         let mut verdicts: Vec<Verdict> = Vec::with_capacity(clocks.len());
         for (number, (known, clock)) in self.clocks.iter().zip(&clocks).enumerate() {
-            let span = known.span.unwrap_or(Span { begin: 0, end: 0 });
+            let span = known.span.unwrap_or_default();
             let verdict =
                 choices.verdict(number, clock, steering::Origin::Traces, known.evidence.clone(), span)?;
             let resolution = known.stamps.unwrap_or_default().resolution(resolves[number]);
             self.synchronizer.arrives_later(number, resolution.late_ns)?;
             resolutions.push(resolution);
             self.synchronizer.assume(number, verdict.assumptions()?)?;
-            self.synchronizer.see(number, span.begin)?;
-            self.synchronizer.see(number, (span.end + i64::from(resolution.late_ns)).min(MAX_ABS_NS))?;
+            self.synchronizer.see(number, span.start.ns())?;
+            self.synchronizer.see(number, (span.end.ns() + i64::from(resolution.late_ns)).min(MAX_ABS_NS))?;
             verdicts.push(verdict);
         }
         self.synchronizer.set_reference(self.reference)?;
@@ -247,7 +249,7 @@ impl Continued {
     fn message(&mut self, message: Message) -> Result<(), SyncError> {
         self.links.add(message);
         let Message { sender, sent, receiver, received } = message;
-        match self.synchronizer.message(sender, sent, receiver, received) {
+        match self.synchronizer.message(sender, sent.ns(), receiver, received.ns()) {
             // The link counts it as one that cannot be computed with.
             Ok(()) | Err(ClockError::TimeOutOfRange(_)) => Ok(()),
             Err(error) => Err(error.into()),
@@ -259,7 +261,6 @@ impl Continued {
 mod tests {
     use super::*;
     use isochrone_corrections::Clocks;
-    use isochrone_time::RawNs;
 
     const SECOND: i64 = 1_000_000_000;
 
@@ -275,20 +276,17 @@ mod tests {
         }
         for second in from..to {
             let (sent, delay) = (second * SECOND, 50_000 + second * 7919 % 300_000);
-            let forth = Message { sender: 0, sent, receiver: 1, received: ahead(sent + delay) };
-            let back = Message {
-                sender: 1,
-                sent: ahead(sent + SECOND / 2),
-                receiver: 0,
-                received: sent + SECOND / 2 + delay,
-            };
-            all.message(forth).unwrap();
-            all.message(back).unwrap();
+            let forth = (0, sent, 1, ahead(sent + delay));
+            let back = (1, ahead(sent + SECOND / 2), 0, sent + SECOND / 2 + delay);
+            for (sender, sent, receiver, received) in [forth, back] {
+                let (sent, received) = (RawNs(sent), RawNs(received));
+                all.message(Message { sender, sent, receiver, received }).unwrap();
+            }
         }
         let last = to * SECOND;
         for (known, end) in all.clocks.iter_mut().zip([last, ahead(last)]) {
-            known.span =
-                Some(Span { begin: known.span.map_or(end - (to - from) * SECOND, |span| span.begin), end });
+            let start = known.span.map_or(RawNs(end - (to - from) * SECOND), |span| span.start);
+            known.span = Some(Window::new(start, RawNs(end)));
         }
     }
 

@@ -89,8 +89,8 @@ impl Links {
         let count = if message.sender == a { &mut counts.a_to_b } else { &mut counts.b_to_a };
         let (sender, receiver) = (self.groups.group(message.sender), self.groups.group(message.receiver));
         let inserted = self.groups.shifted(message).is_some_and(|message| match sender.cmp(&receiver) {
-            Ordering::Less => corridor.a_to_b(message.sent, message.received).is_ok(),
-            Ordering::Greater => corridor.b_to_a(message.sent, message.received).is_ok(),
+            Ordering::Less => corridor.a_to_b(message.sent.ns(), message.received.ns()).is_ok(),
+            Ordering::Greater => corridor.b_to_a(message.sent.ns(), message.received.ns()).is_ok(),
             Ordering::Equal => {
                 self.groups.check(&message);
                 true
@@ -263,8 +263,9 @@ impl Found {
 }
 
 fn add(sums: &mut BTreeMap<(usize, usize), published::Exchanges>, found: &Exchange) {
-    let sum = sums.entry((found.first, found.second)).or_default();
-    sum.add(found.sent, found.received, found.answered, found.returned);
+    let Exchange { first, second, sent, received, answered, returned } = *found;
+    let sum = sums.entry((first, second)).or_default();
+    sum.add(sent.ns(), received.ns(), answered.ns(), returned.ns());
 }
 
 /// The links that a solution, by the groups of the clocks, does not use because their messages contradict
@@ -315,6 +316,8 @@ fn pair_of(x: usize, y: usize) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
+    use isochrone_time::RawNs;
+
     use super::*;
 
     #[test]
@@ -326,7 +329,7 @@ mod tests {
                 if one.is_empty() { Vec::new() } else { vec![one.iter().map(ToString::to_string).collect()] };
             let mut links = Links::new(ClockGroups::new(&clocks, &groups).unwrap(), &declared);
             for second in 0..1000 {
-                let sent = second * 1_000_000_000;
+                let sent = RawNs(second * 1_000_000_000);
                 links.add(Message { sender: 0, sent, receiver: 1, received: sent + 100_000 });
             }
             let [link] = &links.corridors()[..] else { panic!("one pair") };

@@ -17,6 +17,7 @@ use isochrone_matching::{
     Message, MessageSink, MpiMatched, MpiSummary, Reading, Recordings, Summary, TraceFacts, clocks_of,
     unmatched,
 };
+use isochrone_time::{RawNs, Window};
 
 use crate::advice::{self, Advice};
 use crate::assemble::Assembly;
@@ -286,9 +287,9 @@ pub fn synchronize_messages_with(
                 sink(&message);
                 let message = renumbered(message, &places);
                 for (place, time) in [(message.sender, message.sent), (message.receiver, message.received)] {
-                    let span = spans[place].get_or_insert(Span { begin: time, end: time });
-                    *span = Span { begin: span.begin.min(time), end: span.end.max(time) };
-                    grids[place].see(time);
+                    let span = spans[place].get_or_insert(Window::new(time, time));
+                    *span = Window::new(span.start.min(time), span.end.max(time));
+                    grids[place].see(time.ns());
                 }
                 links.add(message);
                 links.exchange_listed(message, list.numbers());
@@ -370,7 +371,7 @@ fn renumbered(message: Message, numbers: &[usize]) -> Message {
 struct Evidence {
     clocks: Vec<HostClock>,
     /// By clock.
-    spans: Vec<Span>,
+    spans: Vec<Window<RawNs>>,
     /// By clock.
     verdicts: Vec<Verdict>,
     /// By clock.
@@ -405,8 +406,10 @@ fn solve_and_assemble(inputs: &Inputs, evidence: Evidence, options: &Options) ->
     let late: Vec<u32> = resolutions.iter().map(|resolution| resolution.late_ns).collect();
     links.arrive_later(&late);
     // The last event of a clock can be that much later than its stamp.
-    let later =
-        |(span, &late): (&Span, &u32)| Span { end: (span.end + i64::from(late)).min(MAX_ABS_NS), ..*span };
+    let later = |(span, &late): (&Window<RawNs>, &u32)| Span {
+        begin: span.start.ns(),
+        end: (span.end.ns() + i64::from(late)).min(MAX_ABS_NS),
+    };
     let spans: Vec<Span> = spans.iter().zip(&late).map(later).collect();
     let corridors = links.corridors();
     let groups = links.groups();

@@ -8,7 +8,7 @@
 //!
 //! Instants of one scale can be compared and subtracted, which gives a duration: a bare number of ns. Raw times of two hosts are of
 //! one type, though they compare only through the common clock: who holds them says of which host they are. Nothing here converts from
-//! one scale to another; that takes a clock (`isochrone_experiment::Timing`).
+//! one scale to another; that takes a clock (`isochrone_timing::Timing`).
 
 mod instant;
 mod window;

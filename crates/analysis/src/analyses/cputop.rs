@@ -183,8 +183,7 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::AnalysisKind;
-    use crate::testing::{check, idle, migration, slice, thread, unknown};
-    use crate::window::Window;
+    use crate::testing::{check, idle, migration, slice, thread, unknown, window};
     use isochrone_kernel::Span;
 
     /// 100 ns of two CPUs: the second shows nothing before its first switch at 30.
@@ -250,7 +249,7 @@ mod tests {
                 filter: Filter { cpus: vec![1], tids: vec![1, 3], ..Filter::default() },
                 ..Options::default()
             },
-            When { window: Window { begin: Some(20), end: Some(45) }, at: None },
+            When { window: window(20, 45), at: None },
             &[
                 "processes: host pid tid comm cpu_ns unknown_ns migrations percent priorities",
                 "h 1 1 init 15 0 1 60 20",

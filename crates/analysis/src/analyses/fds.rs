@@ -5,7 +5,8 @@
 //! that of one that was not seen to be closed.
 
 use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
-use isochrone_kernel::{Spans, ThreadAliases, Time};
+use isochrone_kernel::{Spans, ThreadAliases};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -22,14 +23,14 @@ use crate::window::{When, contains};
 /// Descriptors of a host's processes.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Fds {
-    at: Option<Time>,
+    at: Option<RawNs>,
     files: LogRows<FileSpan>,
 }
 
 impl Spans for Fds {
     fn file(&mut self, file: &FileSpan) {
         // One that was open before it was first seen was so at any time before.
-        let begin = if file.begin_bound == Bound::Soft { Time::MIN } else { file.begin };
+        let begin = if file.begin_bound == Bound::Soft { RawNs::MIN } else { file.begin };
         if self.at.is_none_or(|at| contains(begin, at, file.end)) {
             self.files.push(file.clone());
         }
@@ -179,8 +180,7 @@ mod tests {
     use crate::registry::AnalysisKind;
     use isochrone_kernel::files::{ClosedBy, FileKind, OpenedBy};
 
-    use crate::testing::{check, file, thread};
-    use crate::window::Window;
+    use crate::testing::{check, file, thread, window};
     use isochrone_kernel::Span;
 
     const HEADER: &str = "fds: host pid tid comm fd kind name begin_ns end_ns opened_by closed_by close_on_exec reads \
@@ -221,15 +221,11 @@ mod tests {
             let options = Options { filter, ..Options::default() };
             check(AnalysisKind::Fds, &spans(), &options, when, &[&[HEADER], expect].concat());
         };
-        let at = |at| When { at: Some(at), ..When::default() };
+        let at = |at| When { at: Some(RawNs(at)), ..When::default() };
         check(Filter::default(), When::default(), &rows);
         check(Filter { fds: vec![3], ..Filter::default() }, When::default(), &rows[1..]);
         check(Filter { tids: vec![3, 1], ..Filter::default() }, When::default(), &rows[..2]);
-        check(
-            Filter::default(),
-            When { window: Window { begin: Some(35), end: None }, at: None },
-            &[rows[0], rows[2]],
-        );
+        check(Filter::default(), When { window: window(35, i64::MAX), at: None }, &[rows[0], rows[2]]);
         check(Filter::default(), at(29), &rows[..2]);
         check(Filter::default(), at(30), &rows[..1]);
         // It was open before it was seen.

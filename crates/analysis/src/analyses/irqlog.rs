@@ -1,6 +1,7 @@
 //! `irqlog`: every run of an interrupt's handler and of a softirq.
 
-use isochrone_kernel::{Irq, Softirq, Spans, ThreadAliases, ThreadId, Time};
+use isochrone_kernel::{Irq, Softirq, Spans, ThreadAliases, ThreadId};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -22,11 +23,11 @@ pub struct IrqLog {
 /// A run. The order of the fields is that of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Run {
-    begin: Time,
+    begin: RawNs,
     cpu: u32,
-    end: Time,
+    end: RawNs,
     source: InterruptSource,
-    raised: Option<Time>,
+    raised: Option<RawNs>,
 }
 
 impl LogRow for Run {

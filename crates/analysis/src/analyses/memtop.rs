@@ -113,8 +113,7 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::AnalysisKind;
-    use crate::testing::{check, idle, pages, thread};
-    use crate::window::Window;
+    use crate::testing::{check, idle, pages, thread, window};
 
     #[test]
     fn by_thread_and_process() {
@@ -135,7 +134,7 @@ mod tests {
         check(
             false,
             Filter::default(),
-            Window::default(),
+            window(i64::MIN, i64::MAX),
             &[
                 header,
                 "h 2 2 worker 9 0 9 2 0",
@@ -147,7 +146,7 @@ mod tests {
             ],
         );
         let worker = Filter { tids: vec![2, 3], ..Filter::default() };
-        let window = Window { begin: Some(20), end: Some(40) };
+        let window = window(20, 40);
         check(true, worker, window, &[header, "h 2 2 worker 8 2 6 1 1", total, "h 8 2 6 1 1"]);
     }
 }

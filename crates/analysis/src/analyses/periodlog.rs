@@ -62,8 +62,7 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::AnalysisKind;
-    use crate::testing::{check, period, phase, thread};
-    use crate::window::Window;
+    use crate::testing::{check, period, phase, thread, window};
 
     #[test]
     fn in_the_order_of_their_begins() {
@@ -90,7 +89,7 @@ mod tests {
         let options = Options { filter, ..periods() };
         check(AnalysisKind::PeriodLog, &spans, &options, When::default(), &[header, rows[0]]);
         // What ends in the window counts.
-        let when = When { window: Window { begin: Some(14), end: Some(30) }, at: None };
+        let when = When { window: window(14, 30), at: None };
         check(AnalysisKind::PeriodLog, &spans, &periods(), when, &[header, rows[1]]);
     }
 }

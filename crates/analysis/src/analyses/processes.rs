@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use isochrone_kernel::{CanonicalMap, HalfSyscall, Slice, Spans, Syscall, ThreadAliases, ThreadId, Time};
+use isochrone_kernel::{CanonicalMap, HalfSyscall, Slice, Spans, Syscall, ThreadAliases, ThreadId};
+use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -33,11 +34,11 @@ struct Used {
     cpu_ns: u64,
     calls: u64,
     /// When it was first and last seen to run or to call.
-    seen: Option<(Time, Time)>,
+    seen: Option<(RawNs, RawNs)>,
 }
 
 impl Used {
-    fn seen(&mut self, begin: Time, end: Time) {
+    fn seen(&mut self, begin: RawNs, end: RawNs) {
         let (first, last) = self.seen.unwrap_or((begin, end));
         self.seen = Some((first.min(begin), last.max(end)));
     }
@@ -126,7 +127,7 @@ fn asked<'r>(
     result: &'r HostResult<'_, Processes>,
     options: &'r Options,
 ) -> impl Iterator<Item = (ThreadId, ThreadIdentity<'r>, Used)> {
-    let (from, to) = result.window;
+    let Window { start: from, end: to } = result.window;
     let all = all_threads(result, result.of.threads.unordered().map(|(&thread, _)| thread));
     all.into_iter().filter_map(move |thread| {
         let who = result.who(thread, options)?;
@@ -198,7 +199,7 @@ fn states_table() -> Table {
 
 fn states_rows(
     result: &HostResult<'_, Processes>,
-    at: Time,
+    at: RawNs,
     snapshot: &Snapshot<'_>,
     options: &Options,
     table: &mut Table,
@@ -241,8 +242,9 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::AnalysisKind;
-    use crate::testing::{call, check, half, idle, irq, latency, off_cpu, slice, softirq, thread, unknown};
-    use crate::window::Window;
+    use crate::testing::{
+        call, check, half, idle, irq, latency, off_cpu, slice, softirq, thread, unknown, window,
+    };
     use isochrone_kernel::Span;
 
     const THREADS: &str = "processes: host pid tid comm ppid kernel pid_namespace vpid vtid begin_ns end_ns first_seen_ns last_seen_ns cpu_ns syscalls";
@@ -292,7 +294,7 @@ mod tests {
             AnalysisKind::Processes,
             &spans(),
             &Options { filter: Filter { tids: vec![2, 3], ..Filter::default() }, ..Options::default() },
-            When { window: Window { begin: None, end: Some(15) }, at: None },
+            When { window: window(i64::MIN, 15), at: None },
             &[THREADS, "h 2 2 worker 1 no ? ? ? 1010 ? ? ? 0 0"],
         );
     }
@@ -303,7 +305,7 @@ mod tests {
             let filter = Filter { cpus: cpus.to_vec(), ..Filter::default() };
             let options = Options { filter, ..Options::default() };
             // The window does not matter.
-            let when = When { window: Window { begin: Some(0), end: Some(1) }, at: Some(at) };
+            let when = When { window: window(0, 1), at: Some(RawNs(at)) };
             check(AnalysisKind::Processes, &spans(), &options, when, expect);
         };
         check(
@@ -364,7 +366,7 @@ mod tests {
             RUNNING,
             "h 1005 0 1 1 init 1000 ? ? ? ? ?",
         ];
-        let when = When { at: Some(5), ..When::default() };
+        let when = When { at: Some(RawNs(5)), ..When::default() };
         check(AnalysisKind::Processes, &[slice(0, thread(1), 0, 40)], &Options::default(), when, &expect);
     }
 }

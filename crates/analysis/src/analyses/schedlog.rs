@@ -54,8 +54,7 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::AnalysisKind;
-    use crate::testing::{check, latency, thread};
-    use crate::window::Window;
+    use crate::testing::{check, latency, thread, window};
 
     #[test]
     fn in_the_order_of_wake_ups() {
@@ -77,7 +76,7 @@ mod tests {
         let options = filtered(Filter { min_ns: Some(3), max_ns: Some(10), ..Filter::default() });
         check(AnalysisKind::SchedLog, &spans, &options, When::default(), &[all[0], all[2]]);
         // What ends in the window counts.
-        let when = When { window: Window { begin: Some(11), end: Some(50) }, at: None };
+        let when = When { window: window(11, 50), at: None };
         check(AnalysisKind::SchedLog, &spans, &Options::default(), when, &all[..2]);
     }
 }

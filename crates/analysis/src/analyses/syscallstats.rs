@@ -220,8 +220,7 @@ mod tests {
     use super::*;
     use crate::options::{Calls, Filter};
     use crate::registry::AnalysisKind;
-    use crate::testing::{call, check, half, thread};
-    use crate::window::Window;
+    use crate::testing::{call, check, half, thread, window};
     use isochrone_kernel::Span;
 
     fn spans() -> Vec<Span> {
@@ -301,7 +300,7 @@ mod tests {
             AnalysisKind::SyscallStats,
             &spans(),
             &Options { filter: Filter { min_ns: Some(20), ..Filter::default() }, ..Options::default() },
-            When { window: Window { begin: Some(30), end: Some(70) }, at: None },
+            When { window: window(30, 70), at: None },
             &[
                 "names: host syscall count total_ns min_ns max_ns errors avg_ns stdev_ns p50_ns p95_ns p99_ns",
                 "h read 1 20 20 20 0 20 ? 20 20 20",

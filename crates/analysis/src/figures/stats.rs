@@ -1,13 +1,13 @@
 //! Count, sum, least, greatest and spread of durations, exact however they are put together.
 
-use isochrone_kernel::Time;
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::output::table::{Cell, Table, Unit};
 
 /// Duration of a span, ns. One that ends before it begins (a tracer whose clock went back) has no duration.
-pub fn duration(begin: Time, end: Time) -> u64 {
-    end.saturating_sub(begin).max(0) as u64
+pub fn duration(begin: RawNs, end: RawNs) -> u64 {
+    end.saturating_since(begin).max(0) as u64
 }
 
 /// A percentile of sorted values, by nearest rank: always one of them. `None` of no values.
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn durations() {
         for (begin, end, expect) in [(1, 3, 2), (3, 1, 0), (i64::MIN, i64::MAX, i64::MAX as u64)] {
-            assert_eq!(duration(begin, end), expect, "{begin}..{end}");
+            assert_eq!(duration(RawNs(begin), RawNs(end)), expect, "{begin}..{end}");
         }
     }
 

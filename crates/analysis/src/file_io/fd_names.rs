@@ -4,7 +4,8 @@
 //! each.
 
 use isochrone_kernel::files::{Bound, FileKind, FileSpan};
-use isochrone_kernel::{Name, ThreadId, Time};
+use isochrone_kernel::{Name, ThreadId};
+use isochrone_time::RawNs;
 use rustc_hash::FxHashMap;
 
 use crate::host::{HostContext, ThreadIdentity};
@@ -75,13 +76,13 @@ impl NamedFile {
 struct Life {
     owner: i32,
     fd: i32,
-    begin: Time,
-    end: Time,
+    begin: RawNs,
+    end: RawNs,
     /// Its place among the different ones.
     what: u32,
     begin_bound: Bound,
     /// Since when it may be another one.
-    doubtful_from: Option<Time>,
+    doubtful_from: Option<RawNs>,
 }
 
 impl Life {
@@ -120,13 +121,13 @@ impl<'a> FdNames<'a> {
     }
 
     /// What a thread's descriptor is called at an instant, if that is known.
-    pub(crate) fn name(&self, thread: ThreadId, fd: i32, at: Time) -> Option<Name> {
+    pub(crate) fn name(&self, thread: ThreadId, fd: i32, at: RawNs) -> Option<Name> {
         self.file(thread, fd, at)?.name().cloned()
     }
 
     /// What a thread's descriptor is at an instant, if that is known: not where events are missing since it
     /// was opened. One that was first seen later was the same before, unless its begin was seen. Logarithmic.
-    pub(crate) fn file(&self, thread: ThreadId, fd: i32, at: Time) -> Option<&NamedFile> {
+    pub(crate) fn file(&self, thread: ThreadId, fd: i32, at: RawNs) -> Option<&NamedFile> {
         let key = (owner(self.host, thread)?, fd);
         let next = self.lives.partition_point(|life| (life.key(), life.begin) <= (key, at));
         let is_its = |life: &&Life| life.key() == key;

@@ -1,7 +1,8 @@
 //! An I/O call as a row of a table.
 
-use isochrone_kernel::{Name, Syscall, ThreadId, Time};
+use isochrone_kernel::{Name, Syscall, ThreadId};
 use isochrone_strace::errno_name;
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -16,8 +17,8 @@ use crate::storage::sorted_rows::SortKey;
 /// A call with both ends. The order of the fields is that of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct IoRow {
-    begin: Time,
-    end: Time,
+    begin: RawNs,
+    end: RawNs,
     thread: ThreadId,
     name: Name,
     kind: IoKind,

@@ -51,6 +51,8 @@ pub fn rows(table: &Table, numbers: Range<usize>, out: &mut impl Write) -> io::R
 
 #[cfg(test)]
 mod tests {
+    use isochrone_time::UnixNs;
+
     use super::*;
     use crate::output::note::Note;
     use crate::output::report::VERSION;
@@ -68,7 +70,7 @@ mod tests {
         };
         let tables = vec![table("none", 0), table("one", 1), table("many", 11)];
         let notes = vec![Note::default().text(NO_ROWS)];
-        Report { analysis: "x", version: VERSION, sync: true, range: Some([1, 2]), tables, notes }
+        Report { analysis: "x", version: VERSION, sync: true, range: Some([1, 2].map(UnixNs)), tables, notes }
     }
 
     #[test]

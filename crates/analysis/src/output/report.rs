@@ -1,6 +1,7 @@
 //! The result of an analysis as a whole. Its serialized form is the JSON that the command writes; docs
 //! describe it.
 
+use isochrone_time::UnixNs;
 use serde::Serialize;
 
 use crate::options::Options;
@@ -22,8 +23,8 @@ pub struct Report {
     pub version: u32,
     /// Whether all times are on one clock; else those of each host are on its own.
     pub sync: bool,
-    /// Begin and end of what was looked at, Unix ns; `None` where there was nothing.
-    pub range: Option<[i128; 2]>,
+    /// Start and end of what was looked at; `None` where there was nothing.
+    pub range: Option<[UnixNs; 2]>,
     /// The tables.
     pub tables: Vec<Table>,
     /// What a reader should know.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use isochrone_time::UnixNs;
 use serde::Serialize;
 
 use crate::storage::rows::Rows;
@@ -155,8 +156,8 @@ impl Table {
     }
 
     /// Adds the bounds of instants after each column of them, `begin_lo_ns` and `begin_hi_ns` after
-    /// `begin_ns`. `of` gives both, ns, for a row and an instant in it; `None`: not known.
-    pub fn add_bounds(&mut self, of: impl Fn(&[Cell], i128) -> (Option<i128>, Option<i128>)) {
+    /// `begin_ns`. `of` gives both for a row and an instant in it; `None`: not known.
+    pub fn add_bounds(&mut self, of: impl Fn(&[Cell], UnixNs) -> (Option<UnixNs>, Option<UnixNs>)) {
         let is_time = |&index: &usize| self.columns[index].unit == Unit::Time;
         let indexes: Vec<usize> = (0..self.columns.len()).filter(is_time).collect();
         // From the right: the indexes of the rest stay as they are.
@@ -173,10 +174,10 @@ impl Table {
         self.rows.change(|row| {
             for &index in indexes.iter().rev() {
                 let (lo, hi) = match row[index] {
-                    Cell::Int(at) => of(row, at),
+                    Cell::Int(at) => of(row, UnixNs(at)),
                     _ => (None, None),
                 };
-                row.splice(index + 1..=index, [lo.into(), hi.into()]);
+                row.splice(index + 1..=index, [lo, hi].map(|at| at.map(UnixNs::ns).into()));
             }
         });
         if let Some(drawn) = &mut self.drawn {

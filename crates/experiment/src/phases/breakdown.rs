@@ -9,7 +9,7 @@ use isochrone_kernel::Name;
 use isochrone_store::{CallSpan, HostStore, OpenFile, State, StateRow, StoreError, ThreadRow};
 use isochrone_time::{RawNs, Window};
 
-use crate::cause::{Cause, is_on_path, is_poll};
+use isochrone_store::{Cause, is_on_path, is_poll};
 
 /// How much of a trace is read at once, ns.
 const WINDOW: i64 = 1 << 30;

@@ -11,13 +11,12 @@ use std::collections::BTreeMap;
 use isochrone_analysis::{Cell, Filter, Note, Report, Table, Unit, VERSION, nearest_rank};
 use isochrone_kernel::{Name, ThreadId};
 use isochrone_store::{HostStore, Store, StoreError, ThreadInfo, ThreadRow};
-use isochrone_time::{RawNs, Window};
+use isochrone_time::{RawNs, UnixNs, Window};
+use isochrone_timing::{TimedHost, Times};
 
-use crate::experiment::TimedHost;
 use crate::model::ModelledHost;
 use crate::periods::{PeriodLog, unfinished};
 use crate::states::is_asked;
-use crate::window::Times;
 use breakdown::{Breakdown, Counted, Instance, breakdown};
 
 /// Which phases are asked for.
@@ -42,7 +41,7 @@ pub fn phases(
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
     let mut tables = Tables::new();
-    let mut range: Option<[i128; 2]> = None;
+    let mut range: Option<[UnixNs; 2]> = None;
     let mut notes = Vec::new();
     for (place, host) in hosts.iter().enumerate() {
         let Some(timing) = host.timing else { continue };
@@ -51,12 +50,10 @@ pub fn phases(
         let there = store.host(entry)?;
         let recorded_by_programs = periods.is_none().then(|| programs_extent(host)).flatten();
         if let Some(range_here) = entry.range.map(|range| overlap(range, recorded_by_programs)) {
-            let here = [timing.unix(range_here.start).0, timing.unix(range_here.end).0];
+            let here = [timing.unix(range_here.start), timing.unix(range_here.end)];
             range = Some(range.map_or(here, |all| [all[0].min(here[0]), all[1].max(here[1])]));
         }
-        let when = asked.times.on(timing).window;
-        let window =
-            Window { start: when.begin.map_or(RawNs::MIN, RawNs), end: when.end.map_or(RawNs::MAX, RawNs) };
+        let window = asked.times.on(timing).window;
         let mut instances = match periods.and_then(|periods| periods.get(place)) {
             Some(host) => {
                 notes.extend(unfinished(host_name(host), &host.model.period_tallies));
@@ -134,9 +131,9 @@ fn of_periods(there: &HostStore, host: &ModelledHost<'_, PeriodLog>) -> Vec<Inst
     };
     let instance = |it: &isochrone_kernel::Period| Instance {
         name: it.name.clone(),
-        thread: row(it.thread, RawNs(it.begin)),
-        start: RawNs(it.begin),
-        end: RawNs(it.end),
+        thread: row(it.thread, it.begin),
+        start: it.begin,
+        end: it.end,
     };
     host.model.spans.iter().map(instance).collect()
 }

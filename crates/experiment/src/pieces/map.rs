@@ -7,13 +7,11 @@ use isochrone_hosts::Progress;
 use isochrone_kernel::Spans;
 use isochrone_pipeline::{Border, Piece, Plan, SpanLog, nth_piece};
 use isochrone_time::UnixNs;
+use isochrone_timing::{SOME_STEPS, TimedHost, Timing, step_length};
 
 use super::{Asked, HostFacts, Mapped, MappedPiece};
-use crate::experiment::TimedHost;
 use crate::model::{ModelError, Spread, Wanted, read};
 use crate::question::Question;
-use crate::stamp::Timing;
-use crate::steps;
 
 /// Which part of each host is mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +45,7 @@ impl Part {
             Self::Share { number, of } => nth_piece(&host.traced, number, of),
             Self::Between { from, to } => {
                 // The first raw time that is not before an instant.
-                let first =
-                    |unix: UnixNs| host.raw(unix.saturating_sub(1)).map(|raw| raw.saturating_add(1).0);
+                let first = |unix: UnixNs| host.raw(unix.saturating_sub(1)).map(|raw| raw.saturating_add(1));
                 let border = |given: Option<UnixNs>, open| given.and_then(first).map_or(open, Border::At);
                 Piece { from: border(from, Border::Begin), to: border(to, Border::End) }
             }
@@ -89,9 +86,10 @@ impl Question<'_> {
     pub fn asked(&self, hosts: &[&TimedHost<'_>], corrections: Option<String>) -> Asked {
         let mut options: Options = self.options.of_mapping();
         // Where nobody says how long steps are, it follows from the hosts that are looked at together.
-        options.every_ns = self.kinds.contains(&AnalysisKind::Usage).then(|| {
-            steps::step_length(self.options.every_ns, self.times, hosts.iter().copied(), steps::SOME_STEPS)
-        });
+        options.every_ns = self
+            .kinds
+            .contains(&AnalysisKind::Usage)
+            .then(|| step_length(self.options.every_ns, self.times, hosts.iter().copied(), SOME_STEPS));
         Asked { kinds: self.kinds.to_vec(), options, times: self.times, corrections, keeps_all: false }
     }
 }

@@ -7,10 +7,11 @@ use isochrone_corrections::Clocks;
 use isochrone_corrections::artefact::{Artefact, ArtefactError};
 use isochrone_files::Inputs;
 use isochrone_time::RawNs;
+use isochrone_timing::TimedHost;
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, MOST_PARTS, Part, PieceSet, PiecesError};
-use crate::experiment::{Experiment, TimedHost};
+use crate::experiment::Experiment;
 use crate::model::{ModelError, Spread};
 use crate::question::Question;
 

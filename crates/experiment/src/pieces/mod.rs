@@ -19,11 +19,10 @@ use isochrone_kernel::MergeError;
 use isochrone_pipeline::piece_file::PieceFileError;
 use isochrone_pipeline::{DamagedLog, MAX_PIECES, Piece, PieceModel};
 use isochrone_time::RawNs;
+use isochrone_timing::{TimedHost, Times};
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::TimedHost;
 use crate::model;
-use crate::window::Times;
 
 pub use held::{Held, holds_spans};
 pub use map::{Part, map_spans};

@@ -9,11 +9,11 @@ use isochrone_corrections::artefact::Artefact;
 use isochrone_files::output;
 use isochrone_kernel::{MergeError, PartialState};
 use isochrone_pipeline::{Piece, PieceError, PieceMerger, SpanLog, piece_file};
+use isochrone_timing::Timing;
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, Held, HostFacts, Mapped, MappedPiece, PiecesError};
 use crate::model::ModelledHost;
-use crate::stamp::Timing;
 
 /// What a file says of itself: what was asked, and whose its pieces are, in their order.
 #[derive(Serialize, Deserialize)]

@@ -31,13 +31,12 @@ use isochrone_pipeline::piece_file::PieceFileError;
 use isochrone_pipeline::{Border, Piece, PieceModel};
 use isochrone_sync::SyncError;
 use isochrone_time::{RawNs, UnixNs};
+use isochrone_timing::{Times, Timing};
 
 use crate::experiment::Experiment;
 use crate::model::{ModelError, ModelledHost, Spread};
 use crate::pieces::{Asked, HostFacts, Mapped, Part};
 use crate::question::{Question, reports};
-use crate::stamp::Timing;
-use crate::window::Times;
 use chunks::Opened;
 use journal::Recent;
 pub use retention::Retention;
@@ -316,7 +315,7 @@ impl<'w> Watch<'w> {
         let parts: Vec<(PathBuf, u64, RawNs)> =
             parts.into_iter().map(|it| (it.chunk.session.clone(), it.chunk.number, it.begin)).collect();
         let from = host.mapped.as_ref().map_or(Border::Begin, |mapped| mapped.piece.to);
-        let piece = Piece { from, to: to.map_or(Border::End, |to| Border::At(to.0)) };
+        let piece = Piece { from, to: to.map_or(Border::End, Border::At) };
         let opened: Vec<&Path> = opened.iter().map(PathBuf::as_path).collect();
         let mapped = self.map_piece(id, &opened, piece)?;
         let asked = &self.asked;
@@ -401,7 +400,7 @@ impl<'w> Watch<'w> {
                 waiting: host.waiting.len() as u64,
                 events: report.map_or(0, |report| report.events),
                 losses: report.map_or(0, |report| report.losses),
-                watermark: at.zip(timing).map(|(raw, timing)| timing.unix(RawNs(raw))),
+                watermark: at.zip(timing).map(|(raw, timing)| timing.unix(raw)),
             })
         };
         let mut all: Vec<HostProgress> = self.hosts.iter().filter_map(of_host).collect();

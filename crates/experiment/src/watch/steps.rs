@@ -19,6 +19,7 @@ use isochrone_pipeline::Border;
 use isochrone_pipeline::piece_file;
 use isochrone_sync::{Continued, KeptSync, Options};
 use isochrone_time::{RawNs, UnixNs, Window};
+use isochrone_timing::Timing;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,6 @@ use super::chunks::Opened;
 use super::sessions::{self, Waiting};
 use super::{HostWatch, Watch, WatchError};
 use crate::pieces::FORM;
-use crate::stamp::Timing;
 
 /// How much before a step is read, ns: a packet that arrives in it was sent before it.
 const MARGIN: i64 = 1_000_000_000;
@@ -380,7 +380,7 @@ impl HostWatch {
     /// Up to which raw time it has been mapped, ns.
     pub(super) fn mapped_to(&self) -> Option<RawNs> {
         let border = self.mapped.as_ref()?.piece.to;
-        matches!(border, Border::At(_)).then(|| RawNs(border.time()))
+        matches!(border, Border::At(_)).then(|| border.time())
     }
 
     /// What its raw times mean; without a correction, what it shows itself.

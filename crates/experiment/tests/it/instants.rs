@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table};
 use isochrone_experiment::{
-    Experiment, Indexing, Inputs, Opened, Question, Spread, TimedHost, Times, at_instant, index,
-    instant_reports, reports,
+    Experiment, Indexing, Inputs, Opened, Question, Spread, at_instant, index, instant_reports, reports,
 };
 use isochrone_store::Store;
 use isochrone_testkit::{Random, RandomKernel};
 use isochrone_time::{RawNs, Window};
+use isochrone_timing::{TimedHost, Times};
 
 fn shared(part: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/vm").join(part)

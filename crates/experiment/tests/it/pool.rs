@@ -4,9 +4,10 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use isochrone_analysis::{AnalysisKind, Filter, HostContext, Options};
-use isochrone_experiment::{Experiment, Inputs, Opened, Question, Spread, Times, extent, reports};
+use isochrone_experiment::{Experiment, Inputs, Opened, Question, Spread, reports};
 use isochrone_testkit::{Generation, RandomKernel};
 use isochrone_time::UnixNs;
+use isochrone_timing::{Times, extent};
 
 const HOSTS: u64 = 12;
 
@@ -53,9 +54,8 @@ fn threads_and_cuts_change_nothing() {
     let opened = Opened::unsynchronized(Inputs::open(&[directory.path().to_owned()]));
     let experiment = opened.experiment();
     assert_eq!(experiment.hosts().len() as u64, HOSTS);
-    let first = |host: &isochrone_experiment::TimedHost<'_>| {
-        host.timing.unwrap().unix(host.traced.extent().unwrap().0)
-    };
+    let first =
+        |host: &isochrone_timing::TimedHost<'_>| host.timing.unwrap().unix(host.traced.extent().unwrap().0);
     let begin = experiment.hosts().iter().map(first).min().unwrap();
     let at = |ns: i64| Some(begin + ns);
     for times in [[None; 3], [at(2_000), at(60_000), None], [None, None, at(30_000)]] {

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use isochrone_experiment::{
-    Conversion, Converted, Experiment, Inputs, ModelError, Opened, Scale, Spread, Stamp, TimeBase, TimedHost,
-    Timing, Wanted, model, read_clocks,
+    Experiment, Inputs, ModelError, Opened, Spread, TimeBase, Wanted, model, read_clocks,
 };
 use isochrone_sync::Options;
 use isochrone_testkit::{Cluster, Family};
 use isochrone_time::{RawNs, UnixNs};
+use isochrone_timing::{Conversion, Converted, Scale, Stamp, TimedHost, Timing};
 use serde_json::Value;
 
 /// What the reference's clock shows at a raw time of a host; `None` where that is not known.

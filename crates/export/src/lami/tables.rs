@@ -69,8 +69,8 @@ impl<'r> ResultTable<'r> {
 /// The results of a report; none of an analysis that has no such form.
 pub(super) fn results(report: &Report) -> Vec<ResultTable<'_>> {
     let Some(family) = family(report.analysis) else { return Vec::new() };
-    let [begin, end] = report.range.unwrap_or_default();
-    let range = Window::new(UnixNs(begin), UnixNs(end));
+    let [start, end] = report.range.unwrap_or_default();
+    let range = Window::new(start, end);
     let all = |table: &str, class: &str| {
         let class = family.classes.iter().find(|declared| declared.name == class)?;
         let of = |table| ResultTable {

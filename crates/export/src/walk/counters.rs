@@ -47,7 +47,7 @@ impl Counters {
     /// Counts the time from a start to an end.
     pub(super) fn add_time(&mut self, what: Counted, start: RawNs, end: RawNs) {
         let sums = &mut self.sums[what as usize];
-        for (step, ns) in self.steps.parts(start.0, end.0) {
+        for (step, ns) in self.steps.parts(start, end) {
             if let Some(sum) = sums.get_mut(step as usize) {
                 *sum += ns;
             }
@@ -56,7 +56,7 @@ impl Counters {
 
     /// Counts bytes at an instant.
     pub(super) fn add_bytes(&mut self, what: Counted, at: RawNs, bytes: u32) {
-        let step = self.steps.at(at.0);
+        let step = self.steps.at(at);
         if let Some(sum) = step.and_then(|step| self.sums[what as usize].get_mut(step as usize)) {
             *sum += u64::from(bytes);
         }
@@ -75,10 +75,10 @@ pub(super) fn emit<T: Timeline>(host: &Host<'_>, to: &mut T) -> io::Result<()> {
         let scale = if unit == "bytes/s" { 1e9 } else { 1.0 };
         // Steps in which the host was traced.
         let Window { start, end } = host.window;
-        for (step, _) in steps.parts(start.0, end.0) {
+        for (step, _) in steps.parts(start, end) {
             let Some(&sum) = sums.get(step as usize) else { continue };
-            let (begin, _) = steps.instants(step, |raw| host.timing.unix(RawNs(raw)).0);
-            let at = UnixNs(begin.clamp(0, i64::MAX.into()));
+            let start = steps.instants(step, |raw| host.timing.unix(raw)).start;
+            let at = UnixNs(start.ns().clamp(0, i64::MAX.into()));
             to.counter(track, at, sum as f64 * scale / steps.every_ns.max(1) as f64)?;
         }
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
 
-use isochrone_experiment::{TimedHost, Timing, steps};
 use isochrone_store::{HostStore, StateRow, ThreadInfo, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
+use isochrone_timing::{TimedHost, Timing, steps};
 
 use super::counters::Counters;
 use super::{ExportError, ExportInput, PART_ROWS};
@@ -75,11 +75,8 @@ impl<'e> Host<'e> {
         let entry = input.store.manifest().hosts.iter().find(|entry| entry.id == timed.traced.id);
         let (Some(entry), Some(timing)) = (entry, timed.timing) else { return Ok(None) };
         let Some(Window { start: first, end: last }) = entry.range else { return Ok(None) };
-        let requested = input.times.on(timing).window;
         // The last event is in the window.
-        let after = last.saturating_add(1);
-        let start = requested.begin.map_or(first, RawNs).max(first);
-        let window = Window::new(start, requested.end.map_or(after, RawNs).min(after));
+        let window = input.times.on(timing).window.clip(Window::new(first, last.saturating_add(1)));
         if window.is_empty() {
             return Ok(None);
         }

@@ -14,9 +14,9 @@ mod threads;
 use std::io;
 
 use isochrone_corrections::Clocks;
-use isochrone_experiment::{TimedHost, Times, TooManySteps, extent, step_length};
 use isochrone_store::{Store, StoreError};
 use isochrone_time::UnixNs;
+use isochrone_timing::{TimedHost, Times, TooManySteps, extent, step_length};
 
 use crate::timeline::{MAX_HOSTS, Timeline};
 use host::Host;

@@ -7,12 +7,10 @@ use isochrone_analysis::{
     AnalysisKind, Calls, Filter, HostContext, Interrupts, Need, Options, Recorded, Report, ThreadIdentity,
     lacking,
 };
-use isochrone_experiment::{
-    Experiment, ModelError, Opened, Spread, TimedHost, Times, Timing, add_bounds_of, extent, recorded,
-    scratch,
-};
+use isochrone_experiment::{Experiment, ModelError, Opened, Spread, add_bounds_of, scratch};
 use isochrone_hosts::{Host, ReadReport};
 use isochrone_kernel::calls::call_of_entry;
+use isochrone_timing::{TimedHost, Times, Timing, extent, recorded};
 use wildmatch::WildMatch;
 
 use super::answers::{Answering, answers};

@@ -3,10 +3,11 @@
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Note, OptionKind, Options, Report};
 use isochrone_experiment::{
-    ModelError, ModelledHost, Opened, PeriodLog, Question, Spread, TimedHost, Times, ask_within, at_instant,
-    instant_reports, is_on_one_clock, recorded, reports, reports_within, unfinished,
+    ModelError, ModelledHost, Opened, PeriodLog, Question, Spread, ask_within, at_instant, instant_reports,
+    reports, reports_within, unfinished,
 };
 use isochrone_hosts::Progress as Read;
+use isochrone_timing::{TimedHost, Times, is_on_one_clock, recorded};
 
 use super::analyze::{model_error, note_unmatched, report_missing};
 use super::{Named, index, lami, periods};

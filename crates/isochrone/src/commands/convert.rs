@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use isochrone_corrections::Clocks;
-use isochrone_experiment::{Conversion, ConversionError, Converted, Scale, TimeBase, read_clocks};
+use isochrone_experiment::{TimeBase, read_clocks};
 use isochrone_time::UnixNs;
+use isochrone_timing::{Conversion, ConversionError, Converted, Scale};
 use serde::Serialize;
 
 use super::{host_selection, open};

@@ -9,8 +9,9 @@ use isochrone_crosshost::{
     Cluster, RequestQuery, Requests, ThreadRef, accounting, blocking, critical_path, dot, ipc, messages,
     path, phase_names, requests, thread_path,
 };
-use isochrone_experiment::{Spread, Times, extent, is_on_one_clock, recorded};
+use isochrone_experiment::Spread;
 use isochrone_time::{UnixNs, Window};
+use isochrone_timing::{Times, extent, is_on_one_clock, recorded};
 use wildmatch::WildMatch;
 
 use super::analyze::add_needs;

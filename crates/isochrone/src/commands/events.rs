@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use isochrone_experiment::{Experiment, Opened, TimedHost, TimedTrace, TimedTraces, check_names, extent};
+use isochrone_experiment::{Experiment, Opened, TimedTrace, TimedTraces};
 use isochrone_hosts::SLACK;
 use isochrone_time::UnixNs;
+use isochrone_timing::{TimedHost, check_names, extent};
 
 use super::filter::Filter;
 use super::{host_selection, open};

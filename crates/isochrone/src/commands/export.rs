@@ -5,11 +5,12 @@ use std::path::Path;
 
 use anyhow::Context;
 use isochrone_analysis::{AnalysisKind, Options, TIMELINE, lacking};
-use isochrone_experiment::{Question, Spread, TimedHost, Times, extent, recorded, reports, step_length};
+use isochrone_experiment::{Question, Spread, reports};
 use isochrone_export::chrome::Chrome;
 use isochrone_export::perfetto::Perfetto;
 use isochrone_export::{DEFAULT_STEPS, ExportError, ExportInput, export, openmetrics};
 use isochrone_files::output as files;
+use isochrone_timing::{TimedHost, Times, extent, recorded, step_length};
 
 use super::answers::modelled;
 use super::{check_output, host_selection, index, named, open_named};

@@ -6,9 +6,10 @@ use anyhow::ensure;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 use isochrone_ctf::schema::shown_name;
 use isochrone_ctf::{Event, FieldRef, Packet, Trace};
-use isochrone_experiment::{TimedTrace, Times};
+use isochrone_experiment::TimedTrace;
 use isochrone_periods::{Binding, Condition, Field, Fields, PacketFields, Reading};
 use isochrone_time::UnixNs;
+use isochrone_timing::Times;
 use rustc_hash::FxHashMap;
 use wildmatch::WildMatch;
 

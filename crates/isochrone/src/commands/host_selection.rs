@@ -5,10 +5,9 @@ use std::fmt::Display;
 
 use isochrone_corrections::artefact::RefusedKind;
 use isochrone_corrections::{Clock, Clocks};
-use isochrone_experiment::{
-    Experiment, Opened, Selection, TimedHost, Times, Timing, UnknownHost, WrongTimes,
-};
+use isochrone_experiment::{Experiment, Opened, Selection};
 use isochrone_time::UnixNs;
+use isochrone_timing::{TimedHost, Times, Timing, UnknownHost, WrongTimes};
 use wildmatch::WildMatch;
 
 use crate::arguments::time::TimeArg;

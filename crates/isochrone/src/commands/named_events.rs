@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use isochrone_corrections::Clock;
 use isochrone_ctf::{Diagnostic, Event};
-use isochrone_experiment::{Experiment, Instant, Opened, TimedTrace, TimedTraces, check_names};
+use isochrone_experiment::{Experiment, Instant, Opened, TimedTrace, TimedTraces};
 use isochrone_time::UnixNs;
+use isochrone_timing::check_names;
 
 use super::filter::BoundCondition;
 use super::host_selection;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use isochrone_experiment::{ModelledHost, PeriodLog, Spread, TimedHost};
+use isochrone_experiment::{ModelledHost, PeriodLog, Spread};
 use isochrone_periods::Definitions;
+use isochrone_timing::TimedHost;
 
 use super::analyze::model_error;
 use super::filter::check_fields;

@@ -10,12 +10,12 @@ use isochrone_experiment::pieces::{
     traces_of_spans,
 };
 use isochrone_experiment::{
-    ModelError, ModelledHost, Question, Spread, TimeBase, TimedHost, Times, Timing, check_names, extent,
-    read_clocks, read_corrections, reports,
+    ModelError, ModelledHost, Question, Spread, TimeBase, read_clocks, read_corrections, reports,
 };
 use isochrone_pipeline::piece_file::is_piece;
 use isochrone_pipeline::{Border, Piece, SpanLog};
-use isochrone_time::{RawNs, UnixNs};
+use isochrone_time::UnixNs;
+use isochrone_timing::{TimedHost, Times, Timing, check_names, extent};
 
 use super::analyze::{
     add_notes, check_options, hosts, model_error, note_unmatched, options, report_undecodable, style,
@@ -352,7 +352,7 @@ fn shown_piece(missing: &MissingPiece) -> String {
 /// The time of a piece, by the host's own clock.
 fn between(piece: Piece, offset_ns: i64) -> String {
     let border = |border: Border, open: &str| match border {
-        Border::At(raw) => time::full(Timing::Own { offset_ns }.unix(RawNs(raw))),
+        Border::At(raw) => time::full(Timing::Own { offset_ns }.unix(raw)),
         Border::Begin | Border::End => open.to_owned(),
     };
     format!("from {} to {}", border(piece.from, "the start"), border(piece.to, "the end"))

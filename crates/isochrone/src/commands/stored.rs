@@ -1,6 +1,7 @@
 //! Analyses that are read from a store, which is built if there is none: `states` and `phases`.
 
-use isochrone_experiment::{Experiment, PhaseFilter, Spread, StateFilter, is_on_one_clock, phases, recorded};
+use isochrone_experiment::{Experiment, PhaseFilter, Spread, StateFilter, phases};
+use isochrone_timing::{is_on_one_clock, recorded};
 
 use super::analyze::{add_needs, check_options, hosts, options, style};
 use super::pieces::{self, PieceKind};

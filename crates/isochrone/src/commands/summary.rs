@@ -4,13 +4,12 @@ use std::io::{IsTerminal, Write};
 
 use isochrone_analysis::{AnalysisKind, Options, Report};
 use isochrone_crosshost::{Cluster, RequestQuery, Requests, critical_path, messages, path, requests};
-use isochrone_experiment::{
-    Opened, Question, Spread, TimedHost, Times, extent, is_on_one_clock, recorded, reports,
-};
+use isochrone_experiment::{Opened, Question, Spread, reports};
 use isochrone_export::html::Synchronization;
 use isochrone_files::output as files;
 use isochrone_matching::sample::MessageSample;
 use isochrone_store::{Message, Store};
+use isochrone_timing::{TimedHost, Times, extent, is_on_one_clock, recorded};
 
 use super::analyze::add_needs;
 use super::answers::modelled;
@@ -132,9 +131,9 @@ fn synchronization(
         if let (Some(sender), Some(receiver)) = (number(sent.host), number(received.host)) {
             sample.add(&isochrone_matching::Message {
                 sender,
-                sent: sent.at.0,
+                sent: sent.at,
                 receiver,
-                received: received.at.0,
+                received: received.at,
             });
         }
     })?;

@@ -200,8 +200,8 @@ fn of_list(
         match line? {
             Line::Message(message) => {
                 let Message { sender, sent, receiver, received } = message;
-                let received = times.latest(receiver, RawNs(received));
-                let (sent, received) = (times.at(sender, RawNs(sent)), times.at(receiver, received));
+                let received = times.latest(receiver, received);
+                let (sent, received) = (times.at(sender, sent), times.at(receiver, received));
                 cover(&mut range, [sent, received]);
                 evaluation.add_listed(message, list.numbers(), latency(sent, received));
             }
@@ -263,11 +263,11 @@ impl<'c> Times<'c> {
     }
 
     fn sent(&self, end: &End) -> At {
-        self.at(end.clock, RawNs(end.time))
+        self.at(end.clock, end.time)
     }
 
     fn received(&self, end: &End) -> At {
-        self.at(end.clock, RawNs(end.time).max(self.latest(end.clock, RawNs(end.raw))))
+        self.at(end.clock, end.time.max(self.latest(end.clock, end.raw)))
     }
 
     /// The latest raw time of an arrival with a stamp, by the resolution of its clock in the corrections.
@@ -277,7 +277,7 @@ impl<'c> Times<'c> {
             HostTimes::Own(_) | HostTimes::Unknown => None,
         };
         let after = resolution.map_or(0, |it| it.tick_ns.saturating_sub(1));
-        RawNs(raw.0.saturating_add_unsigned(after))
+        RawNs(raw.ns().saturating_add_unsigned(after))
     }
 
     fn at(&self, clock: usize, raw: RawNs) -> At {
@@ -314,10 +314,10 @@ fn cover(range: &mut Option<[UnixNs; 2]>, times: [At; 2]) {
     }
 }
 
-/// First and last time of messages by clock, raw ns.
+/// First and last raw time of messages by clock.
 #[derive(Default)]
 struct Range {
-    clocks: std::collections::BTreeMap<usize, (i64, i64)>,
+    clocks: std::collections::BTreeMap<usize, (RawNs, RawNs)>,
 }
 
 impl Range {
@@ -333,7 +333,7 @@ impl Range {
         let mut range = None;
         for (&clock, &(begin, end)) in &self.clocks {
             let offset = i128::from(clocks[clock].offset_ns);
-            cover(&mut range, [begin, end].map(|raw| Some((UnixNs(i128::from(raw) + offset), 0))));
+            cover(&mut range, [begin, end].map(|raw| Some((UnixNs(i128::from(raw.ns()) + offset), 0))));
         }
         range
     }

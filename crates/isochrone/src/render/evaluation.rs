@@ -40,8 +40,7 @@ impl Evaluated {
         if let Some((packets, traffic)) = &self.packets {
             tables.extend(packet_tables(&self.hosts, packets, traffic));
         }
-        let range = self.range.map(|range| range.map(UnixNs::ns));
-        let (analysis, sync) = ("sync eval", self.sync);
+        let (analysis, sync, range) = ("sync eval", self.sync, self.range);
         Report { analysis, version: VERSION, sync, range, tables, notes: Vec::new() }
     }
 
@@ -68,8 +67,8 @@ impl Evaluated {
             let mut row = self.names(from, to);
             row.extend(counts(way));
             let known = i128::from(way.inverted) + way.classes.iter().map(|&n| i128::from(n)).sum::<i128>();
-            let mean = (known > 0).then(|| way.sum.div_euclid(known.max(1)));
-            row.extend([way.least.map(i128::from), mean, way.greatest.map(i128::from)].map(Cell::from));
+            let mean = (known > 0).then(|| way.sum_ns.div_euclid(known.max(1)));
+            row.extend([way.least_ns.map(i128::from), mean, way.greatest_ns.map(i128::from)].map(Cell::from));
             table.row(row);
         }
         table
@@ -87,7 +86,7 @@ impl Evaluated {
         for (&(a, b), found) in &self.round_trips {
             let mut row = self.names(a, b);
             row.push(found.count.into());
-            row.extend([found.least, found.given].map(|ns| ns.map_or(Cell::NotApplicable, Cell::from)));
+            row.extend([found.least_ns, found.given_ns].map(|ns| ns.map_or(Cell::NotApplicable, Cell::from)));
             table.row(row);
         }
         table
@@ -145,7 +144,6 @@ pub(crate) fn matched(
     range: Option<[UnixNs; 2]>,
 ) -> Report {
     let tables = packet_tables(hosts, packets, traffic).into();
-    let range = range.map(|range| range.map(UnixNs::ns));
     Report { analysis: "sync --dry-run", version: VERSION, sync: false, range, tables, notes: Vec::new() }
 }
 

@@ -12,8 +12,9 @@ use isochrone_ctf::room::Room;
 use isochrone_ctf::schema::{EventClass, Schema, Scope, StreamClass};
 use isochrone_ctf::text::TextVisitor;
 use isochrone_ctf::{Event, Packet, digits, json, room};
-use isochrone_experiment::{Stamp, TimedTrace, surely_in_order};
+use isochrone_experiment::{TimedTrace, surely_in_order};
 use isochrone_time::{RawNs, UnixNs};
+use isochrone_timing::Stamp;
 
 use super::plain::plain;
 use super::{figures, time};

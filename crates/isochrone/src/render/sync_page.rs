@@ -71,8 +71,8 @@ pub(crate) fn of(
 }
 
 impl Pair<'_> {
-    /// The messages of a direction that were kept, raw ns.
-    fn messages(&self, is_forth: bool) -> Vec<(i64, i64)> {
+    /// The messages of a direction that were kept.
+    fn messages(&self, is_forth: bool) -> Vec<(RawNs, RawNs)> {
         self.sample.messages(is_forth == self.is_forth)
     }
 
@@ -83,12 +83,12 @@ impl Pair<'_> {
     }
 
     /// The messages of a direction that bound the clocks, (sent, received).
-    fn hull(&self, is_forth: bool) -> Vec<(i64, i64)> {
+    fn hull(&self, is_forth: bool) -> Vec<(RawNs, RawNs)> {
         let sent_by_first = is_forth == self.is_forth;
         let hull = if sent_by_first { self.sample.upper() } else { self.sample.lower() };
         // In the sample, x is the time of the first of the two clocks.
-        let ends = |(x, y): (i64, i64)| if sent_by_first { (x, y) } else { (y, x) };
-        hull.vertices().iter().map(|vertex| ends((vertex.x(), vertex.y()))).collect()
+        let ends = |(x, y): (RawNs, RawNs)| if sent_by_first { (x, y) } else { (y, x) };
+        hull.vertices().iter().map(|vertex| ends((RawNs(vertex.x()), RawNs(vertex.y())))).collect()
     }
 }
 
@@ -130,14 +130,15 @@ fn section(
     }
     let (begin, end) = span(a)?;
     let since = a.correction.apply(begin);
-    let at = |clock: &Clock, raw: i64| clock.correction.apply(raw).saturating_sub(since);
+    let at = |clock: &Clock, raw: RawNs| clock.correction.apply(raw.ns()).saturating_sub(since);
     // From a to b above the estimate, from b to a below it.
-    let forth =
-        |(sent, received): (i64, i64)| -> Dot { (at(a, sent), at(b, received).saturating_sub(at(a, sent))) };
-    let back = |(sent, received): (i64, i64)| -> Dot {
+    let forth = |(sent, received): (RawNs, RawNs)| -> Dot {
+        (at(a, sent), at(b, received).saturating_sub(at(a, sent)))
+    };
+    let back = |(sent, received): (RawNs, RawNs)| -> Dot {
         (at(a, received), at(b, sent).saturating_sub(at(a, received)))
     };
-    let dots = |messages: Vec<(i64, i64)>, of: &dyn Fn((i64, i64)) -> Dot| {
+    let dots = |messages: Vec<(RawNs, RawNs)>, of: &dyn Fn((RawNs, RawNs)) -> Dot| {
         let mut dots: Vec<Dot> = messages.into_iter().map(of).collect();
         dots.sort_unstable();
         dots
@@ -163,7 +164,7 @@ fn section(
     let suspects = artefact.suspects.iter().filter_map(|suspect| {
         let is_forth = (&suspect.link.0, &suspect.link.1) == (of_a, of_b);
         let is_back = (&suspect.link.0, &suspect.link.1) == (of_b, of_a);
-        let ends = (suspect.sent_raw_ns, suspect.received_raw_ns);
+        let ends = (RawNs(suspect.sent_raw_ns), RawNs(suspect.received_raw_ns));
         let dot = if is_forth { forth(ends) } else { back(ends) };
         (is_forth || is_back).then(|| (dot.0, dot.1, suspect.why.clone()))
     });
@@ -175,16 +176,16 @@ fn section(
                 }
                 BreakKind::Slew => format!("{}: slew by {:+.1} ppm", clock.entry.host, found.size_ppm),
             };
-            (clock, found.raw_range_ns, what)
+            (clock, [found.raw_range_ns.0, found.raw_range_ns.1].map(RawNs), what)
         })
     });
-    let broken = broken.map(|(clock, (from, to), what)| (at(clock, from), at(clock, to), what));
+    let broken = broken.map(|(clock, [from, to], what)| (at(clock, from), at(clock, to), what));
     let picture = LinkPicture {
         a: of_a.clone(),
         b: of_b.clone(),
         upper,
         lower,
-        bounds: bounds.into_iter().map(|(raw, lo, hi, likely)| (at(a, raw.0), lo, hi, likely)).collect(),
+        bounds: bounds.into_iter().map(|(raw, lo, hi, likely)| (at(a, raw), lo, hi, likely)).collect(),
         breaks: broken.collect(),
         suspects: suspects.collect(),
         forth: picture::thinned(forths, max_dots),
@@ -235,10 +236,11 @@ fn arrows(clocks: &Clocks, pairs: &[Pair<'_>]) -> Vec<Arrow> {
             continue;
         }
         for (is_forth, from, to) in [(true, a, b), (false, b, a)] {
-            let own =
-                |clock: &Clock, raw: i64| UnixNs(i128::from(raw) + i128::from(clock.entry.clock_offset_ns));
+            let own = |clock: &Clock, raw: RawNs| {
+                UnixNs(i128::from(raw.ns()) + i128::from(clock.entry.clock_offset_ns))
+            };
             all.extend(pair.messages(is_forth).into_iter().map(|(sent, received)| {
-                let common = (from.unix(RawNs(sent)), to.unix(RawNs(received)));
+                let common = (from.unix(sent), to.unix(received));
                 (common, (own(from, sent), own(to, received)), (from.number, to.number))
             }));
         }

@@ -59,7 +59,6 @@ fn heading(report: &Report, at: Option<UnixNs>, hosts: usize) -> String {
         return format!("{}: at {} {}{clocks}", report.analysis, time::full(at), time::zone_name());
     }
     let Some([begin, end]) = report.range else { return format!("{}: no events", report.analysis) };
-    let (begin, end) = (UnixNs(begin), UnixNs(end));
     let span = figures::span(end - begin);
     let (begin, end, zone) = (time::full(begin), time::full(end), time::zone_name());
     format!("{}: {begin} to {end} {zone} ({span}){clocks}", report.analysis)

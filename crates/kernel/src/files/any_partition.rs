@@ -190,7 +190,7 @@ fn op() -> impl Strategy<Value = (FileOp, u8)> {
             Effect::Close { .. } => Some("close".into()),
             _ => None,
         };
-        FileOp::Call { thread, at: 0, effect: Some(effect), name, ret, output, flow }
+        FileOp::Call { thread, at: Time(0), effect: Some(effect), name, ret, output, flow }
     });
     let op = prop_oneof![
         20 => call,
@@ -198,30 +198,30 @@ fn op() -> impl Strategy<Value = (FileOp, u8)> {
             .prop_map(|(parent, child, shares_table)| FileOp::Fork {
                 parent,
                 child,
-                at: 0,
+                at: Time(0),
                 shares_table,
                 is_guess: !shares_table
             }),
-        1 => who().prop_map(|thread| FileOp::Exec { thread, at: 0 }),
-        1 => who().prop_map(|thread| FileOp::Exit { thread, at: 0 }),
+        1 => who().prop_map(|thread| FileOp::Exec { thread, at: Time(0) }),
+        1 => who().prop_map(|thread| FileOp::Exit { thread, at: Time(0) }),
         4 => (who(), 0..3_i32).prop_map(|(thread, pid)| FileOp::Member { thread, pid }),
         1 => (who(), 0..3_u64).prop_map(|(thread, table)| FileOp::DumpOwner { thread, table }),
         1 => (0..3_u64, 0..6_i32).prop_map(|(table, fd)| FileOp::DumpFile {
             owner: DumpOwner::Table(table),
-            at: 0,
+            at: Time(0),
             fd,
             flags: Some(0o200_0000),
             name: "/dumped".into(),
         }),
         1 => (who(), 0..6_i32).prop_map(|(thread, fd)| FileOp::DumpFile {
             owner: DumpOwner::Thread(thread),
-            at: 0,
+            at: Time(0),
             fd,
             flags: None,
             name: "socket:[1]".into(),
         }),
-        1 => Just(FileOp::Lost { at: 0 }),
-        1 => (0..9_i64).prop_map(|to| FileOp::LossBegins { at: 0, to }),
+        1 => Just(FileOp::Lost { at: Time(0) }),
+        1 => (0..9_i64).prop_map(|to| FileOp::LossBegins { at: Time(0), to: Time(to) }),
     ];
     // How far before the call its entry is.
     (op, 0..20_u8)
@@ -256,7 +256,7 @@ fn history() -> impl Strategy<Value = History> {
             }
             before = thread;
             if let Some(at) = time_of(&mut op) {
-                *at = now;
+                *at = Time(now);
             }
             Planned { op, entry: index as i64 - i64::from(distance) }
         });
@@ -310,7 +310,7 @@ fn bytes(files: &Files) -> Vec<u8> {
 
 fn finished(piece: (Files, Emitted, usize, usize)) -> (Vec<FileSpan>, Vec<Poll>) {
     let (files, mut emitted, ..) = piece;
-    files.finish(1_000_000, &mut emitted);
+    files.finish(Time(1_000_000), &mut emitted);
     emitted.0.sort();
     emitted.1.sort_by_key(|poll| (poll.at, poll.thread, poll.set));
     (emitted.0, emitted.1)

@@ -127,7 +127,7 @@ impl<'de> Deserialize<'de> for Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::PIECE_BEGIN;
+    use crate::id::{PIECE_BEGIN, Time};
 
     fn key(number: i32) -> Key {
         (ThreadId::Thread { tid: number / 4, born: PIECE_BEGIN }, number % 4)
@@ -138,7 +138,7 @@ mod tests {
         let mut sums = Sums::default();
         for (number, uses) in uses {
             let tally = sums.tally(key(number));
-            tally.first = tally.first.min(number.into());
+            tally.first = tally.first.min(Time(number.into()));
             tally.uses.reads += uses;
         }
         sums

@@ -156,8 +156,9 @@ macro_rules! define {
 ///
 /// ```
 /// use isochrone_kernel::{Migration, Recorder, Span, Spans, ThreadId};
+/// use isochrone_time::RawNs;
 /// let mut recorder = Recorder::default();
-/// let migration = Migration { thread: ThreadId::Idle(0), at: 5, to: 1 };
+/// let migration = Migration { thread: ThreadId::Idle(0), at: RawNs(5), to: 1 };
 /// recorder.migration(&migration);
 /// assert_eq!(recorder.0, [Span::Migration(migration)]);
 /// ```

@@ -74,10 +74,10 @@ mod tests {
 
     use super::*;
 
-    fn names(seen: &[(Time, u8)]) -> Names {
+    fn names(seen: &[(i64, u8)]) -> Names {
         let mut names = Names::default();
         for &(at, name) in seen {
-            names.see(&[name], at);
+            names.see(&[name], Time(at));
         }
         names
     }
@@ -85,15 +85,15 @@ mod tests {
     #[test]
     fn the_name_at_a_time() {
         let names = names(&[(5, b'a'), (7, b'a'), (9, b'b'), (12, b'a')]);
-        let at = |time| names.at(time).map(Name::as_str);
+        let at = |time| names.at(Time(time)).map(Name::as_str);
         assert_eq!(
             [at(0), at(5), at(8), at(9), at(11), at(12), at(99)],
             [Some("a"), Some("a"), Some("a"), Some("b"), Some("b"), Some("a"), Some("a")]
         );
         assert_eq!((names.last().map(Name::as_str), names.iter().len()), (Some("a"), 3));
-        assert_eq!(Names::default().at(3), None);
+        assert_eq!(Names::default().at(Time(3)), None);
         let mut same = names.clone();
-        same.see(b"", 20);
+        same.see(b"", Time(20));
         assert_eq!(same, names);
     }
 
@@ -101,7 +101,7 @@ mod tests {
         /// Whatever the cut, the names are those of the whole.
         #[test]
         fn pieces_are_the_whole(seen in prop::collection::vec(b'a'..b'd', 0..12), cut in 0usize..12) {
-            let seen: Vec<(Time, u8)> = (0..).zip(seen).collect();
+            let seen: Vec<(i64, u8)> = (0..).zip(seen).collect();
             let (left, right) = seen.split_at(cut.min(seen.len()));
             let mut joined = names(left);
             joined.append(names(right));
@@ -112,12 +112,12 @@ mod tests {
         /// renaming by the other.
         #[test]
         fn two_ids_are_one(runs in prop::collection::vec((b'a'..b'd', any::<bool>()), 1..12)) {
-            let seen: Vec<(Time, u8, bool)> =
+            let seen: Vec<(i64, u8, bool)> =
                 (0..).zip(runs).map(|(at, (name, is_first))| (at, name, is_first)).collect();
-            let of = |which: bool| -> Vec<(Time, u8)> {
+            let of = |which: bool| -> Vec<(i64, u8)> {
                 seen.iter().filter(|it| it.2 == which).map(|&(at, name, _)| (at, name)).collect()
             };
-            let last = |of: &[(Time, u8)]| of.last().map_or(Time::MIN, |it| it.0);
+            let last = |of: &[(i64, u8)]| of.last().map_or(Time::MIN, |it| Time(it.0));
             let (ours, theirs) = (of(true), of(false));
             let mut joined = names(&ours);
             joined.interleave(names(&theirs), last(&ours), last(&theirs));

@@ -18,10 +18,10 @@ use std::io::Read;
 use std::net::IpAddr;
 
 use isochrone_capture::{Capture, Frame};
-use isochrone_clock::Span;
 use isochrone_ctf::Diagnostic;
 use isochrone_files::InputCapture;
 use isochrone_net::{Seen, captured};
+use isochrone_time::{RawNs, Window};
 use rayon::prelude::*;
 
 use crate::beyond::{Beyond, date, is_beyond};
@@ -43,7 +43,7 @@ impl CaptureFacts {
     pub fn odd_unit(&self) -> Option<&'static str> {
         const MIN_PACKETS: u64 = 16;
         let span = self.span?;
-        let is_long = span.end.saturating_sub(span.begin) > 2 * SECOND_NS;
+        let is_long = span.end.saturating_since(span.start) > 2 * SECOND_NS;
         (self.packets >= MIN_PACKETS && is_long && self.fraction_ns < 1_000_000).then_some(
             "all its stamps lie in the first ms of a second: it seems to hold µs where it says that it \
              holds ns",
@@ -72,13 +72,13 @@ pub struct CaptureFacts {
     pub packets: u64,
     /// Bytes of the file that were read.
     pub bytes: u64,
-    /// The earliest and the latest instant that any stamp can mean, raw ns.
-    pub span: Option<Span>,
+    /// From the earliest to the latest instant that any stamp can mean.
+    pub span: Option<Window<RawNs>>,
     /// What its stamps have in common, and what is declared of them.
     pub(crate) stamps: Option<Stamps>,
     /// The same of the frames that clocks can be computed with: [`isochrone_clock::MAX_ABS_NS`]. Nothing
     /// where all frames are stamped beyond that, or by two clocks.
-    pub usable: Option<Span>,
+    pub usable: Option<Window<RawNs>>,
     /// What its frames hold.
     pub contents: Contents,
     /// How far two clocks are apart that stamped its frames, ns, where its two directions show it.
@@ -112,8 +112,8 @@ pub struct InterfaceFacts {
     pub link_type: u16,
     /// Frames that could be read.
     pub packets: u64,
-    /// The earliest and the latest instant that any of its stamps can mean, raw ns.
-    pub span: Option<Span>,
+    /// From the earliest to the latest instant that any of its stamps can mean.
+    pub span: Option<Window<RawNs>>,
 }
 
 /// Adds a clock for each capture, named like its host. Where another clock has that name, the capture's is
@@ -147,11 +147,12 @@ fn look_over(input: &InputCapture, progress: Progress<'_>) -> CaptureFacts {
     while let Some(frame) = capture.next() {
         if input.interface.is_none_or(|interface| interface == frame.interface) {
             let (begin, end) = (frame.stamp.earliest_ns, frame.stamp.latest_ns);
-            widen(&mut facts.span, begin, end);
-            if is_beyond(begin) || is_beyond(end) {
+            let stamp = Window::new(RawNs(begin), RawNs(end));
+            widen(&mut facts.span, stamp);
+            if is_beyond(stamp.start) || is_beyond(stamp.end) {
                 facts.beyond.add((frame.record, frame.offset), begin.into(), begin.into());
             } else {
-                widen(&mut facts.usable, begin, end);
+                widen(&mut facts.usable, stamp);
                 grid.see(begin);
                 let (least, most) = allowed.get_or_insert((begin.abs_diff(end), begin.abs_diff(end)));
                 (*least, *most) = ((*least).min(begin.abs_diff(end)), (*most).max(begin.abs_diff(end)));
@@ -161,7 +162,7 @@ fn look_over(input: &InputCapture, progress: Progress<'_>) -> CaptureFacts {
             facts.fraction_ns = facts.fraction_ns.max(fraction);
             if let Some(interface) = interface_of(&mut facts.interfaces, &capture, &frame) {
                 interface.packets += 1;
-                widen(&mut interface.span, begin, end);
+                widen(&mut interface.span, stamp);
             }
             facts.contents.add(&frame);
             answers.add(&frame);
@@ -182,9 +183,9 @@ fn look_over(input: &InputCapture, progress: Progress<'_>) -> CaptureFacts {
     facts
 }
 
-fn widen(span: &mut Option<Span>, begin: i64, end: i64) {
-    let span = span.get_or_insert(Span { begin, end });
-    *span = Span { begin: span.begin.min(begin), end: span.end.max(end) };
+fn widen(span: &mut Option<Window<RawNs>>, stamp: Window<RawNs>) {
+    let span = span.get_or_insert(stamp);
+    *span = Window::new(span.start.min(stamp.start), span.end.max(stamp.end));
 }
 
 impl CaptureFacts {
@@ -195,7 +196,7 @@ impl CaptureFacts {
             return Some(two_clocks::why(apart));
         }
         if self.usable.is_none() {
-            let (begin, end) = (date(span.begin.into()), date(span.end.into()));
+            let (begin, end) = (date(span.start.ns().into()), date(span.end.ns().into()));
             let limit = date(isochrone_clock::MAX_ABS_NS.into());
             return Some(format!("its packets are dated {begin} to {end}, beyond {limit}: it is left out"));
         }
@@ -234,7 +235,7 @@ pub(crate) fn look(captures: &[InputCapture], taken: &[(String, DeclaredVantage)
             facts.diagnostics.extend(facts.beyond.diagnostic(&capture.path, "packet"));
         }
         for span in [&mut facts.span, &mut facts.usable].into_iter().flatten() {
-            span.begin = span.begin.saturating_sub(facts.places.late_ns());
+            span.start = span.start.saturating_sub(facts.places.late_ns());
         }
     }
     shared::decide(&names, &mut facts);

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::BufReader;
 
 use isochrone_capture::{Capture, Content, Frame};
-use isochrone_clock::Span;
 use isochrone_net::{Direction, Packet, PacketKey, Seen, Sighting, StreamRef, captured};
+use isochrone_time::{RawNs, Window};
 
 use super::VantagePoints;
 use crate::beyond::is_beyond;
@@ -29,7 +29,7 @@ pub struct CaptureReader<'p> {
     /// Its number among the captures.
     number: usize,
     clock: usize,
-    span: Span,
+    span: Window<RawNs>,
     progress: Progress<'p>,
     /// A frame that was read and is after the last limit.
     waiting: Option<Frame>,
@@ -43,7 +43,7 @@ pub struct CaptureReader<'p> {
 
 impl<'p> CaptureReader<'p> {
     /// Opens the capture with a `number` among the inputs. `places`: from which side it looks at packets;
-    /// `span`: the time it spans, raw ns. Its sightings get the number `clock`.
+    /// `span`: the time it spans. Its sightings get the number `clock`.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -52,7 +52,7 @@ impl<'p> CaptureReader<'p> {
         input: &InputCapture,
         places: VantagePoints,
         clock: usize,
-        span: Span,
+        span: Window<RawNs>,
         progress: Progress<'p>,
     ) -> Result<Self, isochrone_capture::Error> {
         let capture = Capture::open(&input.path)?;
@@ -111,14 +111,13 @@ impl<'p> CaptureReader<'p> {
                     if direction == Direction::Sent && is_copy(&mut self.plain, frame, &packet) {
                         continue;
                     }
-                    let stamp = frame.stamp;
+                    let [raw, latest] = [frame.stamp.earliest_ns, frame.stamp.latest_ns].map(RawNs);
                     let place = StreamRef::of_capture(self.number, frame.interface);
                     let time = match direction {
-                        Direction::Sent => stamp.earliest_ns.saturating_sub(self.places.late_ns()),
-                        Direction::Received => stamp.latest_ns,
+                        Direction::Sent => raw.saturating_sub(self.places.late_ns()),
+                        Direction::Received => latest,
                     };
-                    let (clock, raw) = (self.clock, stamp.earliest_ns);
-                    let device = device(frame);
+                    let (clock, device) = (self.clock, device(frame));
                     out.push(Sighting { clock, time, raw, place, direction, device, packet });
                 }
                 Seen::OtherProtocol if nth == 0 => passed.other += 1,
@@ -134,14 +133,14 @@ impl PacketSource for CaptureReader<'_> {
         self.clock
     }
 
-    fn span(&self) -> Option<(i64, i64)> {
-        Some((self.span.begin, self.span.end))
+    fn span(&self) -> Option<Window<RawNs>> {
+        Some(self.span)
     }
 
-    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
+    fn read_until(&mut self, limit: RawNs, most: usize, out: &mut Vec<Sighting>) -> Option<RawNs> {
         while let Some(frame) = self.waiting.take().or_else(|| self.capture.next()) {
-            let time = frame.stamp.earliest_ns;
-            if is_beyond(time) || is_beyond(frame.stamp.latest_ns) {
+            let time = RawNs(frame.stamp.earliest_ns);
+            if is_beyond(time) || is_beyond(RawNs(frame.stamp.latest_ns)) {
                 continue;
             }
             if time > limit || out.len() >= most {

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use isochrone_time::RawNs;
+
 use super::Traced;
 
 /// Matches of a pair and direction that count in a round: their median is right to the usual delay.
@@ -20,7 +22,7 @@ pub(super) struct Alignment {
     /// The lowest clock that a chain of matches ties this one to.
     islands: Vec<usize>,
     /// Common time at which a clock's trace begins, raw.
-    begins: Vec<i64>,
+    begins: Vec<RawNs>,
     /// Raw time of b less that of a, for `a < b`, by the last round with matches of the two.
     distances: BTreeMap<(usize, usize), i64>,
     /// By sender and receiver: raw time at arrival less raw time at departure, in this round.
@@ -30,8 +32,8 @@ pub(super) struct Alignment {
 impl Alignment {
     pub(super) fn new(clocks: &[Traced]) -> Self {
         let unix = |clock: &Traced| {
-            let at = |raw: i64| raw.saturating_add(clock.unix_offset);
-            (at(clock.begin), at(clock.end))
+            let at = |raw: RawNs| raw.saturating_add(clock.offset_ns).ns();
+            (at(clock.span.start), at(clock.span.end))
         };
         let overlap = |a: &Traced, b: &Traced| {
             let ((a_begin, a_end), (b_begin, b_end)) = (unix(a), unix(b));
@@ -42,32 +44,32 @@ impl Alignment {
         let anchor = clocks.iter().rev().max_by_key(company);
         let shift = |clock: &Traced| {
             anchor.filter(|anchor| overlap(anchor, clock)).map_or_else(
-                || clock.begin.saturating_neg(),
-                |anchor| clock.unix_offset.saturating_sub(unix(anchor).0),
+                || clock.span.start.ns().saturating_neg(),
+                |anchor| clock.offset_ns.saturating_sub(unix(anchor).0),
             )
         };
         Self {
             shifts: clocks.iter().map(shift).collect(),
             islands: (0..clocks.len()).collect(),
-            begins: clocks.iter().map(|clock| clock.begin).collect(),
+            begins: clocks.iter().map(|clock| clock.span.start).collect(),
             distances: BTreeMap::new(),
             samples: BTreeMap::new(),
         }
     }
 
     /// Common time of a clock's raw time.
-    pub(super) fn common(&self, clock: usize, raw: i64) -> i64 {
+    pub(super) fn common(&self, clock: usize, raw: RawNs) -> i64 {
         match raw {
-            i64::MAX => i64::MAX,
-            raw => raw.saturating_add(self.shifts[clock]),
+            RawNs::MAX => i64::MAX,
+            raw => raw.saturating_add(self.shifts[clock]).ns(),
         }
     }
 
     /// Raw time of a clock at a common time.
-    pub(super) fn raw(&self, clock: usize, common: i64) -> i64 {
+    pub(super) fn raw(&self, clock: usize, common: i64) -> RawNs {
         match common {
-            i64::MAX => i64::MAX,
-            common => common.saturating_sub(self.shifts[clock]),
+            i64::MAX => RawNs::MAX,
+            common => RawNs(common.saturating_sub(self.shifts[clock])),
         }
     }
 
@@ -87,10 +89,10 @@ impl Alignment {
     }
 
     /// A match, certain or likely.
-    pub(super) fn learn(&mut self, (sender, sent): (usize, i64), (receiver, received): (usize, i64)) {
+    pub(super) fn learn(&mut self, (sender, sent): (usize, RawNs), (receiver, received): (usize, RawNs)) {
         let samples = self.samples.entry((sender, receiver)).or_default();
         if samples.len() < SAMPLES {
-            samples.push(received.saturating_sub(sent));
+            samples.push(received.saturating_since(sent));
         }
     }
 
@@ -144,19 +146,22 @@ impl Alignment {
 
 #[cfg(test)]
 mod tests {
+    use isochrone_time::Window;
+
     use super::*;
     use crate::matcher::tests::S;
 
-    fn traced(begin: i64, end: i64, unix_offset: i64) -> Traced {
-        Traced { begin: begin * S, end: end * S, unix_offset: unix_offset * S, losses: Vec::new() }
+    fn traced(start: i64, end: i64, offset: i64) -> Traced {
+        let span = Window::new(RawNs(start * S), RawNs(end * S));
+        Traced { span, offset_ns: offset * S, losses: Vec::new() }
     }
 
     #[test]
     fn overlapping_traces_are_placed_by_unix_time_others_at_their_begin() {
         let alignment = Alignment::new(&[traced(100, 110, 1000), traced(5, 15, 1098), traced(7, 17, 9000)]);
         assert_eq!([0, 1, 2].map(|clock| alignment.begin(clock)), [0, 3 * S, 0]);
-        assert_eq!(alignment.common(1, 6 * S), 4 * S);
-        assert_eq!(alignment.raw(2, S), 8 * S);
+        assert_eq!(alignment.common(1, RawNs(6 * S)), 4 * S);
+        assert_eq!(alignment.raw(2, S), RawNs(8 * S));
         assert!(!alignment.is_whole());
     }
 
@@ -164,16 +169,16 @@ mod tests {
     fn matches_tie_clocks_and_show_their_distances() {
         let mut alignment = Alignment::new(&[traced(0, 10, 0), traced(0, 10, 0), traced(0, 10, 500)]);
         for outlier in [0, 0, 40] {
-            alignment.learn((1, 3 * S), (2, (1003 + outlier) * S + 2));
+            alignment.learn((1, RawNs(3 * S)), (2, RawNs((1003 + outlier) * S + 2)));
         }
-        alignment.learn((2, 1004 * S), (1, 4 * S + 2));
+        alignment.learn((2, RawNs(1004 * S)), (1, RawNs(4 * S + 2)));
         alignment.settle();
         assert_eq!([0, 1, 2].map(|clock| alignment.island(clock)), [0, 1, 1]);
-        assert_eq!(alignment.common(2, 1005 * S), 5 * S);
-        alignment.learn((0, 0), (1, -7 * S));
+        assert_eq!(alignment.common(2, RawNs(1005 * S)), 5 * S);
+        alignment.learn((0, RawNs(0)), (1, RawNs(-7 * S)));
         alignment.settle();
         assert!(alignment.is_whole());
-        assert_eq!(alignment.common(2, 1005 * S), 12 * S);
-        assert_eq!(alignment.raw(1, 12 * S), 5 * S);
+        assert_eq!(alignment.common(2, RawNs(1005 * S)), 12 * S);
+        assert_eq!(alignment.raw(1, 12 * S), RawNs(5 * S));
     }
 }

@@ -8,8 +8,10 @@
 
 use std::collections::HashMap;
 
-use super::stored_sighting::{StoredSighting, bit};
 use isochrone_net::{flags, known, protocol};
+use isochrone_time::{RawNs, Window};
+
+use super::stored_sighting::{StoredSighting, bit};
 
 /// A connection that was under way when tracing began is trusted after so long: repairing a loss takes a few
 /// round trips.
@@ -25,9 +27,9 @@ pub(super) struct Flows {
     /// By clock, addresses and ports.
     by_key: HashMap<(u32, u64, (u16, u16)), Flow>,
     /// By clock: when losses of its tracer begin and end, each in order.
-    losses: Vec<(Vec<i64>, Vec<i64>)>,
+    losses: Vec<(Vec<RawNs>, Vec<RawNs>)>,
     /// By clock: the last departure.
-    latest: Vec<i64>,
+    latest: Vec<RawNs>,
 }
 
 #[derive(Debug)]
@@ -42,30 +44,31 @@ struct Flow {
     bare: bool,
     /// Whether the connection's begin was seen.
     opened: bool,
-    first: i64,
-    last: i64,
+    first: RawNs,
+    last: RawNs,
 }
 
 impl Flows {
-    /// `losses`: by clock, times between which events are missing, raw ns.
-    pub(super) fn new<'l>(losses: impl Iterator<Item = &'l Vec<(i64, i64)>>) -> Self {
-        let sorted = |losses: &'l Vec<(i64, i64)>| {
-            let (mut begins, mut ends): (Vec<i64>, Vec<i64>) = losses.iter().copied().unzip();
+    /// `losses`: by clock, times between which events are missing.
+    pub(super) fn new<'l>(losses: impl Iterator<Item = &'l Vec<Window<RawNs>>>) -> Self {
+        let sorted = |losses: &'l Vec<Window<RawNs>>| {
+            let (mut begins, mut ends): (Vec<_>, Vec<_>) =
+                losses.iter().map(|loss| (loss.start, loss.end)).unzip();
             begins.sort_unstable();
             ends.sort_unstable();
             (begins, ends)
         };
         let losses: Vec<_> = losses.map(sorted).collect();
-        let latest = vec![i64::MIN; losses.len()];
+        let latest = vec![RawNs::MIN; losses.len()];
         Self { by_key: HashMap::new(), losses, latest }
     }
 
-    /// Says that events of a host are missing between two raw times, ns, the latter of which no departure has
+    /// Says that events of a host are missing between two raw times, the latter of which no departure has
     /// come to.
-    pub(super) fn lose(&mut self, clock: usize, (begin, end): (i64, i64)) {
+    pub(super) fn lose(&mut self, clock: usize, loss: Window<RawNs>) {
         let (begins, ends) = &mut self.losses[clock];
-        begins.insert(begins.partition_point(|&known| known <= begin), begin);
-        ends.insert(ends.partition_point(|&known| known <= end), end);
+        begins.insert(begins.partition_point(|&known| known <= loss.start), loss.start);
+        ends.insert(ends.partition_point(|&known| known <= loss.end), loss.end);
     }
 
     /// Marks a departure by what is known of the copies of it that may have left before. Departures of a host
@@ -108,7 +111,7 @@ impl Flows {
         let newer_ack = ack.is_some_and(newer);
         let new_bytes = ahead >= 0 && !bare;
         let first_bare = ahead == 0 && bare && !flow.bare;
-        let trusted = !losing && (flow.opened || time.saturating_sub(flow.first) >= SETTLED_NS);
+        let trusted = !losing && (flow.opened || time.saturating_since(flow.first) >= SETTLED_NS);
         kept.bits |= match new_bytes || ahead > 0 || newer_ack || first_bare {
             true if trusted => bit::FRESH,
             true => 0,
@@ -150,7 +153,8 @@ mod tests {
     /// Departures as `(time, seq, ack, payload, flags)` and what is said of each: `d`oubtful, `n`ew, `f`resh,
     /// fresh `b`ytes.
     fn check(losses: &[(i64, i64)], departures: &[(i64, u32, u32, u32, u8, char)]) {
-        let mut flows = Flows::new([losses.to_vec()].iter());
+        let losses = losses.iter().map(|&(start, end)| Window::new(RawNs(start), RawNs(end))).collect();
+        let mut flows = Flows::new([losses].iter());
         for &(time, seq, ack, payload, flags, expect) in departures {
             let mut kept = StoredSighting::new(
                 &tcp(0, '>', time).seq(seq).ack(ack).payload(payload).flags(flags).done(),

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use isochrone_net::{PacketKey, known, protocol};
+use isochrone_time::RawNs;
 
 use super::WINDOW_NS;
 use super::alignment::Alignment;
@@ -35,7 +36,7 @@ pub(super) struct Ids {
     /// By addresses and identification.
     worn: HashMap<(u64, u16), Vec<Run>>,
     /// The last packet of all, by clock.
-    latest: HashMap<u32, i64>,
+    latest: HashMap<u32, RawNs>,
 }
 
 /// The last packets from one address to another.
@@ -50,7 +51,7 @@ struct Pair {
 struct Passed {
     id: u16,
     beginning: Beginning,
-    time: i64,
+    time: RawNs,
     /// How often an equal one passed before, long enough ago to be another packet.
     again: u32,
 }
@@ -64,8 +65,8 @@ struct Run {
     clock: u32,
     /// For equal packets; else for different ones.
     equal: bool,
-    first: i64,
-    last: i64,
+    first: RawNs,
+    last: RawNs,
 }
 
 impl Ids {
@@ -83,7 +84,7 @@ impl Ids {
         let mut equal = None;
         for known in pair.last.iter_mut().filter(|known| known.is_some_and(|known| known.id == id)) {
             let Some(before) = known.take() else { continue };
-            let apart = time.saturating_sub(before.time);
+            let apart = time.saturating_since(before.time);
             if apart > WINDOW_NS {
                 continue;
             }
@@ -114,7 +115,7 @@ impl Ids {
         let (clock, time) = (kept.clock, kept.time);
         let runs = self.worn.entry((kept.key.addresses, kept.key.ip_id)).or_default();
         let same = |run: &&mut Run| {
-            (run.clock, run.equal) == (clock, equal) && time.saturating_sub(run.last) <= WINDOW_NS
+            (run.clock, run.equal) == (clock, equal) && time.saturating_since(run.last) <= WINDOW_NS
         };
         match runs.iter_mut().find(same) {
             Some(run) => run.last = time.max(run.last),

@@ -38,6 +38,7 @@ use stored_sighting::{Mixed, StoredSighting, bit};
 use watermark::Watermark;
 
 use isochrone_net::{Direction, PacketKey, Sighting, StreamRef};
+use isochrone_time::{RawNs, Window};
 
 /// How long after a packet another copy of it, or its arrival, may be seen. Connections give up on a packet
 /// later, but after such a time repeat it only every minute or so; identifications of datagrams wrap earlier
@@ -51,17 +52,17 @@ const MAX_KEPT: usize = 1 << 21;
 /// this many windows: by then nothing about it can be certain.
 const MAX_WINDOWS: i64 = 4;
 
-/// A packet that left one host and arrived at another. Times are raw ns of the clocks.
+/// A packet that left one host and arrived at another, by the raw times of the two clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message {
     /// Clock of the sender.
     pub sender: usize,
     /// When it left.
-    pub sent: i64,
+    pub sent: RawNs,
     /// Clock of the receiver.
     pub receiver: usize,
     /// When it arrived.
-    pub received: i64,
+    pub received: RawNs,
 }
 
 /// A message with the records at its ends.
@@ -83,10 +84,10 @@ pub struct Matched {
 pub struct End {
     /// Clock of the host.
     pub clock: usize,
-    /// The raw time that counts in a proof, ns: of an arrival the latest that the stamp can mean.
-    pub time: i64,
-    /// Raw time of the event, ns: the one that a reader of its stream finds.
-    pub raw: i64,
+    /// The raw time that counts in a proof: of an arrival the latest that the stamp can mean.
+    pub time: RawNs,
+    /// Raw time of the event: the one that a reader of its stream finds.
+    pub raw: RawNs,
     /// The stream that holds the event.
     pub place: StreamRef,
     /// Sent at the one end, received at the other.
@@ -110,14 +111,12 @@ impl Matched {
 /// What is known of a clock before anything is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Traced {
-    /// Raw time of its first record, ns.
-    pub begin: i64,
-    /// Raw time of its last record, as far as known, ns.
-    pub end: i64,
+    /// From its first record to its last, as far as known.
+    pub span: Window<RawNs>,
     /// What it believes Unix time to be, less its raw time, ns.
-    pub unix_offset: i64,
-    /// Raw times between which its tracer has lost events, ns.
-    pub losses: Vec<(i64, i64)>,
+    pub offset_ns: i64,
+    /// Raw times between which its tracer has lost events.
+    pub losses: Vec<Window<RawNs>>,
 }
 
 /// What became of the packets of a sender that a receiver saw too, or may have.
@@ -217,26 +216,26 @@ impl Matcher {
 
     /// Roughly, the raw times of all clocks at the instant `ahead_ns` after the one up to which all of them
     /// have been read.
-    pub fn limits(&self, read: &[i64], ahead_ns: i64) -> Vec<i64> {
+    pub fn limits(&self, read: &[RawNs], ahead_ns: i64) -> Vec<RawNs> {
         let times = read.iter().enumerate().map(|(clock, &time)| self.alignment.common(clock, time));
         let until = times.min().unwrap_or(i64::MAX).saturating_add(ahead_ns);
         (0..read.len()).map(|clock| self.alignment.raw(clock, until)).collect()
     }
 
     /// Says that sightings of a clock may be missing between raw times that reading has just come to.
-    pub fn lose(&mut self, clock: usize, losses: &[(i64, i64)]) {
+    pub fn lose(&mut self, clock: usize, losses: &[Window<RawNs>]) {
         for &loss in losses {
             self.flows.lose(clock, loss);
         }
     }
 
     /// Takes the sightings of a round, in any order, and gives out the messages that are certain. `read`: by
-    /// clock, the raw time up to which all of its sightings have come, [`i64::MAX`] at its end. `O(n log n)`
-    /// in the sightings of the window.
+    /// clock, the raw time up to which all of its sightings have come, [`RawNs::MAX`] at its end.
+    /// `O(n log n)` in the sightings of the window.
     pub fn round(
         &mut self,
         sightings: impl IntoIterator<Item = Sighting>,
-        read: &[i64],
+        read: &[RawNs],
         sink: MessageSink<'_>,
     ) {
         self.early.extend(sightings.into_iter().map(|sighting| StoredSighting::new(&sighting)));
@@ -263,13 +262,13 @@ impl Matcher {
 
     /// Judges what is left.
     pub fn finish(mut self, sink: MessageSink<'_>) -> Summary {
-        let end = vec![i64::MAX; self.summary.unmatched.len()];
+        let end = vec![RawNs::MAX; self.summary.unmatched.len()];
         self.round([], &end, sink);
         self.summary
     }
 
     /// Puts what has been read of all sources of a clock among what is kept.
-    fn take_in(&mut self, read: &[i64]) {
+    fn take_in(&mut self, read: &[RawNs]) {
         let mixed = self.mixed;
         let mut ready: Vec<StoredSighting> =
             self.early.extract_if(.., |k| k.time <= read[k.clock as usize]).collect();
@@ -326,7 +325,7 @@ impl Matcher {
 
     /// Judges all that nothing can be added to, or where there is too much of it the older half, and forgets
     /// it.
-    fn give_out(&mut self, read: &[i64], crowded: bool, sink: MessageSink<'_>) {
+    fn give_out(&mut self, read: &[RawNs], crowded: bool, sink: MessageSink<'_>) {
         let mut watermark =
             Watermark::new(&self.alignment, read, self.kept.len() < self.most_kept / UNTIED_PART);
         if crowded {

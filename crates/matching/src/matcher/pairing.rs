@@ -174,7 +174,7 @@ impl MatchSink<'_> {
         let is_tcp = first.key.protocol == protocol::TCP;
         let is_origin = x.received.is_empty();
         let at_once = |side: &[StoredSighting]| {
-            side[side.len() - 1].time.saturating_sub(side[0].time) <= SAME_PACKET_NS
+            side[side.len() - 1].time.saturating_since(side[0].time) <= SAME_PACKET_NS
         };
         let one_id = sent.iter().chain(received).all(|k| k.has_unique_id() && k.key.ip_id == first.key.ip_id);
         if one_id {

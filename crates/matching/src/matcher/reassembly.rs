@@ -6,6 +6,7 @@
 //! identifications show it: those of the parts of a segment run on from its own.
 
 use isochrone_net::known;
+use isochrone_time::RawNs;
 
 use super::pairing::MatchSink;
 use super::stored_sighting::{StoredSighting, bit};
@@ -150,7 +151,7 @@ impl Departures {
         &self,
         segments: &[StoredSighting],
         arrival: &StoredSighting,
-        latest: i64,
+        latest: RawNs,
         origin: bool,
     ) -> Option<usize> {
         let known = self.fresh.partition_point(|&(place, _)| segments[place].time <= latest);
@@ -190,6 +191,7 @@ mod tests {
 
     use crate::matcher::tests::{MS, S, Seen, check, clocks, matched, settled, tcp};
     use isochrone_net::{Sighting, flags};
+    use isochrone_time::RawNs;
 
     /// A segment of three parts from host 0, its parts at host 1.
     fn super_segment(first: u32, id: Option<u16>) -> Vec<Seen> {
@@ -241,13 +243,13 @@ mod tests {
             let (found, summary) =
                 matched(&clocks(&[]), &scene.into_iter().map(Seen::done).collect::<Vec<_>>(), S);
             assert!(
-                found.iter().all(|m| both.contains(&(m.sender, m.sent, m.receiver, m.received))),
+                found.iter().all(|m| both.contains(&(m.sender, m.sent.ns(), m.receiver, m.received.ns()))),
                 "{found:?}"
             );
             assert!(summary.messages() >= 3);
             let scene = [super_segment(first, Some(7)), again(Some(30))].concat();
             let found = matched(&clocks(&[]), &scene.into_iter().map(Seen::done).collect::<Vec<_>>(), S).0;
-            assert!(found.iter().all(|m| m.sent == 10 || m.received > 300 * MS), "{found:?}");
+            assert!(found.iter().all(|m| m.sent == RawNs(10) || m.received > RawNs(300 * MS)), "{found:?}");
             assert_eq!(found.len(), 6);
             // The second copy's departure alone proves nothing of the first one's parts.
             let mut orphans = super_segment(first, Some(7));
@@ -329,7 +331,7 @@ mod tests {
             // The sender's trace begins in the middle.
             if ids {
                 let begin = skipped as i64 * 10 * MS;
-                sightings.retain(|sighting| sighting.clock == 1 || sighting.time > begin);
+                sightings.retain(|sighting| sighting.clock == 1 || sighting.time > RawNs(begin));
                 let (messages, _) = matched(&clocks(&[]), &sightings, S);
                 prop_assert!(messages.iter().all(|message| message.sent < message.received));
             }

@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 
 use isochrone_net::{Direction, PacketKey, Sighting, StreamRef, Transport, flags, known, protocol};
+use isochrone_time::RawNs;
 
 use super::End;
 
@@ -40,8 +41,8 @@ pub(super) mod bit {
 pub(super) struct StoredSighting {
     /// What identifies the packet.
     pub(super) key: PacketKey,
-    /// The raw time that counts in a proof, ns.
-    pub(super) time: i64,
+    /// The raw time that counts in a proof.
+    pub(super) time: RawNs,
     pub(super) clock: u32,
     /// How far the raw time of the event itself is from that, ns: before it where a packet arrived, by less
     /// than a tick of the clock, and after it where one left, by how late its stamp may be. More than 4 s are
@@ -96,7 +97,7 @@ impl StoredSighting {
             key: packet.key(),
             time: *time,
             clock: *clock as u32,
-            off: u32::try_from(time.abs_diff(*raw)).unwrap_or(u32::MAX),
+            off: u32::try_from(time.ns().abs_diff(raw.ns())).unwrap_or(u32::MAX),
             place: *place,
             check: check.unwrap_or_default(),
             bits: bit(*direction == Direction::Sent, bit::SENT)

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::{Matcher, Message, Summary, Traced};
 use isochrone_net::{Datagram, Direction, Echo, Packet, Segment, Sighting, StreamRef, Transport, flags};
+use isochrone_time::{RawNs, Window};
 
 /// A second.
 pub(super) const S: i64 = 1_000_000_000;
@@ -53,8 +54,8 @@ fn seen(clock: usize, way: char, time: i64, transport: Transport) -> Seen {
     let packet = Packet { addresses, transport, ip_id: None };
     Seen(Sighting {
         clock,
-        time,
-        raw: time,
+        time: RawNs(time),
+        raw: RawNs(time),
         place: StreamRef::of_trace(clock, 0),
         direction,
         device: 0,
@@ -139,11 +140,11 @@ impl Seen {
 
 /// All clocks begin at 0 and count Unix time.
 pub(super) fn clocks(losses: &[(i64, i64)]) -> Vec<Traced> {
+    let window = |&(start, end): &(i64, i64)| Window::new(RawNs(start), RawNs(end));
     let traced = |clock| Traced {
-        begin: 0,
-        end: 1000 * S,
-        unix_offset: 0,
-        losses: if clock == 0 { losses.to_vec() } else { Vec::new() },
+        span: window(&(0, 1000 * S)),
+        offset_ns: 0,
+        losses: if clock == 0 { losses.iter().map(window).collect() } else { Vec::new() },
     };
     (0..5).map(traced).collect()
 }
@@ -152,9 +153,9 @@ pub(super) fn clocks(losses: &[(i64, i64)]) -> Vec<Traced> {
 pub(super) fn matched(clocks: &[Traced], sightings: &[Sighting], round: i64) -> (Vec<Message>, Summary) {
     let mut matcher = Matcher::new(clocks);
     let mut messages = Vec::new();
-    let last = sightings.iter().map(|sighting| sighting.time).max().unwrap_or(0);
-    let mut from = i64::MIN;
-    let mut until = 0;
+    let last = sightings.iter().map(|sighting| sighting.time).max().unwrap_or(RawNs(0));
+    let mut from = RawNs::MIN;
+    let mut until = RawNs(0);
     while from < last {
         let due = sightings.iter().filter(|s| (from..until).contains(&s.time)).cloned();
         matcher.round(due, &vec![until - 1; clocks.len()], &mut |found| messages.push(found.message()));
@@ -178,7 +179,8 @@ fn check_with(
     let clocks = clocks(losses);
     let mut sightings: Vec<Sighting> = scene.iter().cloned().map(Seen::done).collect();
     let (messages, summary) = matched(&clocks, &sightings, 1000 * S);
-    let found: Vec<_> = messages.iter().map(|m| (m.sender, m.sent, m.receiver, m.received)).collect();
+    let found: Vec<_> =
+        messages.iter().map(|m| (m.sender, m.sent.ns(), m.receiver, m.received.ns())).collect();
     assert_eq!(found, expect);
     assert_eq!(summary.pairs.values().map(|pair| pair.ambiguous).sum::<u64>(), ambiguous);
     for round in [1000 * S, 7 * S, 300 * MS] {
@@ -394,7 +396,8 @@ fn translated_addresses_are_matched_last_and_counted() {
 
 #[test]
 fn clocks_far_apart_find_each_other() {
-    let far = Traced { begin: 5000 * S, end: 6000 * S, unix_offset: 0, losses: Vec::new() };
+    let far =
+        Traced { span: Window::new(RawNs(5000 * S), RawNs(6000 * S)), offset_ns: 0, losses: Vec::new() };
     let clocks = [clocks(&[]).remove(0), far];
     let scene: Vec<Sighting> = (0..100)
         .flat_map(|k: u16| {
@@ -418,7 +421,7 @@ fn memory_is_bounded() {
                 let seq = if distinct { round * 200 + k } else { 0 };
                 tcp(0, '>', i64::from(round) * 20 * MS + i64::from(k)).seq(seq).payload(0).done()
             });
-            matcher.round(of_round, &[i64::from(round + 1) * 20 * MS; 5], &mut |_| {});
+            matcher.round(of_round, &[RawNs(i64::from(round + 1) * 20 * MS); 5], &mut |_| {});
             most = most.max(matcher.held());
         }
         assert!(most <= 1000 && most >= expect, "{most}");

@@ -1,6 +1,8 @@
 //! The watermark: up to which common time all sources have been read, so that the sightings of a packet are
 //! complete.
 
+use isochrone_time::RawNs;
+
 use super::alignment::Alignment;
 use super::stored_sighting::{StoredSighting, bit};
 use super::windows_before;
@@ -22,7 +24,7 @@ pub(super) struct Watermark {
 
 impl Watermark {
     /// `read`: by clock, the raw time up to which it has been read.
-    pub(super) fn new(alignment: &Alignment, read: &[i64], patient: bool) -> Self {
+    pub(super) fn new(alignment: &Alignment, read: &[RawNs], patient: bool) -> Self {
         let mut of_islands = vec![i64::MAX; read.len()];
         for (clock, &time) in read.iter().enumerate() {
             let watermark = &mut of_islands[alignment.island(clock)];

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use isochrone_clock::Span;
+use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
 
 use super::daemons::Comm;
@@ -20,21 +20,19 @@ const MAX_SPANS: usize = 1 << 16;
 /// unknown. The chunks of a rotated session are closer.
 pub const APART_NS: i64 = 1_000_000_000;
 
-/// What one stream shows. All times are raw ns.
+/// What one stream shows, by the raw time of its host.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct StreamEvidence {
     /// From the start of its first packet to the end of its last one.
-    #[serde(with = "kept_span")]
-    pub span: Option<Span>,
+    pub span: Option<Window<RawNs>>,
     /// When something may be missing.
-    #[serde(with = "kept_spans")]
-    pub losses: Vec<Span>,
+    pub losses: Vec<Window<RawNs>>,
     /// Which events could be in it.
     pub traced: Traced,
     /// Whether there was any `sched_switch`.
     pub switches: bool,
     /// First time on a CPU, by index of the daemon.
-    pub ran: BTreeMap<usize, i64>,
+    pub ran: BTreeMap<usize, RawNs>,
     /// When a daemon that works by calls was on a CPU.
     pub runs: Spans,
     /// Calls that set the clock.
@@ -73,18 +71,17 @@ impl Traced {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spans {
     /// Sorted, none close to the next.
-    #[serde(with = "kept_spans")]
-    pub spans: Vec<Span>,
+    pub spans: Vec<Window<RawNs>>,
     /// Whether there were too many to keep.
     pub overflow: bool,
 }
 
 impl Spans {
     /// Adds one that begins no earlier than those that are there.
-    pub(super) fn add(&mut self, span: Span) {
+    pub(super) fn add(&mut self, span: Window<RawNs>) {
         let full = self.spans.len() >= MAX_SPANS;
         match self.spans.last_mut() {
-            Some(last) if span.begin.saturating_sub(last.end) < TOGETHER_NS => {
+            Some(last) if span.start.saturating_since(last.end) < TOGETHER_NS => {
                 last.end = last.end.max(span.end);
             }
             _ if full => self.overflow = true,
@@ -96,7 +93,7 @@ impl Spans {
     fn join(&mut self, other: Self) {
         let mut all = std::mem::take(&mut self.spans);
         all.extend(other.spans);
-        all.sort_unstable_by_key(|span| (span.begin, span.end));
+        all.sort_unstable_by_key(|span| (span.start, span.end));
         self.overflow |= other.overflow;
         for span in all {
             self.add(span);
@@ -120,10 +117,10 @@ pub struct Calls {
 /// A call, or several of one program that are close together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Call {
-    /// Start, raw ns.
-    pub begin: i64,
-    /// End, raw ns.
-    pub end: i64,
+    /// Start.
+    pub start: RawNs,
+    /// End.
+    pub end: RawNs,
     /// The thread that called; `None` where it is unknown.
     pub caller: Option<Comm>,
 }
@@ -131,8 +128,8 @@ pub struct Call {
 /// One end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Half {
-    /// Raw ns.
-    pub at: i64,
+    /// When.
+    pub at: RawNs,
     /// The thread that called; `None` where it is unknown.
     pub caller: Option<Comm>,
     /// Its number, where it was recorded.
@@ -156,7 +153,9 @@ impl Calls {
     pub(super) fn add(&mut self, call: Call) {
         let full = self.whole.len() >= MAX_SPANS;
         match self.whole.last_mut() {
-            Some(last) if last.caller == call.caller && call.begin.saturating_sub(last.end) < TOGETHER_NS => {
+            Some(last)
+                if last.caller == call.caller && call.start.saturating_since(last.end) < TOGETHER_NS =>
+            {
                 last.end = last.end.max(call.end);
             }
             _ if full => self.overflow = true,
@@ -193,15 +192,15 @@ impl Calls {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Dump {
     /// Its begin and its end, as the tracer says; those of later lists, too.
-    pub begins: Vec<i64>,
+    pub begins: Vec<RawNs>,
     /// As `begins`.
-    pub ends: Vec<i64>,
+    pub ends: Vec<RawNs>,
     /// When each name was first in it.
-    pub names: BTreeMap<Comm, i64>,
+    pub names: BTreeMap<Comm, RawNs>,
     /// When thread 1 was in it, which every list begins with.
-    pub init: Option<i64>,
+    pub init: Option<RawNs>,
     /// The last entry.
-    pub last: Option<i64>,
+    pub last: Option<RawNs>,
 }
 
 /// Lists of processes that are kept: later ones show nothing of the start.
@@ -220,7 +219,7 @@ impl Dump {
     }
 
     /// From when to when the first list was written, where it was written to its end.
-    fn complete(&self, span: Span, losses: &[Span]) -> List {
+    fn complete(&self, span: Window<RawNs>, losses: &[Window<RawNs>]) -> List {
         if self.names.is_empty() {
             return List::None;
         }
@@ -237,7 +236,7 @@ impl Dump {
             }
             _ => return List::Cut,
         };
-        let lost = losses.iter().any(|loss| loss.begin <= end && begin <= loss.end);
+        let lost = losses.iter().any(|loss| loss.start <= end && begin <= loss.end);
         if lost { List::Lossy } else { List::Complete { end } }
     }
 }
@@ -254,8 +253,8 @@ pub enum List {
     Lossy,
     /// All of them, when this was written.
     Complete {
-        /// When the list ended, raw ns.
-        end: i64,
+        /// When the list ended.
+        end: RawNs,
     },
 }
 
@@ -289,8 +288,8 @@ fn joined_streams(streams: Vec<StreamEvidence>) -> Option<StreamEvidence> {
 }
 
 impl StreamEvidence {
-    fn is_followed_by(&self, span: Span) -> bool {
-        self.span.is_some_and(|own| span.begin.saturating_sub(own.end) <= APART_NS)
+    fn is_followed_by(&self, span: Window<RawNs>) -> bool {
+        self.span.is_some_and(|own| span.start.saturating_since(own.end) <= APART_NS)
     }
 
     /// Adds another stream of the same trace, or of the chunk after it.
@@ -318,38 +317,38 @@ impl StreamEvidence {
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
     /// From its first packet to its last one.
-    pub span: Option<Span>,
+    pub span: Option<Window<RawNs>>,
     /// Its first list of processes.
     pub list: List,
     /// When each name was first in a list.
-    pub names: BTreeMap<Comm, i64>,
+    pub names: BTreeMap<Comm, RawNs>,
     /// Whether `sched_switch` was traced all the time.
     pub switches: bool,
     /// Whether calls of `adjtimex` and `clock_adjtime` were traced all the time.
     pub calls_traced: bool,
     /// By their begins.
-    pub losses: Vec<Span>,
+    pub losses: Vec<Window<RawNs>>,
     /// First time on a CPU, by index of the daemon.
-    pub ran: BTreeMap<usize, i64>,
+    pub ran: BTreeMap<usize, RawNs>,
     /// When a daemon that works by calls was on a CPU; `None` where there are too many.
-    pub runs: Option<Vec<Span>>,
+    pub runs: Option<Vec<Window<RawNs>>>,
     /// By their begins; `None` where there are too many.
     pub calls: Option<Vec<Call>>,
 }
 
 /// A trace: from its first packet to its last one, and what its streams show.
-type SpannedTrace = (Span, Vec<StreamEvidence>);
+type SpannedTrace = (Window<RawNs>, Vec<StreamEvidence>);
 
 /// The recordings of a host, by time, from what the streams of each of its kernel traces show.
 pub fn recordings(traces: Vec<Vec<StreamEvidence>>) -> Vec<Recording> {
     let around = |streams: &[StreamEvidence]| streams.iter().filter_map(|stream| stream.span).reduce(hull);
     let mut spanned: Vec<SpannedTrace> =
         traces.into_iter().filter_map(|streams| Some((around(&streams)?, streams))).collect();
-    spanned.sort_by_key(|(span, _)| (span.begin, span.end));
-    let mut groups: Vec<(Span, Vec<SpannedTrace>)> = Vec::new();
+    spanned.sort_by_key(|(span, _)| (span.start, span.end));
+    let mut groups: Vec<(Window<RawNs>, Vec<SpannedTrace>)> = Vec::new();
     for (span, streams) in spanned {
         match groups.last_mut() {
-            Some((whole, group)) if span.begin.saturating_sub(whole.end) <= APART_NS => {
+            Some((whole, group)) if span.start.saturating_since(whole.end) <= APART_NS => {
                 *whole = hull(*whole, span);
                 group.push((span, streams));
             }
@@ -359,7 +358,7 @@ pub fn recordings(traces: Vec<Vec<StreamEvidence>>) -> Vec<Recording> {
     groups.into_iter().map(|(span, traces)| joined(span, traces)).collect()
 }
 
-fn joined(span: Span, traces: Vec<SpannedTrace>) -> Recording {
+fn joined(span: Window<RawNs>, traces: Vec<SpannedTrace>) -> Recording {
     let mut recording = Recording { span: Some(span), ..Recording::default() };
     let traced =
         |streams: &[StreamEvidence]| streams.iter().fold(Traced::default(), |all, s| all.or(s.traced));
@@ -385,10 +384,10 @@ fn joined(span: Span, traces: Vec<SpannedTrace>) -> Recording {
         calls.left.extend(stream.calls.left);
         dump.join(stream.dump);
     }
-    recording.losses.sort_unstable_by_key(|loss| (loss.begin, loss.end));
+    recording.losses.sort_unstable_by_key(|loss| (loss.start, loss.end));
     recording.list = dump.complete(span, &recording.losses);
     recording.names = dump.names;
-    runs.spans.sort_unstable_by_key(|run| (run.begin, run.end));
+    runs.spans.sort_unstable_by_key(|run| (run.start, run.end));
     recording.runs = (!runs.overflow).then_some(runs.spans);
     recording.calls = (!calls.overflow).then(|| paired(calls, span));
     recording
@@ -396,7 +395,7 @@ fn joined(span: Span, traces: Vec<SpannedTrace>) -> Recording {
 
 /// Calls with both ends, by time: a thread may be moved to another CPU within one. A call without one of its
 /// ends lasts from the start, or to the end, of the recording.
-fn paired(calls: Calls, span: Span) -> Vec<Call> {
+fn paired(calls: Calls, span: Window<RawNs>) -> Vec<Call> {
     let Calls { mut whole, mut entered, mut left, .. } = calls;
     entered.sort_unstable();
     left.sort_unstable();
@@ -409,72 +408,44 @@ fn paired(calls: Calls, span: Span) -> Vec<Call> {
         if entry.counts && exit.is_none_or(|exit| exit.counts) {
             let end = exit.map_or(span.end, |exit| exit.at);
             let caller = entry.caller.or(exit.and_then(|exit| exit.caller));
-            whole.push(Call { begin: entry.at, end, caller });
+            whole.push(Call { start: entry.at, end, caller });
         }
     }
     let lone = left.iter().enumerate().filter(|(index, exit)| exit.counts && !used.contains(index));
-    whole.extend(lone.map(|(_, exit)| Call { begin: span.begin, end: exit.at, caller: exit.caller }));
+    whole.extend(lone.map(|(_, exit)| Call { start: span.start, end: exit.at, caller: exit.caller }));
     whole.sort_unstable();
     whole
 }
 
 /// Whether spans, by their begins, leave no gap in another one.
-fn covers(spans: impl Iterator<Item = Span>, whole: Span) -> bool {
+fn covers(spans: impl Iterator<Item = Window<RawNs>>, whole: Window<RawNs>) -> bool {
     let mut to = None;
     for span in spans {
-        if span.begin.saturating_sub(to.unwrap_or(whole.begin)) > APART_NS {
+        if span.start.saturating_since(to.unwrap_or(whole.start)) > APART_NS {
             return false;
         }
         to = to.max(Some(span.end));
     }
-    to.is_some_and(|to| whole.end.saturating_sub(to) <= APART_NS)
+    to.is_some_and(|to| whole.end.saturating_since(to) <= APART_NS)
 }
 
-/// Spans as they are written down.
-mod kept_spans {
-    use isochrone_clock::Span;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(spans: &[Span], to: S) -> Result<S::Ok, S::Error> {
-        spans.iter().map(|span| (span.begin, span.end)).collect::<Vec<_>>().serialize(to)
-    }
-
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<Span>, D::Error> {
-        let pairs = Vec::<(i64, i64)>::deserialize(from)?;
-        Ok(pairs.into_iter().map(|(begin, end)| Span { begin, end }).collect())
-    }
-}
-
-/// A span, if there is one, as it is written down.
-mod kept_span {
-    use isochrone_clock::Span;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[allow(clippy::ref_option)] // The form that serde asks for.
-    pub(super) fn serialize<S: Serializer>(span: &Option<Span>, to: S) -> Result<S::Ok, S::Error> {
-        span.map(|span| (span.begin, span.end)).serialize(to)
-    }
-
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Span>, D::Error> {
-        let pair = Option::<(i64, i64)>::deserialize(from)?;
-        Ok(pair.map(|(begin, end)| Span { begin, end }))
-    }
-}
-
-fn hull(a: Span, b: Span) -> Span {
-    Span { begin: a.begin.min(b.begin), end: a.end.max(b.end) }
+fn hull(a: Window<RawNs>, b: Window<RawNs>) -> Window<RawNs> {
+    Window::new(a.start.min(b.start), a.end.max(b.end))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn span(start: i64, end: i64) -> Window<RawNs> {
+        Window::new(RawNs(start), RawNs(end))
+    }
+
     #[test]
     fn spans_cover_what_they_leave_no_gap_in() {
         let check = |spans: &[(i64, i64)], expect| {
-            let spans =
-                spans.iter().map(|&(begin, end)| Span { begin: begin * APART_NS, end: end * APART_NS });
-            assert_eq!(covers(spans, Span { begin: 0, end: 100 * APART_NS }), expect);
+            let spans = spans.iter().map(|&(start, end)| span(start * APART_NS, end * APART_NS));
+            assert_eq!(covers(spans, span(0, 100 * APART_NS)), expect);
         };
         check(&[], false);
         check(&[(0, 100)], true);
@@ -487,13 +458,13 @@ mod tests {
 
     #[test]
     fn traces_far_apart_are_two_recordings() {
-        let stream = |begin, end| {
-            let span = Some(Span { begin: begin * APART_NS, end: end * APART_NS });
+        let stream = |start, end| {
+            let span = Some(span(start * APART_NS, end * APART_NS));
             vec![StreamEvidence { span, ..StreamEvidence::default() }]
         };
         let spans = |traces: Vec<Vec<StreamEvidence>>| -> Vec<(i64, i64)> {
             let found = recordings(traces).into_iter().filter_map(|recording| recording.span);
-            found.map(|span| (span.begin / APART_NS, span.end / APART_NS)).collect()
+            found.map(|span| (span.start.ns() / APART_NS, span.end.ns() / APART_NS)).collect()
         };
         assert_eq!(
             spans(vec![stream(20, 30), stream(0, 10), stream(11, 15), Vec::new()]),
@@ -503,21 +474,20 @@ mod tests {
 
     #[test]
     fn ends_of_calls_find_each_other() {
-        let half = |at, tid| Half { at, caller: None, tid: Some(tid), counts: true };
+        let half = |at, tid| Half { at: RawNs(at), caller: None, tid: Some(tid), counts: true };
         let calls = Calls {
             entered: vec![half(10, 1), half(11, 2), half(90, 3)],
             left: vec![half(5, 4), half(20, 2), half(21, 1)],
             ..Calls::default()
         };
-        let found = paired(calls, Span { begin: 0, end: 100 });
-        let found: Vec<_> = found.into_iter().map(|call| (call.begin, call.end)).collect();
+        let found = paired(calls, span(0, 100));
+        let found: Vec<_> = found.into_iter().map(|call| (call.start.ns(), call.end.ns())).collect();
         assert_eq!(found, [(0, 5), (10, 21), (11, 20), (90, 100)]);
     }
 
     #[test]
     fn spans_close_together_are_one() {
         let mut spans = Spans::default();
-        let span = |begin, end| Span { begin, end };
         for one in [span(0, 5), span(1_000_000, 1_000_001), span(9_000_000, 9_000_001)] {
             spans.add(one);
         }

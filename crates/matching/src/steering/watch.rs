@@ -4,10 +4,10 @@
 //! finds packets. `sched_switch` is the most frequent of all events, so that what is usual costs some ten
 //! instructions; whatever is rare is apart.
 
-use isochrone_clock::Span;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Event, FieldRef};
+use isochrone_time::{RawNs, Window};
 
 use super::daemons::{self, Comm, DAEMONS, Means};
 use super::evidence::{Call, Calls, Half, MAX_DUMPS, StreamEvidence, Traced};
@@ -66,8 +66,8 @@ pub(crate) struct SteeringWatch<'t> {
     switch: Option<u64>,
     /// Who runs since then.
     current: Comm,
-    /// Since when a daemon runs, raw ns.
-    on: Option<i64>,
+    /// Since when a daemon runs.
+    on: Option<RawNs>,
     under_way: Vec<OpenCall>,
     /// Whether a caller was identified by a switch alone.
     identified_by_switch: bool,
@@ -128,7 +128,7 @@ impl<'t> SteeringWatch<'t> {
         // Who was not seen to come was called otherwise then: it is a daemon since some instant of this run.
         let begin = self.on.take().or_else(|| {
             left?;
-            Some(before.and_then(|cycles| self.raw(cycles)).unwrap_or(i64::MIN))
+            Some(before.and_then(|cycles| self.raw(cycles)).unwrap_or(RawNs::MIN))
         });
         if let Some(begin) = begin {
             self.ran(left, begin, now);
@@ -140,13 +140,13 @@ impl<'t> SteeringWatch<'t> {
     }
 
     /// A run of a daemon is over; without a name, it was called otherwise at its end.
-    fn ran(&mut self, daemon: Option<usize>, begin: i64, end: i64) {
+    fn ran(&mut self, daemon: Option<usize>, begin: RawNs, end: RawNs) {
         if let Some(daemon) = daemon {
             let first = self.evidence.ran.entry(daemon).or_insert(begin);
             *first = begin.min(*first);
         }
         if daemon.is_none_or(|daemon| DAEMONS[daemon].means == Means::Calls) {
-            self.evidence.runs.add(Span { begin, end });
+            self.evidence.runs.add(Window::new(begin, end));
         }
     }
 
@@ -160,7 +160,7 @@ impl<'t> SteeringWatch<'t> {
         self.watchers = watchers;
     }
 
-    fn see_watched(&mut self, watcher: &Watcher, event: &Event<'_>, at: i64) {
+    fn see_watched(&mut self, watcher: &Watcher, event: &Event<'_>, at: RawNs) {
         let integer = |field: &Option<FieldRef>| field.as_ref().and_then(|field| event.signed(field));
         let dump = &mut self.evidence.dump;
         match watcher {
@@ -212,11 +212,11 @@ impl<'t> SteeringWatch<'t> {
     fn left(&mut self, known: usize, exit: &Half) {
         let OpenCall { entry, .. } = self.under_way.swap_remove(known);
         if entry.counts && exit.counts {
-            self.evidence.calls.add(Call { begin: entry.at, end: exit.at, caller: entry.caller });
+            self.evidence.calls.add(Call { start: entry.at, end: exit.at, caller: entry.caller });
         }
     }
 
-    fn half(&mut self, event: &Event<'_>, end: &End, at: i64, counts: bool) -> Half {
+    fn half(&mut self, event: &Event<'_>, end: &End, at: RawNs, counts: bool) -> Half {
         let recorded = end.procname.as_ref().map(|field| daemons::named(&comm(event, field)));
         let by_switch = || self.switch.map(|_| daemons::named(&self.current));
         self.identified_by_switch |= recorded.is_none();
@@ -225,21 +225,25 @@ impl<'t> SteeringWatch<'t> {
         Half { at, caller, tid, counts }
     }
 
-    fn raw(&self, cycles: u64) -> Option<i64> {
-        i64::try_from(self.stamps.raw_ns(cycles)).ok()
+    fn raw(&self, cycles: u64) -> Option<RawNs> {
+        i64::try_from(self.stamps.raw_ns(cycles)).ok().map(RawNs)
     }
 
     /// All that was seen, when the stream has been read; `span` and `losses` of the stream.
-    pub(crate) fn finish(mut self, span: Option<Span>, losses: Vec<Span>) -> StreamEvidence {
+    pub(crate) fn finish(
+        mut self,
+        span: Option<Window<RawNs>>,
+        losses: Vec<Window<RawNs>>,
+    ) -> StreamEvidence {
         let Some(span) = span else { return StreamEvidence::default() };
         self.evidence.switches = self.switch.is_some();
         if let Some(begin) = self.on.take() {
             self.ran(None, begin, span.end);
         }
         for run in &mut self.evidence.runs.spans {
-            run.begin = run.begin.max(span.begin);
+            run.start = run.start.max(span.start);
         }
-        self.evidence.ran.values_mut().for_each(|first| *first = span.begin.max(*first));
+        self.evidence.ran.values_mut().for_each(|first| *first = span.start.max(*first));
         let Calls { whole, entered, left, overflow } = &mut self.evidence.calls;
         for OpenCall { entry, .. } in self.under_way {
             Calls::half(entered, overflow, entry);

@@ -6,6 +6,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use isochrone_time::RawNs;
+
 use crate::packet::Packet;
 use crate::sighting::StreamRef;
 
@@ -16,10 +18,10 @@ const CAPACITY: usize = 65_536;
 /// When an event was recorded, and where it is found again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// The latest raw time that its stamp can mean, ns.
-    pub time: i64,
-    /// Its raw time, ns.
-    pub raw: i64,
+    /// The latest raw time that its stamp can mean.
+    pub time: RawNs,
+    /// Its raw time.
+    pub raw: RawNs,
     /// Its stream.
     pub place: StreamRef,
 }
@@ -102,7 +104,7 @@ impl ArrivalJoiner {
 
     /// Joins what happened before a raw time, up to which all streams have been added: stamp of reception and
     /// packet, in the order of completion. `O(n log n)` in what waits.
-    pub fn before(&mut self, time: i64) -> Vec<(Stamp, Packet)> {
+    pub fn before(&mut self, time: RawNs) -> Vec<(Stamp, Packet)> {
         // Stable: what one CPU recorded at one time stays in its order.
         self.waiting.sort_by_key(|(stamp, _)| stamp.time);
         let ready = self.waiting.partition_point(|(stamp, _)| stamp.time < time);
@@ -137,7 +139,7 @@ mod tests {
     }
 
     fn stamp(time: i64) -> Stamp {
-        Stamp { time, raw: time - 1, place: StreamRef::of_trace(0, time as usize) }
+        Stamp { time: RawNs(time), raw: RawNs(time - 1), place: StreamRef::of_trace(0, time as usize) }
     }
 
     /// Halves as `(time, buffer, sequence number)`: none for a packet that comes, 0 for one that is not
@@ -152,12 +154,12 @@ mod tests {
         let expect: Vec<_> = received.iter().map(|&(time, seq)| (stamp(time), packet(seq))).collect();
         let mut at_once = ArrivalJoiner::default();
         at_once.add(halves.iter().map(half));
-        assert_eq!((at_once.before(i64::MAX), at_once.lost()), (expect.clone(), lost));
+        assert_eq!((at_once.before(RawNs::MAX), at_once.lost()), (expect.clone(), lost));
         // Instant by instant.
         let (mut joiner, mut found) = (ArrivalJoiner::default(), Vec::new());
         for instant in 0..40 {
             joiner.add(halves.iter().filter(|half| half.0 == instant).map(half));
-            found.extend(joiner.before(instant + 1));
+            found.extend(joiner.before(RawNs(instant + 1)));
         }
         assert_eq!((found, joiner.lost()), (expect, lost));
     }
@@ -192,7 +194,7 @@ mod tests {
             receptions.received(skb, stamp(skb as i64 * 10));
         }
         assert_eq!(receptions.waiting.len(), 3);
-        let completed = [1, 2, 3, 4].map(|skb| receptions.completed(skb).map(|stamp| stamp.time));
+        let completed = [1, 2, 3, 4].map(|skb| receptions.completed(skb).map(|stamp| stamp.time.ns()));
         assert_eq!(completed, [Some(10), None, Some(30), Some(40)]);
     }
 }

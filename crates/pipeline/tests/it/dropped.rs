@@ -9,10 +9,11 @@ use crate::partitions::model::{bracket, bytes, difference, gap, map_steps, merge
 use isochrone_hosts::{Host, Hosts};
 use isochrone_kernel::calls::Opener;
 use isochrone_kernel::files::{ClosedBy, FileKind, FileSpan, OpenedBy};
-use isochrone_kernel::{BlockRequest, Half, ThreadId, Time};
+use isochrone_kernel::{BlockRequest, Half, ThreadId};
 use isochrone_kernel::{Span, ThreadChange};
 use isochrone_pipeline::{Border, Cuts, Plan};
 use isochrone_testkit::Random;
+use isochrone_time::RawNs;
 
 /// Threads by their numbers: the begin of a life may be in what is missing.
 fn who(thread: ThreadId) -> String {
@@ -26,12 +27,16 @@ fn who(thread: ThreadId) -> String {
 /// A span as a line that knows no lives, with the time that it needs to be known: from what it depends on to its end.
 /// `is_named`: whether to say who was running when it was emitted; that may be unknown until the CPU's next switch. Wakers are
 /// left out for that reason.
-fn line(recorded: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> Option<(String, Time, Time)> {
+fn line(
+    recorded: &Span,
+    away: &HashMap<String, Vec<RawNs>>,
+    is_named: bool,
+) -> Option<(String, RawNs, RawNs)> {
     let runner = |thread| if is_named { who(thread) } else { "unidentified".to_owned() };
     // Since when a thread has been off the CPUs.
-    let since = |thread: &str, at: Time| {
+    let since = |thread: &str, at: RawNs| {
         let all = away.get(thread).map_or(&[][..], Vec::as_slice);
-        all[..all.partition_point(|&left| left <= at)].last().copied().unwrap_or(Time::MIN)
+        all[..all.partition_point(|&left| left <= at)].last().copied().unwrap_or(RawNs::MIN)
     };
     Some(match recorded {
         Span::Slice(it) => {
@@ -86,7 +91,7 @@ fn line(recorded: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> O
         }
         // One within another depends on that one too, whose begin it does not say.
         Span::Period(it) => {
-            let since = if it.parent.is_some() { Time::MIN } else { it.begin };
+            let since = if it.parent.is_some() { RawNs::MIN } else { it.begin };
             (format!("period {} {}..{}", it.name, it.begin, it.end), since, it.end)
         }
         Span::Phase(it) => {
@@ -113,8 +118,8 @@ fn line(recorded: &Span, away: &HashMap<String, Vec<Time>>, is_named: bool) -> O
 }
 
 /// When each thread left its CPU.
-fn away(all: &[Span]) -> HashMap<String, Vec<Time>> {
-    let mut away: HashMap<String, Vec<Time>> = HashMap::new();
+fn away(all: &[Span]) -> HashMap<String, Vec<RawNs>> {
+    let mut away: HashMap<String, Vec<RawNs>> = HashMap::new();
     for recorded in all {
         match recorded {
             Span::Slice(it) => away.entry(who(it.thread)).or_default().push(it.end),
@@ -133,8 +138,8 @@ fn away(all: &[Span]) -> HashMap<String, Vec<Time>> {
 }
 
 /// Every CPU is busy, idle or unknown at any time from the first to the last event, and never two of them.
-fn check_cpus(all: &[Span], (begin, end): (Time, Time), what: &str) {
-    let mut cpus: BTreeMap<u32, Vec<(Time, Time)>> = BTreeMap::new();
+fn check_cpus(all: &[Span], (begin, end): (RawNs, RawNs), what: &str) {
+    let mut cpus: BTreeMap<u32, Vec<(RawNs, RawNs)>> = BTreeMap::new();
     for recorded in all {
         match recorded {
             Span::Slice(it) => cpus.entry(it.cpu).or_default().push((it.begin, it.end)),
@@ -154,7 +159,7 @@ fn check_cpus(all: &[Span], (begin, end): (Time, Time), what: &str) {
 }
 
 /// What is emitted without the piece between two times, beside what is emitted of all.
-fn check_gap(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) {
+fn check_gap(all: &[Span], rest: &[Span], (from, to): (RawNs, RawNs), what: &str) {
     let (away_all, away_rest) = (away(all), away(rest));
     let lines = |of: &[Span], away, is_named| {
         of.iter().filter_map(|recorded| line(recorded, away, is_named)).map(|it| it.0).collect::<HashSet<_>>()
@@ -170,7 +175,7 @@ fn check_gap(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) 
             assert!(is_there, "{what}: without {from}..{to}: {recorded:?}");
         }
     }
-    let cut: HashSet<(u32, String, Time)> = all
+    let cut: HashSet<(u32, String, RawNs)> = all
         .iter()
         .filter_map(|recorded| match recorded {
             Span::Slice(it) if it.end >= from => Some((it.cpu, who(it.thread), it.begin)),
@@ -214,7 +219,7 @@ fn check_gap(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) 
 
 /// Files that were closed before are emitted alike. Others may be emitted otherwise, but none is opened by a call that was not, unless it
 /// is emitted as doubtful.
-fn check_files(all: &[Span], rest: &[Span], (from, to): (Time, Time), what: &str) {
+fn check_files(all: &[Span], rest: &[Span], (from, to): (RawNs, RawNs), what: &str) {
     let opening = |it: &FileSpan| (who(it.thread), it.fd, it.begin, it.opened_by);
     let life = |it: &FileSpan| (opening(it), it.end, it.closed_by, it.name.clone());
     let is_unidentified = |it: &FileSpan| it.thread.tid().is_none();
@@ -245,7 +250,7 @@ fn files(of: &[Span]) -> impl Iterator<Item = &FileSpan> {
     })
 }
 
-fn raised(all: &[Span], on: u32, of: u32, at: Time) -> Option<Time> {
+fn raised(all: &[Span], on: u32, of: u32, at: RawNs) -> Option<RawNs> {
     all.iter().find_map(|recorded| match recorded {
         Span::Softirq(it) if (it.cpu, it.vector, it.begin) == (on, of, at) => it.raised,
         _ => None,
@@ -255,7 +260,7 @@ fn raised(all: &[Span], on: u32, of: u32, at: Time) -> Option<Time> {
 /// Drops a piece of a host at random.
 fn check_host(host: &Host<'_>, random: &mut Random, what: &str) {
     let times = times(host);
-    let mut cuts: Vec<Time> = (0..6).map(|_| times[random.below(times.len() as u64) as usize]).collect();
+    let mut cuts: Vec<RawNs> = (0..6).map(|_| times[random.below(times.len() as u64) as usize]).collect();
     cuts.sort_unstable();
     cuts.dedup();
     if cuts.len() < 2 || cuts[0] == times[0] {

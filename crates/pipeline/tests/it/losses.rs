@@ -22,8 +22,8 @@ fn said(directory: &Path) -> Lack {
     let mut now = i64::MIN;
     for said in mapped.model {
         match said {
-            Said::Event(time, ..) => now = time,
-            Said::Gap(from, to) => gaps.push((from, to)),
+            Said::Event(time, ..) => now = time.ns(),
+            Said::Gap(from, to) => gaps.push((from.ns(), to.ns())),
             Said::LossBegin(begin) => {
                 assert!(now < begin.at.ns() || now == i64::MIN, "{begin:?} comes after {now}");
             }

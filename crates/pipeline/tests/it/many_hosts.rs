@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::common::{Keep, open};
 use isochrone_ctf::Trace;
 use isochrone_hosts::{Host, HostEvents, Hosts};
-use isochrone_kernel::Time;
 use isochrone_pipeline::{Cuts, Job, MapMerge, Piece, Plan, map_merge_all};
 use isochrone_testkit::RandomKernel;
+use isochrone_time::RawNs;
 
 const HOSTS: u64 = 9;
 
@@ -70,7 +70,7 @@ impl<'c> MapMerge for Counting<'c> {
         Counted(self.now)
     }
 
-    fn gap(&self, _: &Host<'_>, _: Time, _: Time) -> Counted<'c> {
+    fn gap(&self, _: &Host<'_>, _: RawNs, _: RawNs) -> Counted<'c> {
         self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         Counted(self.now)
     }

@@ -4,6 +4,7 @@ use crate::common::{Raw, Said, open, same_for_all_cuts, write_raw};
 use isochrone_hosts::Hosts;
 use isochrone_pipeline::{Border, Cuts, Piece, Plan};
 use isochrone_testkit::{Bulk, LttngTrace};
+use isochrone_time::RawNs;
 use proptest::prelude::*;
 
 /// Times and sources of a host's events, in order; cut in any way they are the same.
@@ -14,7 +15,7 @@ fn ordered(streams: &[Vec<Raw>]) -> Vec<(i64, usize, u64)> {
     let hosts = Hosts::group(&traces);
     let said = same_for_all_cuts(&hosts.hosts[0]);
     let event = |said| match said {
-        Said::Event(time, source, own, ..) => Some((time, source, own)),
+        Said::Event(time, source, own, ..) => Some((time.ns(), source, own)),
         _ => None,
     };
     said.model.into_iter().filter_map(event).collect()
@@ -99,14 +100,15 @@ fn pieces_may_be_empty_and_cuts_equal() {
     let traces = open(directory.path());
     let hosts = Hosts::group(&traces);
     let host = &hosts.hosts[0];
-    let plan = Plan::new(host, &Cuts::At(vec![15, 12, 15, 100]));
+    let plan = Plan::new(host, &Cuts::At([15, 12, 15, 100].map(RawNs).into()));
     assert_eq!(plan.steps().len(), 4);
     let count = |from, to| host.read(Piece { from, to }.window()).count();
-    assert_eq!(count(Border::At(12), Border::At(15)), 0);
-    assert_eq!(count(Border::At(15), Border::At(12)), 0);
-    assert_eq!(count(Border::At(10), Border::At(20)), 1);
-    assert_eq!(count(Border::At(20), Border::End), 1);
-    assert_eq!(count(Border::At(21), Border::End), 0);
+    let at = |ns| Border::At(RawNs(ns));
+    assert_eq!(count(at(12), at(15)), 0);
+    assert_eq!(count(at(15), at(12)), 0);
+    assert_eq!(count(at(10), at(20)), 1);
+    assert_eq!(count(at(20), Border::End), 1);
+    assert_eq!(count(at(21), Border::End), 0);
 }
 
 #[test]

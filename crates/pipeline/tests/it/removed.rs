@@ -16,13 +16,14 @@ use crate::partitions::model::{map, merge, recorded};
 use isochrone_ctf::Trace;
 use isochrone_hosts::Hosts;
 use isochrone_kernel::Span;
+use isochrone_kernel::ThreadId;
 use isochrone_kernel::files::{ClosedBy, FileSpan, OpenedBy};
-use isochrone_kernel::{ThreadId, Time};
 use isochrone_pipeline::Cuts;
 use isochrone_testkit::Random;
+use isochrone_time::RawNs;
 
 /// What is emitted is far from a hole if so much time is between them.
-const FAR_NS: Time = 20_000_000;
+const FAR_NS: i64 = 20_000_000;
 /// Of the calls and waits that are far from the hole, this share is still emitted.
 const STILL_TOLD: f64 = 0.95;
 
@@ -39,13 +40,13 @@ fn tid(thread: ThreadId) -> Option<i64> {
 #[derive(Default)]
 struct Deeds {
     /// Calls and waits of all kinds: kind, thread, begin, end.
-    waits: HashSet<(&'static str, i64, Time, Time)>,
+    waits: HashSet<(&'static str, i64, RawNs, RawNs)>,
     /// By thread: when it runs, sorted.
-    runs: HashMap<i64, Vec<(Time, Time)>>,
+    runs: HashMap<i64, Vec<(RawNs, RawNs)>>,
     /// By thread: when its calls begin and end, those known by half too, sorted.
-    calls: HashMap<i64, Vec<Time>>,
+    calls: HashMap<i64, Vec<RawNs>>,
     /// By CPU and thread: when it runs there, sorted; and when it is unknown which one does.
-    cpus: BTreeMap<u32, Vec<(Time, Time, Option<i64>)>>,
+    cpus: BTreeMap<u32, Vec<(RawNs, RawNs, Option<i64>)>>,
     files: Vec<FileSpan>,
 }
 
@@ -90,7 +91,7 @@ impl Deeds {
         let mut found = Vec::new();
         for wait in damaged.waits.difference(&self.waits) {
             let &(kind, thread, begin, end) = wait;
-            let inside = |times: &[Time]| times.iter().any(|&at| begin < at && at < end);
+            let inside = |times: &[RawNs]| times.iter().any(|&at| begin < at && at < end);
             let is_wrong = match kind {
                 "call" => self.calls.get(&thread).is_some_and(|calls| inside(calls)),
                 _ => self
@@ -133,15 +134,15 @@ impl Deeds {
     }
 
     /// Of the calls and waits that are far from a hole, how many there are and how many are still emitted.
-    fn kept_by(&self, damaged: &Self, (from, to): (Time, Time)) -> (usize, usize) {
+    fn kept_by(&self, damaged: &Self, (from, to): (RawNs, RawNs)) -> (usize, usize) {
         let far =
-            |wait: &&(&str, i64, Time, Time)| wait.3 < from - FAR_NS || wait.2 > to.saturating_add(FAR_NS);
+            |wait: &&(&str, i64, RawNs, RawNs)| wait.3 < from - FAR_NS || wait.2 > to.saturating_add(FAR_NS);
         let all: Vec<_> = self.waits.iter().filter(far).collect();
         (all.len(), all.iter().filter(|wait| damaged.waits.contains(wait)).count())
     }
 
     /// As [`Self::kept_by`], of descriptors that are emitted without doubt.
-    fn files_kept_by(&self, damaged: &Self, (from, to): (Time, Time)) -> (usize, usize) {
+    fn files_kept_by(&self, damaged: &Self, (from, to): (RawNs, RawNs)) -> (usize, usize) {
         let sure = |deeds: &Self| {
             let all = deeds.files.iter().filter(|it| is_sure(it));
             all.map(life)
@@ -154,7 +155,7 @@ impl Deeds {
 }
 
 /// Whose descriptor, its number, when it is opened and closed.
-fn life(it: &FileSpan) -> (Option<i64>, i32, Time, Time) {
+fn life(it: &FileSpan) -> (Option<i64>, i32, RawNs, RawNs) {
     (tid(it.thread), it.fd, it.begin, it.end)
 }
 
@@ -190,7 +191,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, whole: &BTreeMap<String, Deeds>, copy: &Path, hole: (Time, Time), what: &dyn Debug) {
+    fn add(&mut self, whole: &BTreeMap<String, Deeds>, copy: &Path, hole: (RawNs, RawNs), what: &dyn Debug) {
         self.runs += 1;
         let damaged = deeds(copy);
         for (host, damaged) in &damaged {
@@ -238,7 +239,7 @@ impl Tally {
 }
 
 /// All of a file's packets: begin and length in bytes, and the time without it: from the packet before to the one after.
-type Parts = Vec<(usize, usize, (Time, Time))>;
+type Parts = Vec<(usize, usize, (RawNs, RawNs))>;
 
 /// By stream file, below the directory.
 fn packets(directory: &Path) -> BTreeMap<PathBuf, Parts> {
@@ -246,11 +247,11 @@ fn packets(directory: &Path) -> BTreeMap<PathBuf, Parts> {
     for trace in open(directory) {
         for (number, stream) in trace.streams().iter().enumerate() {
             let clock = trace.clock(number).unwrap();
-            let raw = |cycles: Option<u64>| cycles.map(|cycles| clock.raw_ns(cycles) as Time);
+            let raw = |cycles: Option<u64>| cycles.map(|cycles| RawNs(clock.raw_ns(cycles) as i64));
             for (at, packet) in stream.packets.iter().enumerate() {
                 let before = at.checked_sub(1).and_then(|at| raw(stream.packets[at].end()));
                 let after = stream.packets.get(at + 1).and_then(|packet| raw(packet.begin()));
-                let hole = (before.unwrap_or(Time::MIN / 2), after.unwrap_or(Time::MAX));
+                let hole = (before.unwrap_or(RawNs(i64::MIN / 2)), after.unwrap_or(RawNs::MAX));
                 let part = (packet.offset as usize, (packet.total_bits / 8) as usize, hole);
                 files.entry(trace.packet_path(packet)).or_default().push(part);
             }
@@ -311,13 +312,13 @@ fn without_chunks(original: &Path, copy: &Path, tally: &mut Tally) {
     fs::remove_dir_all(copy).unwrap();
 }
 
-fn extent(chunk: &Path) -> (Time, Time) {
+fn extent(chunk: &Path) -> (RawNs, RawNs) {
     let holes = packets(chunk);
     let traces = open(chunk);
     let hosts = Hosts::group(&traces);
     let all: Vec<_> = hosts.hosts.iter().filter_map(isochrone_hosts::Host::extent).collect();
     assert!(!holes.is_empty() && !all.is_empty());
-    (all.iter().map(|it| it.0).min().unwrap().ns(), all.iter().map(|it| it.1).max().unwrap().ns())
+    (all.iter().map(|it| it.0).min().unwrap(), all.iter().map(|it| it.1).max().unwrap())
 }
 
 /// Directories of a name at or below another.

@@ -5,6 +5,7 @@ use std::fs::File;
 use isochrone_hosts::ReadReport;
 use isochrone_pipeline::piece_file::{self, Header, PieceFileError};
 use isochrone_pipeline::{Border, Piece};
+use isochrone_time::RawNs;
 use proptest::prelude::*;
 
 /// The form of the files here.
@@ -26,7 +27,7 @@ fn model() -> Model {
 fn what_was_written_comes_back() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.piece");
-    let header = header(Border::Begin, Border::At(5));
+    let header = header(Border::Begin, Border::At(RawNs(5)));
     piece_file::write(&mut File::create(&path).unwrap(), &path, FORM, &header, &model()).unwrap();
     assert_eq!(piece_file::read::<Header, Model>(&path, FORM).unwrap(), (header, model()));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
@@ -70,7 +71,7 @@ fn errors_say_what_is_wrong() {
 
 #[test]
 fn headers_of_neighbours_become_one() {
-    let (begin, cut, end) = (Border::Begin, Border::At(5), Border::End);
+    let (begin, cut, end) = (Border::Begin, Border::At(RawNs(5)), Border::End);
     let both = header(begin, cut).merged(header(cut, end)).unwrap();
     assert_eq!((both.piece, both.report.events, both.traces.len()), (Piece::WHOLE, 14, 1));
     assert_eq!(header(begin, cut).merged(header(begin, cut)), None);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, StructArray};
 use datafusion::arrow::datatypes::{DataType, Field, Fields, Int64Type, TimestampNanosecondType};
 use datafusion::common::Result;
-use isochrone_experiment::{Stamp, Timing};
 use isochrone_time::{RawNs, UnixNs};
+use isochrone_timing::{Stamp, Timing};
 
 use super::Function;
 use crate::instants::{in_range, timestamp, timestamps};

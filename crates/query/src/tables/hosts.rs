@@ -5,8 +5,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, StringArray, UInt32Array, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::Result;
-use isochrone_experiment::Timing;
 use isochrone_time::RawNs;
+use isochrone_timing::Timing;
 
 use super::Columns;
 use crate::instants::Shown;

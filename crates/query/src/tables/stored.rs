@@ -12,10 +12,10 @@ use datafusion::arrow::compute::{cast, filter_record_batch};
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, UInt8Type, UInt32Type};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Result, internal_err};
-use isochrone_experiment::Timing;
 use isochrone_store::{ColumnKind, HostStore, TableInfo, ThreadInfo, ThreadName, ThreadRow};
 use isochrone_strace::{error_in, error_name};
 use isochrone_time::RawNs;
+use isochrone_timing::Timing;
 
 use super::layout::{Layout, address_and_port, address_text};
 use crate::error::QueryError;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, Int32Array, Int64Array, StringArray, UInt32Array};
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::{Result, ScalarValue, internal_err};
-use isochrone_experiment::Timing;
 use isochrone_store::{HostStore, StateRow, ThreadInfo, ThreadRow};
 use isochrone_time::{RawNs, Window};
+use isochrone_timing::Timing;
 
 use super::stored::{pid, runs, tid};
 use super::{Columns, ThreadIndex};

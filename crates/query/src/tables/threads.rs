@@ -7,9 +7,9 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::{Result, internal_err};
-use isochrone_experiment::Timing;
 use isochrone_store::ThreadInfo;
 use isochrone_time::RawNs;
+use isochrone_timing::Timing;
 
 use super::Columns;
 use super::stored::{pid, tid};

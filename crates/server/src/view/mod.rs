@@ -31,9 +31,10 @@ use std::fmt::Display;
 use std::sync::OnceLock;
 
 use isochrone_crosshost::{Cluster, Request};
-use isochrone_experiment::{Experiment, Opened, TimedHost, Timing};
+use isochrone_experiment::{Experiment, Opened};
 use isochrone_store::{HostStore, Store, StoreError};
 use isochrone_time::{RawNs, SinceOrigin, UnixNs, Window};
+use isochrone_timing::{TimedHost, Timing};
 use serde::Deserialize;
 
 use crate::error::{ApiError, Result};

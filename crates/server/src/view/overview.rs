@@ -1,9 +1,10 @@
 //! The overview of traces before anything is decoded: how much was recorded when, and what is missing, from
 //! headers of packets.
 
-use isochrone_experiment::{Experiment, Inputs, TimedHost, Timing, extent};
+use isochrone_experiment::{Experiment, Inputs};
 use isochrone_hosts::LossKind;
 use isochrone_time::{RawNs, SinceOrigin, UnixNs, Window};
+use isochrone_timing::{TimedHost, Timing, extent};
 use serde::Serialize;
 
 use super::{origin_of, since};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use isochrone_experiment::{Experiment, HostSample, Inputs, SampledPart, Spread, sample};
-use isochrone_time::UnixNs;
+use isochrone_time::{RawNs, UnixNs};
 use serde::Serialize;
 
 use super::since;
@@ -53,7 +53,7 @@ impl Sample {
         let read: u64 = samples.iter().map(|sample| sample.bytes).sum();
         let of_host = |(index, sample): (usize, HostSample)| {
             let offset = hosts[index].traced.offset_ns;
-            let since = |raw: i64| since(origin, UnixNs(i128::from(raw)) + offset).ns();
+            let since = |raw: RawNs| since(origin, UnixNs(i128::from(raw.ns())) + offset).ns();
             SampledHost {
                 host: index,
                 name: hosts[index].name().to_owned(),
@@ -66,7 +66,7 @@ impl Sample {
     }
 }
 
-fn cpus(sample: &HostSample, since: &dyn Fn(i64) -> i64) -> Vec<SampledCpu> {
+fn cpus(sample: &HostSample, since: &dyn Fn(RawNs) -> i64) -> Vec<SampledCpu> {
     let mut all: Vec<SampledCpu> = Vec::new();
     for part in known(sample) {
         let whole = part.idle + part.running;
@@ -88,12 +88,12 @@ fn cpus(sample: &HostSample, since: &dyn Fn(i64) -> i64) -> Vec<SampledCpu> {
 }
 
 /// The threads that ran most, those first.
-fn threads(sample: &HostSample, since: &dyn Fn(i64) -> i64) -> Vec<SampledThread> {
+fn threads(sample: &HostSample, since: &dyn Fn(RawNs) -> i64) -> Vec<SampledThread> {
     let mut weights: BTreeMap<i32, i128> = BTreeMap::new();
     for part in known(sample) {
         for (&tid, &time) in &part.threads {
             // What was read of a packet stands for all of it.
-            let length = i128::from(part.end) - i128::from(part.begin);
+            let length = i128::from(part.end.ns()) - i128::from(part.begin.ns());
             let share = i128::from(time) * length / i128::from(part.idle + part.running);
             *weights.entry(tid).or_default() += share;
         }

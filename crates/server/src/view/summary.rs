@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use isochrone_analysis::{TIMELINE, lacking};
 use isochrone_corrections::artefact::{BreakEntry, BreakKind};
-use isochrone_experiment::{is_on_one_clock, recorded};
 use isochrone_time::{RawNs, SinceOrigin, Window};
+use isochrone_timing::{is_on_one_clock, recorded};
 use serde::Serialize;
 use serde_json::{Value, json};
 

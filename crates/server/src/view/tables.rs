@@ -2,8 +2,9 @@
 
 use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table, Unit, lacking};
 use isochrone_crosshost::{accounting, blocking, critical_path, ipc, messages, needs};
-use isochrone_experiment::{Question, Spread, Times, recorded, reports};
+use isochrone_experiment::{Question, Spread, reports};
 use isochrone_time::{SinceOrigin, UnixNs, Window};
+use isochrone_timing::{Times, recorded};
 use serde_json::{Value, json};
 
 use super::ExperimentView;

@@ -16,7 +16,7 @@ use isochrone_hosts::Hosts;
 use isochrone_pipeline::Cuts;
 use isochrone_store::{HostStore, StateRow, Store, ThreadRow};
 use isochrone_testkit::{Random, RandomKernel};
-use isochrone_time::Window;
+use isochrone_time::{RawNs, Window};
 
 /// A host of any kind.
 fn kernel(seed: u64) -> (RandomKernel, Random) {
@@ -110,13 +110,12 @@ fn contents(path: &Path) -> (BTreeMap<String, Vec<String>>, Vec<StateRow>, HostS
 fn random_cuts(traces: &[Trace], random: &mut Random) -> Cuts {
     let hosts = Hosts::group(traces);
     let Some((begin, end)) = hosts.hosts[0].extent() else { return Cuts::Whole };
-    let (begin, end) = (begin.ns(), end.ns());
-    let length = end.saturating_sub(begin).max(1) as u64;
+    let length = end.saturating_since(begin).max(1) as u64;
     match random.below(4) {
         0 => Cuts::Packets(1 + random.below(20) as usize),
         1 => Cuts::Times(1 + random.below(9) as usize),
         _ => {
-            let mut times: Vec<i64> =
+            let mut times: Vec<RawNs> =
                 (0..=random.below(12)).map(|_| begin + random.below(length) as i64).collect();
             times.sort_unstable();
             times.dedup();

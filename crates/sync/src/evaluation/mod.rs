@@ -36,11 +36,11 @@ pub struct Way {
     /// Messages without a measured round trip.
     pub unmeasured: u64,
     /// The least latency, ns.
-    pub least: Option<i64>,
+    pub least_ns: Option<i64>,
     /// The greatest latency, ns.
-    pub greatest: Option<i64>,
+    pub greatest_ns: Option<i64>,
     /// Sum of all latencies, ns.
-    pub sum: i128,
+    pub sum_ns: i128,
     /// By class of latency: how many that are positive.
     pub classes: Vec<u64>,
 }
@@ -51,9 +51,9 @@ pub struct RoundTrips {
     /// Number of exchanges.
     pub count: u64,
     /// The least time that both messages of one took, ns.
-    pub least: Option<i64>,
+    pub least_ns: Option<i64>,
     /// The least measured round trip, ns.
-    pub given: Option<i64>,
+    pub given_ns: Option<i64>,
 }
 
 /// The messages of all directions, by sender and receiver.
@@ -79,35 +79,35 @@ impl Evaluation {
 
     /// Takes a message and its latency on the common clock, ns; `None` where the clocks of its hosts cannot
     /// be compared.
-    pub fn add(&mut self, matched: &Matched, latency: Option<i64>) {
+    pub fn add(&mut self, matched: &Matched, latency_ns: Option<i64>) {
         let message = matched.message();
         let given = self.floors.of((message.sender, message.receiver), Some(&matched.received.key));
-        self.count(message, latency, given);
+        self.count(message, latency_ns, given);
         let round_trips = &mut self.round_trips;
         self.exchanges.add(matched, &mut |exchange| complete(round_trips, &exchange));
     }
 
     /// The same for a message of a list.
-    pub fn add_listed(&mut self, message: Message, numbers: Option<(u32, u32)>, latency: Option<i64>) {
+    pub fn add_listed(&mut self, message: Message, numbers: Option<(u32, u32)>, latency_ns: Option<i64>) {
         let given = self.floors.of((message.sender, message.receiver), None);
-        self.count(message, latency, given);
+        self.count(message, latency_ns, given);
         let round_trips = &mut self.round_trips;
         self.exchanges.add_listed(message, numbers, &mut |exchange| complete(round_trips, &exchange));
     }
 
-    fn count(&mut self, message: Message, latency: Option<i64>, given: Option<i64>) {
+    fn count(&mut self, message: Message, latency_ns: Option<i64>, given: Option<i64>) {
         let Message { sender, receiver, .. } = message;
         let way = self.ways.entry((sender, receiver)).or_default();
         way.messages += 1;
         way.unmeasured += u64::from(given.is_none());
         if let Some(given) = given {
             let pair = self.round_trips.entry((sender.min(receiver), sender.max(receiver))).or_default();
-            pair.given = Some(pair.given.map_or(given, |known| known.min(given)));
+            pair.given_ns = Some(pair.given_ns.map_or(given, |known| known.min(given)));
         }
-        let Some(latency) = latency else { return };
-        way.least = Some(way.least.map_or(latency, |least| least.min(latency)));
-        way.greatest = Some(way.greatest.map_or(latency, |greatest| greatest.max(latency)));
-        way.sum += i128::from(latency);
+        let Some(latency) = latency_ns else { return };
+        way.least_ns = Some(way.least_ns.map_or(latency, |least| least.min(latency)));
+        way.greatest_ns = Some(way.greatest_ns.map_or(latency, |greatest| greatest.max(latency)));
+        way.sum_ns += i128::from(latency);
         if latency <= 0 {
             way.inverted += 1;
             return;
@@ -130,7 +130,7 @@ fn complete(round_trips: &mut AllRoundTrips, exchange: &Exchange) {
     let found = round_trips.entry((a, b)).or_default();
     let took = exchange.round_trip_ns();
     found.count += 1;
-    found.least = Some(found.least.map_or(took, |least| least.min(took)));
+    found.least_ns = Some(found.least_ns.map_or(took, |least| least.min(took)));
 }
 
 /// Number of classes of latencies.
@@ -155,6 +155,8 @@ pub fn class_end(class: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use isochrone_time::RawNs;
+
     use super::*;
 
     #[test]
@@ -180,7 +182,8 @@ mod tests {
         for (sender, receiver, latency) in
             [(0, 1, 100_000), (0, 1, 99_999), (0, 1, 0), (1, 0, -5), (1, 0, 300), (0, 2, 7)]
         {
-            let message = Message { sender, sent: 1000, receiver, received: 1000 + latency };
+            let (sent, received) = (RawNs(1000), RawNs(1000 + latency));
+            let message = Message { sender, sent, receiver, received };
             evaluation.add_listed(message, None, Some(latency));
         }
         let (ways, round_trips) = evaluation.finish();
@@ -192,7 +195,7 @@ mod tests {
         // What was measured from the other end is good for this one, where nothing else is.
         assert_eq!(of((1, 0)), (2, 1, 1, 0));
         assert_eq!(of((0, 2)), (1, 0, 0, 1));
-        assert_eq!(round_trips[&(0, 1)].given, Some(200_000));
-        assert_eq!((ways[&(0, 1)].least, ways[&(0, 1)].greatest), (Some(0), Some(100_000)));
+        assert_eq!(round_trips[&(0, 1)].given_ns, Some(200_000));
+        assert_eq!((ways[&(0, 1)].least_ns, ways[&(0, 1)].greatest_ns), (Some(0), Some(100_000)));
     }
 }

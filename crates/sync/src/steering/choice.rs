@@ -2,13 +2,14 @@
 
 use std::str::FromStr;
 
-use isochrone_clock::{STEERED_PPM, Span, Steering};
+use isochrone_clock::{STEERED_PPM, Steering};
 
 use super::decide::{Origin, decide, declared_changes};
 use super::verdict::Verdict;
 use crate::error::{SyncError, said_of};
 use isochrone_hosts::clocks::HostClock;
 use isochrone_matching::steering::StreamEvidence;
+use isochrone_time::{RawNs, Window};
 
 /// The greatest rate that can be named, ppm: that of a slew by `chronyd` at its start, and some more.
 const MAX_STEERED_PPM: u32 = 100_000;
@@ -78,7 +79,7 @@ impl Choices {
         clock: &HostClock,
         origin: Origin,
         traces: Vec<Vec<StreamEvidence>>,
-        span: Span,
+        span: Window<RawNs>,
     ) -> Result<Verdict, SyncError> {
         let said = |steering| Ok(Verdict::always(steering, "--clock says so".to_owned()));
         match self.0.get(index).copied().flatten() {

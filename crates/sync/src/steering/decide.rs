@@ -1,10 +1,11 @@
 //! From what the traces of a host show to what is assumed of its clock: the table of [`super`].
 
-use isochrone_clock::{MAX_CHANGES, STEERED_PPM, Span, Steering};
+use isochrone_clock::{MAX_CHANGES, STEERED_PPM, Steering};
 
 use super::verdict::{MissingEvidence, Reasoned, Untraced, Verdict, rank};
 use isochrone_matching::steering::daemons::{self, Comm, DAEMONS, Means};
 use isochrone_matching::steering::evidence::{self, APART_NS, List, Recording, StreamEvidence};
+use isochrone_time::{RawNs, Window};
 
 /// Where what is known of a clock comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +22,7 @@ const STEERED: Steering = Steering::Steered { ppm: STEERED_PPM };
 
 /// What is assumed of a clock that was seen in this span, by what the streams of each kernel trace of its
 /// host show.
-pub(crate) fn decide(origin: Origin, traces: Vec<Vec<StreamEvidence>>, span: Span) -> Verdict {
+pub(crate) fn decide(origin: Origin, traces: Vec<Vec<StreamEvidence>>, span: Window<RawNs>) -> Verdict {
     let nothing = match origin {
         Origin::Capture => "a capture does not tell who steers its clock",
         Origin::Messages => "a list of messages does not tell who steers its clock",
@@ -34,16 +35,16 @@ pub(crate) fn decide(origin: Origin, traces: Vec<Vec<StreamEvidence>>, span: Spa
         return Verdict { lack: lack.filter(|_| origin == Origin::Traces), ..unknown };
     }
     let mut verdict = Verdict { regimes: Vec::new(), changes: Vec::new(), lack: None };
-    let mut known = span.begin;
+    let mut known = span.start;
     for recording in &recordings {
         let Some(own) = recording.span else { continue };
-        if own.begin.saturating_sub(known) > APART_NS {
+        if own.start.saturating_since(known) > APART_NS {
             verdict.regimes.push(untraced(known));
         }
         of_recording(recording, own, &mut verdict);
         known = own.end;
     }
-    if span.end.saturating_sub(known) > APART_NS {
+    if span.end.saturating_since(known) > APART_NS {
         verdict.regimes.push(untraced(known));
     }
     // Where one ends as the next begins, the next one holds.
@@ -60,18 +61,18 @@ pub(crate) fn decide(origin: Origin, traces: Vec<Vec<StreamEvidence>>, span: Spa
     verdict
 }
 
-fn untraced(from: i64) -> Reasoned {
+fn untraced(from: RawNs) -> Reasoned {
     Reasoned { from, steering: Steering::Unknown, why: "no kernel trace is of this time".to_owned() }
 }
 
-fn of_recording(recording: &Recording, span: Span, verdict: &mut Verdict) {
+fn of_recording(recording: &Recording, span: Window<RawNs>, verdict: &mut Verdict) {
     let judged = Judged::new(recording, span);
     let (base, lack) = judged.without_daemon();
     let mut found = judged.daemons();
     found.extend(judged.strangers());
     found.sort_by(|a, b| (a.from, &a.why).cmp(&(b.from, &b.why)));
-    if found.first().is_none_or(|first| first.from > span.begin) {
-        verdict.regimes.push(Reasoned { from: span.begin, ..base });
+    if found.first().is_none_or(|first| first.from > span.start) {
+        verdict.regimes.push(Reasoned { from: span.start, ..base });
         verdict.lack = verdict.lack.or(lack);
     }
     let mut weakest: Option<Reasoned> = None;
@@ -104,7 +105,7 @@ fn of_recording(recording: &Recording, span: Span, verdict: &mut Verdict) {
 /// A recording that is judged.
 struct Judged<'r> {
     recording: &'r Recording,
-    span: Span,
+    span: Window<RawNs>,
     present: Vec<Presence>,
 }
 
@@ -112,12 +113,12 @@ struct Judged<'r> {
 struct Presence {
     /// Index of the daemon.
     daemon: usize,
-    from: i64,
+    from: RawNs,
     how: String,
 }
 
 impl<'r> Judged<'r> {
-    fn new(recording: &'r Recording, span: Span) -> Self {
+    fn new(recording: &'r Recording, span: Window<RawNs>) -> Self {
         let mut judged = Self { recording, span, present: Vec::new() };
         judged.present = (0..DAEMONS.len()).filter_map(|daemon| judged.presence(daemon)).collect();
         judged
@@ -160,18 +161,18 @@ impl<'r> Judged<'r> {
                 "neither sched_switch nor clock_adjtime tells who came after the list of processes",
             ),
         };
-        let base = Reasoned { from: self.span.begin, steering, why: why.to_owned() };
+        let base = Reasoned { from: self.span.start, steering, why: why.to_owned() };
         (base, missing.lack().filter(|_| steering == Steering::Unknown))
     }
 
     /// Since when a program can have been there that was not in the first list and was seen at `first`.
-    fn since(&self, first: i64) -> i64 {
-        let List::Complete { end } = self.recording.list else { return self.span.begin };
+    fn since(&self, first: RawNs) -> RawNs {
+        let List::Complete { end } = self.recording.list else { return self.span.start };
         if first <= end {
-            return self.span.begin;
+            return self.span.start;
         }
-        let missed = self.recording.losses.iter().find(|loss| loss.end > end && loss.begin < first);
-        missed.map_or(first, |loss| loss.begin.max(self.span.begin))
+        let missed = self.recording.losses.iter().find(|loss| loss.end > end && loss.start < first);
+        missed.map_or(first, |loss| loss.start.max(self.span.start))
     }
 
     /// Whether the first list has a program.
@@ -188,18 +189,18 @@ impl<'r> Judged<'r> {
         let name = daemons::named(comm.as_bytes());
         if self.first_list_has(&name) {
             let how = format!("{comm} is in the list of processes");
-            return Some(Presence { daemon, from: self.span.begin, how });
+            return Some(Presence { daemon, from: self.span.start, how });
         }
-        let called = self.calls().find(|(caller, _)| *caller == Some(name)).map(|(_, span)| span.begin);
+        let called = self.calls().find(|(caller, _)| *caller == Some(name)).map(|(_, span)| span.start);
         let ran = self.recording.ran.get(&daemon).copied();
         let seen = match (ran.into_iter().chain(called).min(), self.recording.names.get(&name)) {
             (Some(seen), Some(&listed)) if seen <= listed => seen,
             // In a later list and not seen before: since when is unknown.
-            (_, Some(_)) => self.span.begin,
+            (_, Some(_)) => self.span.start,
             (seen, None) => seen?,
         };
         let from = self.since(seen);
-        let how = if from > self.span.begin { "was started" } else { "ran" };
+        let how = if from > self.span.start { "was started" } else { "ran" };
         Some(Presence { daemon, from, how: format!("{comm} {how}") })
     }
 
@@ -230,16 +231,16 @@ impl<'r> Judged<'r> {
     }
 
     /// Callers and times of all calls that may have set the clock.
-    fn calls(&self) -> impl Iterator<Item = (Option<Comm>, Span)> {
+    fn calls(&self) -> impl Iterator<Item = (Option<Comm>, Window<RawNs>)> {
         let calls = self.recording.calls.iter().flatten();
-        let calls = calls.map(|call| (call.caller, Span { begin: call.begin, end: call.end }));
+        let calls = calls.map(|call| (call.caller, Window::new(call.start, call.end)));
         calls.filter(|(caller, _)| caller.is_none_or(|name| !daemons::is_reader(&name)))
     }
 
     /// What calls by programs that are no known daemons make of the clock. Of a daemon there are all calls
     /// whose caller is not known.
     fn strangers(&self) -> Vec<Reasoned> {
-        let begin = self.span.begin;
+        let begin = self.span.start;
         let mut found = Vec::new();
         if self.recording.calls.is_none() {
             let why = "clock_adjtime was called too often to tell by whom".to_owned();
@@ -255,7 +256,7 @@ impl<'r> Judged<'r> {
                 Some(name) if daemons::find(&name).is_some() || known.contains(&name) => continue,
                 Some(name) => {
                     known.push(name);
-                    let from = if self.first_list_has(&name) { begin } else { self.since(span.begin) };
+                    let from = if self.first_list_has(&name) { begin } else { self.since(span.start) };
                     (from, String::from_utf8_lossy(daemons::shown(&name)).into_owned())
                 }
             };
@@ -269,7 +270,7 @@ impl<'r> Judged<'r> {
     }
 
     /// When the rate may have been changed by daemons that work by calls.
-    fn changes(&self) -> Vec<Span> {
+    fn changes(&self) -> Vec<Window<RawNs>> {
         if self.knows_calls() {
             return self.calls().map(|(_, span)| span).collect();
         }
@@ -279,7 +280,7 @@ impl<'r> Judged<'r> {
 
 /// For a clock whose rate is declared to change by calls alone: all calls that its traces show, else all runs
 /// of daemons. `None` where they show neither.
-pub(super) fn declared_changes(traces: Vec<Vec<StreamEvidence>>) -> Option<Vec<Span>> {
+pub(super) fn declared_changes(traces: Vec<Vec<StreamEvidence>>) -> Option<Vec<Window<RawNs>>> {
     let mut changes = None;
     for recording in evidence::recordings(traces) {
         let Some(span) = recording.span else { continue };
@@ -307,12 +308,16 @@ mod tests {
     const FREE: Steering = Steering::Free;
     const STEPWISE: Steering = Steering::Stepwise;
 
+    fn window(start: i64, end: i64) -> Window<RawNs> {
+        Window::new(RawNs(start), RawNs(end))
+    }
+
     /// A recording of 100 s with a list of processes in its first second, in which all that may be is traced.
     fn recording(listed: &[&str]) -> Recording {
-        let names = listed.iter().map(|name| (daemons::named(name.as_bytes()), S / 2));
+        let names = listed.iter().map(|name| (daemons::named(name.as_bytes()), RawNs(S / 2)));
         Recording {
-            span: Some(Span { begin: 0, end: 100 * S }),
-            list: List::Complete { end: S },
+            span: Some(window(0, 100 * S)),
+            list: List::Complete { end: RawNs(S) },
             names: names.collect(),
             switches: true,
             calls_traced: true,
@@ -323,17 +328,19 @@ mod tests {
     }
 
     fn call(at: i64, caller: Option<&str>) -> Call {
-        Call { begin: at * S, end: at * S + 9, caller: caller.map(|name| daemons::named(name.as_bytes())) }
+        let caller = caller.map(|name| daemons::named(name.as_bytes()));
+        Call { start: RawNs(at * S), end: RawNs(at * S + 9), caller }
     }
 
-    fn ran(daemon: &str, at: i64) -> BTreeMap<usize, i64> {
-        [(daemons::find(&daemons::named(daemon.as_bytes())).unwrap(), at * S)].into()
+    fn ran(daemon: &str, at: i64) -> BTreeMap<usize, RawNs> {
+        [(daemons::find(&daemons::named(daemon.as_bytes())).unwrap(), RawNs(at * S))].into()
     }
 
     fn check(recording: &Recording, expect: &[(i64, Steering)], changes: usize) {
         let mut verdict = Verdict { regimes: Vec::new(), changes: Vec::new(), lack: None };
         of_recording(recording, recording.span.unwrap(), &mut verdict);
-        let found: Vec<_> = verdict.regimes.iter().map(|regime| (regime.from / S, regime.steering)).collect();
+        let found: Vec<_> =
+            verdict.regimes.iter().map(|regime| (regime.from.ns() / S, regime.steering)).collect();
         assert_eq!((&found[..], verdict.changes.len()), (expect, changes), "{verdict:?}");
     }
 
@@ -348,7 +355,7 @@ mod tests {
         for list in [List::None, List::Cut, List::Lossy] {
             check(&Recording { list, ..all.clone() }, &unknown, 0);
         }
-        let losses = vec![Span { begin: 50 * S, end: 51 * S }];
+        let losses = vec![window(50 * S, 51 * S)];
         check(&Recording { losses: losses.clone(), ..all.clone() }, &[(0, FREE)], 0);
         check(&Recording { losses, switches: false, ..all }, &unknown, 0);
     }
@@ -363,15 +370,15 @@ mod tests {
         // Not in the first list.
         let later = Recording { calls, ran: ran("chronyd", 10), ..recording(&[]) };
         check(&later, &[(0, FREE), (10, STEPWISE)], 2);
-        let listed_later = [(daemons::named(b"chronyd"), 15 * S)].into();
+        let listed_later = [(daemons::named(b"chronyd"), RawNs(15 * S))].into();
         check(&Recording { names: listed_later, ..later.clone() }, &[(0, FREE), (10, STEPWISE)], 2);
-        let listed_before = [(daemons::named(b"chronyd"), 5 * S)].into();
+        let listed_before = [(daemons::named(b"chronyd"), RawNs(5 * S))].into();
         check(&Recording { names: listed_before, ..later.clone() }, &[(0, STEPWISE)], 2);
         check(&Recording { list: List::None, ..later.clone() }, &[(0, STEPWISE)], 2);
-        let losses = vec![Span { begin: 4 * S, end: 5 * S }];
+        let losses = vec![window(4 * S, 5 * S)];
         check(&Recording { losses, ..later }, &[(0, FREE), (4, STEERED)], 0);
         // Too many calls to keep are no calls at known times.
-        let runs = Some(vec![Span { begin: 3, end: 4 }]);
+        let runs = Some(vec![window(3, 4)]);
         check(&Recording { calls_traced: false, runs, ..chronyd.clone() }, &[(0, STEPWISE)], 1);
         check(&Recording { calls_traced: false, runs: None, ..chronyd.clone() }, &[(0, STEERED)], 0);
         check(&Recording { calls: None, ..chronyd }, &[(0, STEERED)], 0);
@@ -391,17 +398,14 @@ mod tests {
 
     #[test]
     fn what_no_kernel_trace_is_of_is_unknown() {
-        let stream = |begin: i64, end: i64| {
-            vec![StreamEvidence {
-                span: Some(Span { begin: begin * S, end: end * S }),
-                ..StreamEvidence::default()
-            }]
+        let stream = |start: i64, end: i64| {
+            vec![StreamEvidence { span: Some(window(start * S, end * S)), ..StreamEvidence::default() }]
         };
-        let span = Span { begin: 0, end: 100 * S };
+        let span = window(0, 100 * S);
         let found = |traces| {
             let regimes = decide(Origin::Traces, traces, span).regimes;
             let shown =
-                regimes.into_iter().map(|regime| (regime.from / S, regime.why.contains("of this time")));
+                regimes.into_iter().map(|regime| (regime.from.ns() / S, regime.why.contains("of this time")));
             shown.collect::<Vec<_>>()
         };
         assert_eq!(found(vec![stream(0, 100)]), [(0, false)]);

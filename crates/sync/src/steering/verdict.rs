@@ -4,6 +4,7 @@
 use isochrone_clock::{Assumed, Assumptions, ClockError, Regime, Span, Steering};
 
 use isochrone_corrections::artefact::AssumptionEntry;
+use isochrone_time::{RawNs, Window};
 
 /// What stands in the way of a stronger assumption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +36,8 @@ impl Untraced {
 /// From some time on, something is assumed for a reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reasoned {
-    /// Raw time of the clock, ns.
-    pub(crate) from: i64,
+    /// Raw time of the clock.
+    pub(crate) from: RawNs,
     pub(crate) steering: Steering,
     /// For people, a clause.
     pub(crate) why: String,
@@ -48,7 +49,7 @@ pub(crate) struct Verdict {
     /// Not empty, by time, no two at one time; the first one holds before, too.
     pub(crate) regimes: Vec<Reasoned>,
     /// When the rate may have been changed, where it is stepwise.
-    pub(crate) changes: Vec<Span>,
+    pub(crate) changes: Vec<Window<RawNs>>,
     /// What would allow to assume more.
     pub(crate) lack: Option<MissingEvidence>,
 }
@@ -56,7 +57,7 @@ pub(crate) struct Verdict {
 impl Verdict {
     /// The same all the time.
     pub(crate) fn always(steering: Steering, why: String) -> Self {
-        Self { regimes: vec![Reasoned { from: 0, steering, why }], changes: Vec::new(), lack: None }
+        Self { regimes: vec![Reasoned { from: RawNs(0), steering, why }], changes: Vec::new(), lack: None }
     }
 
     /// For the mathematics.
@@ -64,8 +65,10 @@ impl Verdict {
     /// # Errors
     /// Times that are out of range.
     pub(crate) fn assumptions(&self) -> Result<Assumptions, ClockError> {
-        let regime = |reasoned: &Reasoned| Regime { from: reasoned.from, steering: reasoned.steering };
-        Assumptions::new(self.regimes.iter().map(regime).collect(), self.changes.clone())
+        let regime = |reasoned: &Reasoned| Regime { from: reasoned.from.ns(), steering: reasoned.steering };
+        let change = |window: &Window<RawNs>| Span { begin: window.start.ns(), end: window.end.ns() };
+        let changes = self.changes.iter().map(change).collect();
+        Assumptions::new(self.regimes.iter().map(regime).collect(), changes)
     }
 
     /// The same on a clock that shows `by` more.
@@ -74,7 +77,7 @@ impl Verdict {
             regime.from = regime.from.saturating_add(by);
         }
         for change in &mut self.changes {
-            *change = Span { begin: change.begin.saturating_add(by), end: change.end.saturating_add(by) };
+            *change = Window::new(change.start.saturating_add(by), change.end.saturating_add(by));
         }
         self
     }
@@ -82,7 +85,7 @@ impl Verdict {
     /// What is assumed of a clock that two hosts share: the weaker of what each of them shows, and all
     /// changes.
     pub(crate) fn weaker(mut self, other: Self) -> Self {
-        let mut times: Vec<i64> =
+        let mut times: Vec<RawNs> =
             self.regimes.iter().chain(&other.regimes).map(|regime| regime.from).collect();
         times.sort_unstable();
         times.dedup();
@@ -116,7 +119,7 @@ impl Verdict {
         self
     }
 
-    fn at(&self, raw: i64) -> &Reasoned {
+    fn at(&self, raw: RawNs) -> &Reasoned {
         let after = self.regimes.partition_point(|regime| regime.from <= raw);
         &self.regimes[after.saturating_sub(1)]
     }
@@ -135,7 +138,7 @@ impl Verdict {
             Steering::Steered { .. } => "steered",
             Steering::Unknown => "unknown",
         };
-        let within = |change: &&Span| change.begin <= raw.end && raw.begin <= change.end;
+        let within = |change: &&Window<RawNs>| change.start.ns() <= raw.end && raw.begin <= change.end.ns();
         let changes = || self.changes.iter().filter(within).count() as u64;
         AssumptionEntry {
             raw_ns: (raw.begin, raw.end),
@@ -145,7 +148,7 @@ impl Verdict {
                 .then_some(ppm)
                 .filter(|ppm| ppm.is_finite()),
             changes: (steering == Steering::Stepwise).then(changes),
-            why: self.at(raw.begin).why.clone(),
+            why: self.at(RawNs(raw.begin)).why.clone(),
             contradicted: is_contradicted,
         }
     }
@@ -170,9 +173,12 @@ mod tests {
     const STEERED: Steering = Steering::Steered { ppm: STEERED_PPM };
 
     fn verdict(regimes: &[(i64, Steering, &str)], changes: &[(i64, i64)]) -> Verdict {
-        let reasoned =
-            |&(from, steering, why): &(i64, Steering, &str)| Reasoned { from, steering, why: why.to_owned() };
-        let change = |&(begin, end): &(i64, i64)| Span { begin, end };
+        let reasoned = |&(from, steering, why): &(i64, Steering, &str)| Reasoned {
+            from: RawNs(from),
+            steering,
+            why: why.to_owned(),
+        };
+        let change = |&(start, end): &(i64, i64)| Window::new(RawNs(start), RawNs(end));
         Verdict {
             regimes: regimes.iter().map(reasoned).collect(),
             changes: changes.iter().map(change).collect(),

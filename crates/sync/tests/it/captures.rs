@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use etherparse::PacketBuilder;
-use isochrone_clock::Span;
 use isochrone_corrections::artefact::Quality;
 use isochrone_files::{InputCapture, Inputs};
 use isochrone_matching::PacketSource;
@@ -12,6 +11,7 @@ use isochrone_matching::capture::{CaptureReader, VantagePoints, survey};
 use isochrone_matching::extract;
 use isochrone_net::{Direction, Packet, Sighting, Transport};
 use isochrone_sync::{Options, SyncError, synchronize};
+use isochrone_time::RawNs;
 use tempfile::TempDir;
 
 use crate::capture_bytes::{
@@ -53,7 +53,7 @@ fn places(path: &Path) -> VantagePoints {
 }
 
 fn reader(path: &Path, places: &VantagePoints, clock: usize) -> CaptureReader<'static> {
-    let span = survey(&[capture(path)], &|_| {})[0].span.unwrap_or(Span { begin: 0, end: 0 });
+    let span = survey(&[capture(path)], &|_| {})[0].span.unwrap_or_default();
     CaptureReader::open(0, &capture(path), places.clone(), clock, span, &|_| {}).unwrap()
 }
 
@@ -61,7 +61,7 @@ fn reader(path: &Path, places: &VantagePoints, clock: usize) -> CaptureReader<'s
 fn sightings(path: &Path, places: &VantagePoints) -> Vec<Sighting> {
     let mut found = Vec::new();
     let mut reader = reader(path, places, 0);
-    assert_eq!(reader.read_until(i64::MAX, usize::MAX, &mut found), None);
+    assert_eq!(reader.read_until(RawNs::MAX, usize::MAX, &mut found), None);
     found
 }
 
@@ -157,7 +157,7 @@ fn a_stamp_means_all_instants_that_it_can() {
     });
     let path = file(&directory, "a.pcap", &[pcap_header(LITTLE, 0xa1b2_c3d4, 1), records.concat()].concat());
     let seen = |places: &VantagePoints| -> Vec<(Direction, i64)> {
-        sightings(&path, places).iter().map(|s| (s.direction, s.time)).collect()
+        sightings(&path, places).iter().map(|s| (s.direction, s.time.ns())).collect()
     };
     let host = places(&path);
     let expect = [
@@ -182,7 +182,7 @@ fn a_stamp_means_all_instants_that_it_can() {
     late.say("late:2us".parse().unwrap());
     let earlier = expect.map(|(way, ns)| (way, if way == Direction::Sent { ns - 2000 } else { ns }));
     assert_eq!(seen(&late), earlier);
-    let raws: Vec<i64> = sightings(&path, &late).iter().map(|sighting| sighting.raw).collect();
+    let raws: Vec<i64> = sightings(&path, &late).iter().map(|sighting| sighting.raw.ns()).collect();
     assert_eq!(raws, [1_000_005_000, 1_000_006_000, 2_000_000_000]);
     // The other end, by either of its addresses.
     for other in ["10.0.0.11", "02:00:00:00:00:0b", "02:00:00:00:00:0b,late:0s"] {
@@ -193,7 +193,7 @@ fn a_stamp_means_all_instants_that_it_can() {
     }
     // A reader stops at a limit and goes on.
     let mut reader = reader(&path, &host, 3);
-    assert_eq!(reader.span().map(|span| span.0), Some(1_000_005_000));
+    assert_eq!(reader.span().map(|span| span.start), Some(RawNs(1_000_005_000)));
     let mut found = Vec::new();
     for (limit, most, count, more) in [
         (0, 9, 0, true),
@@ -203,7 +203,7 @@ fn a_stamp_means_all_instants_that_it_can() {
         (i64::MAX, 2, 2, true),
         (i64::MAX, 9, 3, false),
     ] {
-        let next = reader.read_until(limit, most, &mut found);
+        let next = reader.read_until(RawNs(limit), most, &mut found);
         assert_eq!((next.is_some(), found.len()), (more, count), "{limit}");
     }
     assert!(found.iter().all(|sighting| sighting.clock == reader.clock() && reader.clock() == 3));

@@ -12,7 +12,7 @@ use isochrone_sync::{Options, Outcome, synchronize_with};
 use isochrone_time::RawNs;
 
 /// Where a record is, when, which way, and of which packet.
-type Record = (StreamRef, i64, Direction, PacketKey);
+type Record = (StreamRef, RawNs, Direction, PacketKey);
 
 /// All packets that the events of some inputs record, and the frames of their captures, either way.
 fn records(inputs: &Inputs) -> HashSet<Record> {
@@ -25,7 +25,7 @@ fn records(inputs: &Inputs) -> HashSet<Record> {
             let place = StreamRef::of_trace(number, stream);
             for event in trace.events(stream) {
                 let Some(extractor) = &extractors[event.class().index] else { continue };
-                let raw = i64::try_from(stamps.raw_ns(event.cycles().unwrap())).unwrap();
+                let raw = RawNs(i64::try_from(stamps.raw_ns(event.cycles().unwrap())).unwrap());
                 if let Seen::Packet(packet) = extractor.seen(&event) {
                     found.insert((place, raw, extractor.direction(), packet.key()));
                 }
@@ -37,7 +37,7 @@ fn records(inputs: &Inputs) -> HashSet<Record> {
             let place = StreamRef::of_capture(number, frame.interface);
             if let Seen::Packet(packet) = captured::seen(&frame) {
                 let both = [Direction::Sent, Direction::Received];
-                found.extend(both.map(|way| (place, frame.stamp.earliest_ns, way, packet.key())));
+                found.extend(both.map(|way| (place, RawNs(frame.stamp.earliest_ns), way, packet.key())));
             }
         }
     }
@@ -94,9 +94,9 @@ fn clock_at<'o>(inputs: &Inputs, outcome: &'o Outcome, place: StreamRef) -> &'o 
 fn held_against_bounds(name: &str, outcome: &Outcome, message: &Matched) {
     let clock = |end: &End| outcome.clocks.get(outcome.numbers[end.clock].unwrap()).unwrap();
     let (from, to) = (clock(&message.sent), clock(&message.received));
-    let related = outcome.clocks.related(from, to, RawNs(message.sent.time)).unwrap();
+    let related = outcome.clocks.related(from, to, message.sent.time).unwrap();
     if let Some(earliest) = related.bounds.0 {
-        assert!(earliest.0 <= message.received.time, "{name}: {message:?} {related:?}");
+        assert!(earliest <= message.received.time, "{name}: {message:?} {related:?}");
     }
 }
 

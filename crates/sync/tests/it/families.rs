@@ -115,7 +115,7 @@ fn check(cluster: &Cluster, family: Family) {
         // Clocks that count ns leave no doubt of the instant.
         assert!(sightings.iter().all(|s| s.raw == s.time && s.place.origin == Origin::Trace(0)));
         let mut found: Vec<_> =
-            sightings.into_iter().map(|s| (s.clock, s.time, s.direction, s.packet)).collect();
+            sightings.into_iter().map(|s| (s.clock, s.time.ns(), s.direction, s.packet)).collect();
         found.sort();
         let expect = expected(cluster, &simulation, host, family);
         assert_eq!(found.len(), expect.len(), "{family:?}, host {host}");

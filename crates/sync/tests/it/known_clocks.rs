@@ -224,9 +224,9 @@ fn direct_half_width(clock: &Clock, hosts: &[PathBuf]) -> Option<f64> {
     let mut corridor = Corridor::new();
     for message in messages {
         if (message.sender, message.receiver) == (own, reference) {
-            corridor.a_to_b(message.sent, message.received).unwrap();
+            corridor.a_to_b(message.sent.ns(), message.received.ns()).unwrap();
         } else if (message.sender, message.receiver) == (reference, own) {
-            corridor.b_to_a(message.sent, message.received).unwrap();
+            corridor.b_to_a(message.sent.ns(), message.received.ns()).unwrap();
         }
     }
     let bounded = corridor.within(SlopeRange::prior(500), Wander::NONE).ok()?;

@@ -7,11 +7,12 @@ use isochrone_files::Inputs;
 use isochrone_matching::Message;
 use isochrone_sync::{Options, synchronize};
 use isochrone_testkit::{Cluster, Family, SimClock, Simulation};
+use isochrone_time::RawNs;
 
 /// What a message is judged by: true times by clock and raw time.
 struct Truth {
-    sent: BTreeMap<(usize, i64), i64>,
-    received: BTreeMap<(usize, i64), i64>,
+    sent: BTreeMap<(usize, RawNs), i64>,
+    received: BTreeMap<(usize, RawNs), i64>,
     /// Copies that arrived, as messages.
     packets: BTreeSet<Message>,
 }
@@ -20,11 +21,12 @@ impl Truth {
     fn of(simulation: &Simulation) -> Self {
         let mut truth = Self { sent: BTreeMap::new(), received: BTreeMap::new(), packets: BTreeSet::new() };
         for packet in &simulation.packets {
-            truth.sent.insert((packet.from, packet.sent_raw), packet.sent_true);
-            if let Some((received, received_true)) = packet.received_raw.zip(packet.received_true) {
+            truth.sent.insert((packet.from, RawNs(packet.sent_raw)), packet.sent_true);
+            if let Some((received, received_true)) = packet.received_raw.map(RawNs).zip(packet.received_true)
+            {
                 truth.received.insert((packet.to, received), received_true);
                 let (sender, receiver) = (packet.from, packet.to);
-                truth.packets.insert(Message { sender, sent: packet.sent_raw, receiver, received });
+                truth.packets.insert(Message { sender, sent: RawNs(packet.sent_raw), receiver, received });
             }
         }
         truth

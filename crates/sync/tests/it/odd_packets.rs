@@ -112,7 +112,7 @@ fn receptions_of_lttv_are_joined_by_their_buffer() {
     };
     let check = |events: &[(&str, Fields<'_>)], times: &[i64], unstamped, other| {
         let extraction = extraction(Family::LttvExtended, events);
-        let found: Vec<_> = extraction.sightings.iter().map(|sighting| sighting.time).collect();
+        let found: Vec<_> = extraction.sightings.iter().map(|sighting| sighting.time.ns()).collect();
         assert_eq!(found, times, "{events:?}");
         let passed = passed(&extraction, Direction::Received);
         assert_eq!((passed.unstamped, passed.other), (unstamped, other), "{events:?}");

@@ -66,7 +66,7 @@ fn every_message_left_before_it_arrived() {
         let mut shortest = f64::INFINITY;
         for message in &messages {
             let (from, to) = (known[message.sender], known[message.receiver]);
-            let delay = to.common(message.received) - from.common(message.sent);
+            let delay = to.common(message.received.ns()) - from.common(message.sent.ns());
             let slack = from.clock_uncertainty_ns + to.clock_uncertainty_ns;
             assert!(delay > -slack, "{}: {message:?} took {delay} ns", scenario.display());
             shortest = shortest.min(delay);

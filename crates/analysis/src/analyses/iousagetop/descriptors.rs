@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_kernel::files::{FileKind, FileSpan};
-use isochrone_kernel::{Name, Syscall, ThreadAliases, ThreadId, Time};
+use isochrone_kernel::{Name, Syscall, ThreadAliases, ThreadId};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use super::IoUsageTop;
@@ -40,7 +41,7 @@ struct Moved {
     /// `None`: not known.
     fd: Option<i32>,
     /// When the call began.
-    at: Time,
+    at: RawNs,
     is_write: bool,
     bytes: u64,
 }

@@ -89,11 +89,12 @@ impl Analysis for IoUsageTop {
 
 #[cfg(test)]
 mod tests {
+    use isochrone_time::{RawNs, Window};
+
     use super::*;
     use crate::options::Filter;
     use crate::registry::AnalysisKind;
-    use crate::testing::{check, io_spans, packet};
-    use crate::window::Window;
+    use crate::testing::{check, io_spans, packet, window};
 
     const PROCESSES: &str = "processes: host pid tid comm read_bytes written_bytes file_read_bytes \
                              file_written_bytes net_read_bytes net_written_bytes other_read_bytes \
@@ -106,7 +107,7 @@ mod tests {
     const INTERFACES: &str =
         "interfaces: host interface received_bytes sent_bytes received_packets sent_packets";
 
-    fn compare(options: &Options, window: Window, expect: &[&str]) {
+    fn compare(options: &Options, window: Window<RawNs>, expect: &[&str]) {
         let mut spans = io_spans();
         spans.extend([
             packet(10, "lo", 5, false),
@@ -121,7 +122,7 @@ mod tests {
     fn all() {
         compare(
             &Options::default(),
-            Window::default(),
+            Window::ALL,
             &[
                 PROCESSES,
                 "h 2 2 worker 300 500 300 0 0 500 0 0 2 2",
@@ -146,7 +147,7 @@ mod tests {
     fn by_process_in_a_window() {
         let filter = Filter { tids: vec![2, 3], max_bytes: Some(1024), ..Filter::default() };
         let options = Options { by_process: true, filter, ..Options::default() };
-        let window = Window { begin: Some(30), end: Some(60) };
+        let window = window(30, 60);
         compare(
             &options,
             window,

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadId, Time};
+use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadId};
 use isochrone_strace::error_in;
+use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use crate::options::Options;
 use crate::snapshot::CurrentCall;
 use crate::span_filter::SpanFilter;
-use crate::window::{When, Window};
+use crate::window::When;
 
 /// Which calls are requested. An empty list: all.
 #[derive(Debug, Serialize, Deserialize)]
@@ -27,7 +28,7 @@ impl CallFilter {
         Self {
             names: calls.names.clone(),
             errors: calls.errors.iter().copied().collect(),
-            span_filter: when.at.map(|_| SpanFilter::new(options, Window::default())),
+            span_filter: when.at.map(|_| SpanFilter::new(options, Window::ALL)),
         }
     }
 
@@ -51,7 +52,7 @@ impl CallFilter {
     }
 
     /// The same of one that was in progress at an instant.
-    pub(super) fn in_progress(&self, thread: ThreadId, call: CurrentCall<'_>, at: Time) -> bool {
+    pub(super) fn in_progress(&self, thread: ThreadId, call: CurrentCall<'_>, at: RawNs) -> bool {
         let half = if call.since.is_some() { Half::Begin } else { Half::End };
         // The filter does not use the CPU of a call whose entry or exit is missing.
         self.half(&HalfSyscall { thread, cpu: 0, name: call.name, at, half, entry: None })

@@ -1,7 +1,8 @@
 //! A call as it is kept, and as a row of the table.
 
-use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadId, Time};
+use isochrone_kernel::{Half, HalfSyscall, Name, Syscall, ThreadId};
 use isochrone_strace::{ArgumentValues, CallResult, errno_name, error_in};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use super::Syscalls;
@@ -19,10 +20,10 @@ use crate::storage::log_rows::LogRow;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct CallRow {
     /// Its begin; where that was not seen, its end.
-    at: Time,
-    begin: Option<Time>,
+    at: RawNs,
+    begin: Option<RawNs>,
     /// Its end, if that was seen.
-    pub(super) end: Option<Time>,
+    pub(super) end: Option<RawNs>,
     cpu: Option<u32>,
     thread: ThreadId,
     name: Option<Name>,
@@ -72,7 +73,7 @@ impl CallRow {
     /// A call that was in progress at an instant and whose entry or exit is missing. Those whose begin is
     /// unknown come first.
     pub(super) fn in_progress(thread: ThreadId, call: CurrentCall<'_>) -> Self {
-        let at = call.since.unwrap_or(Time::MIN);
+        let at = call.since.unwrap_or(RawNs::MIN);
         Self::partial(thread, call.name, at, call.since, None)
     }
 
@@ -80,9 +81,9 @@ impl CallRow {
     fn partial(
         thread: ThreadId,
         name: Option<&Name>,
-        at: Time,
-        begin: Option<Time>,
-        end: Option<Time>,
+        at: RawNs,
+        begin: Option<RawNs>,
+        end: Option<RawNs>,
     ) -> Self {
         Self {
             at,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use isochrone_kernel::{Slice, Spans, ThreadAliases, ThreadId, Time};
+use isochrone_kernel::{Slice, Spans, ThreadAliases, ThreadId};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use super::Syscalls;
@@ -22,8 +23,8 @@ pub(super) struct CpuContext {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct RunningSlice {
     cpu: u32,
-    begin: Time,
-    end: Time,
+    begin: RawNs,
+    end: RawNs,
     thread: ThreadId,
 }
 
@@ -46,7 +47,7 @@ impl CpuContext {
     /// Adds the rows of all CPUs at each of some instants.
     pub(super) fn rows(
         &self,
-        instants: &BTreeSet<Time>,
+        instants: &BTreeSet<RawNs>,
         result: &HostResult<'_, Syscalls>,
         table: &mut Table,
     ) {

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::iter;
 
 use isochrone_kernel::files::FileSpan;
-use isochrone_kernel::{HalfSyscall, Slice, Spans, Syscall, ThreadAliases, Time};
+use isochrone_kernel::{HalfSyscall, Slice, Spans, Syscall, ThreadAliases};
+use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use self::call_filter::CallFilter;
@@ -33,7 +34,7 @@ use crate::window::{When, contains};
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Syscalls {
     /// The instant that they are to contain, if one is requested.
-    at: Option<Time>,
+    at: Option<RawNs>,
     call_filter: CallFilter,
     calls: LogRows<CallRow>,
     files: LogRows<FileSpan>,
@@ -166,7 +167,7 @@ fn in_order<T: Ord>(left: impl Iterator<Item = T>, right: Vec<T>) -> impl Iterat
 }
 
 /// Calls in progress at an instant whose entry or exit is missing.
-fn halves(result: &HostResult<'_, Syscalls>, at: Time, snapshot: &Snapshot<'_>) -> Vec<CallRow> {
+fn halves(result: &HostResult<'_, Syscalls>, at: RawNs, snapshot: &Snapshot<'_>) -> Vec<CallRow> {
     // A new thread comes out of a call that another one entered.
     let is_alive = |thread| {
         let who = result.host.thread(thread).unwrap_or_default();
@@ -269,7 +270,7 @@ mod tests {
     #[test]
     fn those_in_progress() {
         let check = |at, options: &Options, expect: &[&str]| {
-            let when = When { at: Some(at), ..When::default() };
+            let when = When { at: Some(RawNs(at)), ..When::default() };
             check(AnalysisKind::Syscalls, &spans(), options, when, expect);
         };
         let running = [
@@ -284,7 +285,7 @@ mod tests {
         // Thread 3 is not born at 15: it comes out of the call by which another one made it.
         let newborn =
             [half(thread(3), Some("clone"), 22, Half::End), half(thread(2), Some("clone"), 22, Half::End)];
-        let when = When { at: Some(15), ..When::default() };
+        let when = When { at: Some(RawNs(15)), ..When::default() };
         let expect = [CALLS, "h ? ? ? ? 2 2 worker clone ? ? clone(...) = ?", RUNNING];
         crate::testing::check(AnalysisKind::Syscalls, &newborn, &Options::default(), when, &expect);
         check(

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_kernel::Name;
+use isochrone_time::Window;
 
 use super::{AtDisk, Usage};
 use crate::analysis::HostResult;
@@ -21,8 +22,8 @@ fn table(name: &'static str, title: &'static str, about: &[&'static str]) -> Tab
 
 /// The cells of the times of a step.
 fn times(result: &HostResult<'_, Usage>, step: u32) -> [Cell; 2] {
-    let (begin, end) = result.of.steps.instants(step, |raw| result.host.unix_ns(raw));
-    [begin.into(), end.into()]
+    let step = result.of.steps.instants(step, |raw| result.host.unix(raw));
+    [step.start, step.end].map(|at| at.ns().into())
 }
 
 /// A step in which a host was traced.
@@ -44,8 +45,8 @@ impl Traced {
         // A host whose switches were not recorded may show other things anyway.
         let has_switches = known.values().any(|&is_known| is_known);
         let is_dark = |step| has_switches && known.get(&step).is_some_and(|&is_known| !is_known);
-        let ((begin, end), steps) = (result.window, &result.of.steps);
-        let mut parts: Vec<(u32, u64)> = steps.parts(begin, end).collect();
+        let (Window { start, end }, steps) = (result.window, &result.of.steps);
+        let mut parts: Vec<(u32, u64)> = steps.parts(start, end).collect();
         // A step that begins with the last event has nothing else.
         let rest = steps.at(end).filter(|step| parts.last().is_none_or(|(last, _)| last < step));
         parts.extend(rest.map(|step| (step, 0)));

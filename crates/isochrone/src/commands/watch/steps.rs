@@ -2,14 +2,12 @@
 
 use isochrone_analysis::{Options, Report};
 use isochrone_crosshost::{Cluster, accounting, messages};
-use isochrone_experiment::{
-    Experiment, Indexing, Inputs, PhaseFilter, Spread, Step, TimedHost, Times, Watch, index, is_on_one_clock,
-    phases,
-};
+use isochrone_experiment::{Experiment, Indexing, Inputs, PhaseFilter, Spread, Step, Watch, index, phases};
 use isochrone_export::openmetrics::Family;
 use isochrone_export::steps::StepMetrics;
 use isochrone_store::Store;
 use isochrone_time::Window;
+use isochrone_timing::{TimedHost, Times, is_on_one_clock};
 use isochrone_unfinished::UnfinishedDirectory;
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +113,7 @@ impl<'w> Steps<'w> {
                     let times = Times { start: Some(start), end: Some(step.end), at: None };
                     let filter = PhaseFilter { filter: &self.options.filter, times };
                     let report = phases(&store, &hosts, None, filter, is_synchronized)?;
-                    Report { range: Some([start.0, step.end.0]), ..report }
+                    Report { range: Some([start, step.end]), ..report }
                 }
                 Stepped::Messages => messages(&cluster, window, false, is_synchronized)?,
                 Stepped::Accounting => accounting(&cluster, window, is_synchronized)?,

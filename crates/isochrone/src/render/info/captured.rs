@@ -61,8 +61,8 @@ impl InterfaceInfo {
             name: facts.name.clone(),
             link_type: facts.link_type,
             packets: facts.packets,
-            begin_ns: facts.span.map(|span| span.begin),
-            end_ns: facts.span.map(|span| span.end),
+            begin_ns: facts.span.map(|span| span.start.ns()),
+            end_ns: facts.span.map(|span| span.end.ns()),
         }
     }
 }
@@ -87,8 +87,8 @@ impl CaptureInfo {
             interfaces: facts.interfaces.iter().enumerate().map(InterfaceInfo::new).collect(),
             packets: facts.packets,
             bytes: facts.bytes,
-            begin_ns: facts.span.map(|span| span.begin),
-            end_ns: facts.span.map(|span| span.end),
+            begin_ns: facts.span.map(|span| span.start.ns()),
+            end_ns: facts.span.map(|span| span.end.ns()),
             diagnostics: facts
                 .diagnostics
                 .iter()

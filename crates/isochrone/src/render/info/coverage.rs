@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use isochrone_experiment::{TimedHost, Timing};
 use isochrone_hosts::{LossKind, State};
 use isochrone_time::{RawNs, UnixNs};
+use isochrone_timing::{TimedHost, Timing};
 use serde::Serialize;
 
 use crate::render::figures::{duration, plural};

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_analysis::{Cell, Report, Table};
 use isochrone_crosshost::{Cause, Cluster, Request};
-use isochrone_experiment::TimedHost;
 use isochrone_export::html::{Block, Section, SummaryPage, Synchronization};
 use isochrone_server::CommandLine;
+use isochrone_time::UnixNs;
+use isochrone_timing::TimedHost;
 
 use super::info::coverage::{self, HostInfo};
 use super::{PROGRAM, figures, tables};
@@ -30,7 +31,7 @@ pub(crate) struct Findings<'f, 'o> {
     /// The traces on the command line.
     pub(crate) command: CommandLine,
     /// The time range, Unix ns; `None`: no events.
-    pub(crate) range: Option<[i128; 2]>,
+    pub(crate) range: Option<[UnixNs; 2]>,
     /// The hosts.
     pub(crate) hosts: &'f [&'f TimedHost<'o>],
     /// Number of events.

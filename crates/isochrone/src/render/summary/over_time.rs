@@ -62,7 +62,7 @@ pub(super) fn memory(findings: &Findings<'_, '_>) -> Option<Block> {
 
 fn strips_of(findings: &Findings<'_, '_>, strips: Vec<Strip>, caption: &str) -> Option<Block> {
     let [begin, _] = findings.range?;
-    let caption = format!("{caption} Times are since {} {}.", time::full(UnixNs(begin)), time::zone_name());
+    let caption = format!("{caption} Times are since {} {}.", time::full(begin), time::zone_name());
     (!strips.is_empty()).then_some(Block::Strips(strips, caption))
 }
 
@@ -118,8 +118,8 @@ impl Row<'_> {
 
     /// The step, with a value and its unknown part.
     fn step(&self, findings: &Findings<'_, '_>, (value, unknown): (f64, f64)) -> Step {
-        let begin = findings.range.map_or(0, |[begin, _]| begin);
-        let since = |at: i128| SinceOrigin(UnixNs(at).saturating_since(UnixNs(begin)).max(0));
+        let begin = findings.range.map_or(UnixNs(0), |[begin, _]| begin);
+        let since = |at: i128| SinceOrigin(UnixNs(at).saturating_since(begin).max(0));
         // Steps start at round times: the first may start before the first event.
         let [begin, end] = ["begin_ns", "end_ns"].map(|column| since(self.instant(column)));
         Step { span: Window::new(begin, end), value, unknown }

@@ -2,7 +2,6 @@
 
 use isochrone_analysis::{Table, nearest_rank};
 use isochrone_crosshost::Request;
-use isochrone_time::UnixNs;
 
 use super::{Findings, by_cause, word};
 use crate::render::{figures, time};
@@ -30,7 +29,7 @@ fn what(findings: &Findings<'_, '_>) -> String {
     match findings.range {
         None => format!("{hosts}, {events}."),
         Some([begin, end]) => {
-            let (length, start) = (figures::span(end - begin), time::full(UnixNs(begin)));
+            let (length, start) = (figures::span(end - begin), time::full(begin));
             format!("{hosts}, {events} in {length} from {start} {} on.", time::zone_name())
         }
     }

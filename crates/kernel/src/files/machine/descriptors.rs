@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::open::OpenFile;
 use crate::dense_map::DenseMap;
+use crate::id::Time;
 
 /// As many descriptors as Linux makes room for in a new table (`NR_OPEN_DEFAULT`).
 const LOW_FDS: usize = 64;
@@ -94,7 +95,7 @@ impl Descriptors {
             self.files.iter().enumerate().map(|(place, &(fd, _))| (fd, place)).collect();
         order.sort_unstable();
         order.into_iter().map(move |(fd, place)| {
-            let nothing = OpenFile::sighted(0, 0);
+            let nothing = OpenFile::sighted(Time(0), 0);
             (fd, std::mem::replace(&mut self.files[place].1, nothing))
         })
     }
@@ -168,7 +169,7 @@ mod tests {
         fn they_are_a_map(steps in prop::collection::vec(step(), 0..60)) {
             let (mut own, mut expect) = (Descriptors::default(), BTreeMap::new());
             for (number, step) in (0_i64..).zip(steps) {
-                let new = || OpenFile::sighted(number, 0);
+                let new = || OpenFile::sighted(Time(number), 0);
                 match step {
                     Step::Insert(fd) => prop_assert_eq!(own.insert(fd, new()), expect.insert(fd, new())),
                     Step::Find(fd) => {

@@ -22,40 +22,48 @@ impl Spans for Emitted {
     }
 }
 
-const END: Time = 1000;
+const END: Time = Time(1000);
 
 fn thread(tid: i32) -> ThreadId {
     ThreadId::Thread { tid, born: PIECE_BEGIN }
 }
 
-fn call(tid: i32, at: Time, effect: Effect, ret: i64) -> FileOp {
+fn call(tid: i32, at: i64, effect: Effect, ret: i64) -> FileOp {
     call_with_output(tid, at, effect, ret, ExitOutput::Nothing)
 }
 
-fn call_with_output(tid: i32, at: Time, effect: Effect, ret: i64, output: ExitOutput) -> FileOp {
-    FileOp::Call { thread: thread(tid), at, effect: Some(effect), name: None, ret, output, flow: None }
+fn call_with_output(tid: i32, at: i64, effect: Effect, ret: i64, output: ExitOutput) -> FileOp {
+    FileOp::Call {
+        thread: thread(tid),
+        at: Time(at),
+        effect: Some(effect),
+        name: None,
+        ret,
+        output,
+        flow: None,
+    }
 }
 
-fn unknown(tid: i32, at: Time, name: &str, ret: i64) -> FileOp {
+fn unknown(tid: i32, at: i64, name: &str, ret: i64) -> FileOp {
     let (thread, output) = (thread(tid), ExitOutput::Nothing);
-    FileOp::Call { thread, at, effect: None, name: Some(name.into()), ret, output, flow: None }
+    FileOp::Call { thread, at: Time(at), effect: None, name: Some(name.into()), ret, output, flow: None }
 }
 
-fn opened(tid: i32, at: Time, path: &str, fd: i64) -> FileOp {
+fn opened(tid: i32, at: i64, path: &str, fd: i64) -> FileOp {
     let effect = Effect::Open { call: Opener::Openat, dir: None, path: path.into(), flags: 0 };
     call(tid, at, effect, fd)
 }
 
-fn opened_cloexec(tid: i32, at: Time, path: &str, fd: i64) -> FileOp {
+fn opened_cloexec(tid: i32, at: i64, path: &str, fd: i64) -> FileOp {
     let effect = Effect::Open { call: Opener::Openat, dir: None, path: path.into(), flags: 0o200_0000 };
     call(tid, at, effect, fd)
 }
 
-fn closed(tid: i32, at: Time, fd: i32) -> FileOp {
+fn closed(tid: i32, at: i64, fd: i32) -> FileOp {
     call(tid, at, Effect::Close { fd }, 0)
 }
 
-fn used(tid: i32, at: Time, fd: i32, what: Use, ret: i64) -> FileOp {
+fn used(tid: i32, at: i64, fd: i32, what: Use, ret: i64) -> FileOp {
     call(tid, at, Effect::Use { fd, what }, ret)
 }
 
@@ -63,8 +71,8 @@ fn duplicated(fd: i32, to: Option<i32>, close_on_exec: bool) -> Effect {
     Effect::Duplicate { call: if to.is_some() { Opener::Dup3 } else { Opener::Dup }, fd, to, close_on_exec }
 }
 
-fn fork(parent: i32, child: i32, at: Time, shares_table: bool) -> FileOp {
-    FileOp::Fork { parent: thread(parent), child: thread(child), at, shares_table, is_guess: false }
+fn fork(parent: i32, child: i32, at: i64, shares_table: bool) -> FileOp {
+    FileOp::Fork { parent: thread(parent), child: thread(child), at: Time(at), shares_table, is_guess: false }
 }
 
 fn member(tid: i32, pid: i32) -> FileOp {
@@ -165,18 +173,22 @@ fn descriptors_are_duplicated() {
     check(vec![opened(10, 5, "/x", 3), dup(Some(3), 3, false)], &[original]);
     // Close-on-exec is of the descriptor, not of the file.
     check(
-        vec![opened_cloexec(10, 5, "/x", 3), dup(None, 4, false), FileOp::Exec { thread: thread(10), at: 9 }],
+        vec![
+            opened_cloexec(10, 5, "/x", 3),
+            dup(None, 4, false),
+            FileOp::Exec { thread: thread(10), at: Time(9) },
+        ],
         &["10 fd 3 [5 9] exec /x", "10 fd 4 [7 1000) end /x"],
     );
     check(
-        vec![opened(10, 5, "/x", 3), dup(None, 4, true), FileOp::Exec { thread: thread(10), at: 9 }],
+        vec![opened(10, 5, "/x", 3), dup(None, 4, true), FileOp::Exec { thread: thread(10), at: Time(9) }],
         &[original, "10 fd 4 [7 9] exec /x"],
     );
 }
 
 #[test]
 fn programs_are_exchanged() {
-    let exec = |at| FileOp::Exec { thread: thread(10), at };
+    let exec = |at| FileOp::Exec { thread: thread(10), at: Time(at) };
     let on = |on| call(10, 7, Effect::CloseOnExec { fd: 3, on }, 0);
     check(vec![opened(10, 5, "/x", 3), on(true), exec(9)], &["10 fd 3 [5 9] exec /x"]);
     check(vec![opened_cloexec(10, 5, "/x", 3), on(false), exec(9)], &["10 fd 3 [5 1000) end /x"]);
@@ -192,7 +204,7 @@ fn programs_are_exchanged() {
             member(11, 10),
             opened(11, 5, "/x", 3),
             exec(9),
-            FileOp::Exit { thread: thread(10), at: 12 },
+            FileOp::Exit { thread: thread(10), at: Time(12) },
         ],
         &["11 fd 3 [5 12] exit /x"],
     );
@@ -221,7 +233,7 @@ fn ranges_are_closed() {
 
 #[test]
 fn tables_are_shared_and_copied() {
-    let exit = |tid, at| FileOp::Exit { thread: thread(tid), at };
+    let exit = |tid, at| FileOp::Exit { thread: thread(tid), at: Time(at) };
     // A further thread closes what the first one opened; all is closed when the last one ends.
     check(
         vec![
@@ -283,13 +295,13 @@ fn tables_are_shared_and_copied() {
 
 #[test]
 fn losses_leave_doubts() {
-    let lost = FileOp::Lost { at: 5 };
+    let lost = FileOp::Lost { at: Time(5) };
     check(
         vec![opened(10, 1, "/x", 3), lost, opened(10, 6, "/y", 4), closed(10, 8, 3)],
         &["? 10 fd 3 [1 8] close /x", "10 fd 4 [6 1000) end /y"],
     );
     // What is opened and closed during a loss may be two files.
-    let begins = |at, to| FileOp::LossBegins { at, to };
+    let begins = |at, to| FileOp::LossBegins { at: Time(at), to: Time(to) };
     check(
         vec![
             opened(10, 1, "/x", 3),
@@ -299,7 +311,7 @@ fn losses_leave_doubts() {
             opened(10, 5, "/y", 4),
             closed(10, 7, 3),
             closed(10, 8, 4),
-            FileOp::Lost { at: 9 },
+            FileOp::Lost { at: Time(9) },
             opened(10, 9, "/z", 6),
         ],
         &[
@@ -310,13 +322,13 @@ fn losses_leave_doubts() {
         ],
     );
     // A stream that ends after the last event hides nothing.
-    check(vec![opened(10, 1, "/x", 3), begins(1001, Time::MAX)], &["10 fd 3 [1 1000) end /x"]);
-    check(vec![opened(10, 1, "/x", 3), begins(999, Time::MAX)], &["? 10 fd 3 [1 1000) end /x"]);
+    check(vec![opened(10, 1, "/x", 3), begins(1001, i64::MAX)], &["10 fd 3 [1 1000) end /x"]);
+    check(vec![opened(10, 1, "/x", 3), begins(999, i64::MAX)], &["? 10 fd 3 [1 1000) end /x"]);
 }
 
 #[test]
 fn losses_may_hide_who_shares_a_table() {
-    let lost = || FileOp::Lost { at: 2 };
+    let lost = || FileOp::Lost { at: Time(2) };
     // A thread that appears after a loss may have been cloned in it by any other one, sharing its table.
     check(
         vec![
@@ -366,12 +378,12 @@ fn a_call_that_began_in_the_piece_before_is_filled() {
     right.note(unknown(11, 7, "mmap", 5), &mut emitted);
     right.fill(
         thread(10),
-        5,
+        Time(5),
         &Effect::Open { call: Opener::Openat, dir: None, path: "/x".into(), flags: 0 },
         None,
     );
-    right.fill(thread(11), 6, &Effect::Use { fd: 9, what: Use::Read }, None);
-    right.fill(thread(11), 7, &Effect::Nothing, None);
+    right.fill(thread(11), Time(6), &Effect::Use { fd: 9, what: Use::Read }, None);
+    right.fill(thread(11), Time(7), &Effect::Nothing, None);
     left.append(right, &mut emitted);
     assert!(left.is_settled());
     left.finish(END, &mut emitted);

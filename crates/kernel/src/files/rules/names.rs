@@ -3,6 +3,7 @@
 use super::{call, call_with_output, check, closed, member, opened, spans, thread, unknown, used};
 use crate::calls::{Address, Created, Effect, ExitOutput, Opener, Paired, Use};
 use crate::files::{DumpOwner, FileKind, FileOp, OpenedBy};
+use crate::id::Time;
 
 #[test]
 fn paths_are_resolved() {
@@ -67,11 +68,12 @@ fn sockets_know_their_peers() {
 
 #[test]
 fn the_dump_shows_what_is_open() {
-    let file = |owner, fd, flags, name: &str| FileOp::DumpFile { owner, at: 2, fd, flags, name: name.into() };
+    let file =
+        |owner, fd, flags, name: &str| FileOp::DumpFile { owner, at: Time(2), fd, flags, name: name.into() };
     let owner = |tid, table| FileOp::DumpOwner { thread: thread(tid), table };
     let of_thread = DumpOwner::Thread(thread(10));
     check(
-        vec![file(of_thread, 3, Some(0o200_0000), "/x"), FileOp::Exec { thread: thread(10), at: 9 }],
+        vec![file(of_thread, 3, Some(0o200_0000), "/x"), FileOp::Exec { thread: thread(10), at: Time(9) }],
         &["10 fd 3 (2 9] exec /x"],
     );
     // Both threads are attached to the table, whichever comes first.

@@ -24,17 +24,17 @@ fn made_set() -> FileOp {
 }
 
 /// Adds a descriptor to the set with the program's data.
-fn put(at: Time, fd: i32, data: u64) -> FileOp {
+fn put(at: i64, fd: i32, data: u64) -> FileOp {
     let change = EpollChange::Set { events: 1, data: Some(data) };
     call(10, at, Effect::EpollControl { set: 3, fd, change }, 0)
 }
 
-fn taken(at: Time, fd: i32) -> FileOp {
+fn taken(at: i64, fd: i32) -> FileOp {
     call(10, at, Effect::EpollControl { set: 3, fd, change: EpollChange::Remove }, 0)
 }
 
 /// A wait returns these of the set, by data.
-fn waited(at: Time, ready: &[u64]) -> FileOp {
+fn waited(at: i64, ready: &[u64]) -> FileOp {
     let all = ready.iter().map(|&data| EpollReady { data, events: 1 }).collect();
     call_with_output(10, at, Effect::EpollWait { set: 3 }, ready.len() as i64, ExitOutput::EpollReady(all))
 }

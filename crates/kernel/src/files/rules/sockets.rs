@@ -22,7 +22,7 @@ fn made_socket(family: u16, kind: u16) -> FileOp {
 }
 
 /// A call that sends a packet from one address to another.
-fn sends(at: Time, effect: Effect, protocol: u8, from: &str, to: &str) -> FileOp {
+fn sends(at: i64, effect: Effect, protocol: u8, from: &str, to: &str) -> FileOp {
     let flow = Flow { protocol, source: from.parse().unwrap(), destination: to.parse().unwrap() };
     match call(10, at, effect, 0) {
         FileOp::Call { thread, at, effect, name, ret, output, .. } => {
@@ -32,7 +32,7 @@ fn sends(at: Time, effect: Effect, protocol: u8, from: &str, to: &str) -> FileOp
     }
 }
 
-fn written(at: Time, from: &str, to: &str) -> FileOp {
+fn written(at: i64, from: &str, to: &str) -> FileOp {
     sends(at, Effect::Use { fd: 3, what: Use::Write }, 6, from, to)
 }
 

@@ -6,16 +6,16 @@ use std::process::{Command, Stdio};
 
 use isochrone_ctf::{Trace, find_traces};
 use isochrone_hosts::{Host, HostEvents, Item};
-use isochrone_kernel::Time;
 use isochrone_pipeline::{Border, Cuts, MapMerge, Piece, PieceModel, Plan, map_merge};
+use isochrone_time::RawNs;
 
 /// An item of a host in a form that can be compared: time, source, own time in cycles, class, packet; or a loss, or a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    Event(Time, usize, u64, u64, u64),
+    Event(RawNs, usize, u64, u64, u64),
     LossBegin(isochrone_hosts::StreamLossBegin),
     Loss(isochrone_hosts::StreamLoss),
-    Gap(Time, Time),
+    Gap(RawNs, RawNs),
 }
 
 /// Keeps all that is said, and adds to each model where it begins and ends.
@@ -33,7 +33,7 @@ impl MapMerge for Keep {
                     has_begun = true;
                     assert!(piece.window().contains(time), "{time} is not in {piece:?}");
                     let packet = event.packet();
-                    Said::Event(time.ns(), source, event.cycles().unwrap(), event.class().id, packet.offset)
+                    Said::Event(time, source, event.cycles().unwrap(), event.class().id, packet.offset)
                 }
                 Item::Loss(loss) => {
                     assert!(piece.window().contains(loss.to), "{loss:?} is not in {piece:?}");
@@ -41,7 +41,7 @@ impl MapMerge for Keep {
                 }
                 // Said again for each piece that it reaches into.
                 Item::LossBegin(begin) if !begin.is_in(piece.window()) => {
-                    assert!(!has_begun && begin.loss.to.ns() >= piece.from.time(), "{begin:?} in {piece:?}");
+                    assert!(!has_begun && begin.loss.to >= piece.from.time(), "{begin:?} in {piece:?}");
                     return None;
                 }
                 Item::LossBegin(begin) => {
@@ -53,7 +53,7 @@ impl MapMerge for Keep {
         said.collect()
     }
 
-    fn gap(&self, _: &Host<'_>, from: Time, to: Time) -> Vec<Said> {
+    fn gap(&self, _: &Host<'_>, from: RawNs, to: RawNs) -> Vec<Said> {
         vec![Said::Gap(from, to)]
     }
 
@@ -70,17 +70,17 @@ pub fn kept(host: &Host<'_>, cuts: &Cuts, threads: usize) -> PieceModel<Vec<Said
 /// All that is said of a host; whatever the cuts, it is the same.
 pub fn same_for_all_cuts(host: &Host<'_>) -> PieceModel<Vec<Said>> {
     let whole = kept(host, &Cuts::Whole, 1);
-    let times: Vec<Time> = whole
+    let times: Vec<RawNs> = whole
         .model
         .iter()
         .map(|said| match said {
             Said::Event(time, ..) | Said::Gap(time, _) => *time,
-            Said::Loss(loss) => loss.to.ns(),
-            Said::LossBegin(begin) => begin.at.ns(),
+            Said::Loss(loss) => loss.to,
+            Said::LossBegin(begin) => begin.at,
         })
         .collect();
     let every = times.len().div_ceil(40).max(1);
-    let on_events: Vec<Time> = times.iter().step_by(every).copied().collect();
+    let on_events: Vec<RawNs> = times.iter().step_by(every).copied().collect();
     let after_events = on_events.iter().map(|time| time.saturating_add(1)).collect();
     let all = [
         (Cuts::Times(7), 2),
@@ -90,7 +90,7 @@ pub fn same_for_all_cuts(host: &Host<'_>) -> PieceModel<Vec<Said>> {
         (Cuts::Archives, 1),
         (Cuts::At(on_events), 2),
         (Cuts::At(after_events), 1),
-        (Cuts::At(vec![Time::MIN, -1, 0, Time::MAX]), 1),
+        (Cuts::At(vec![RawNs::MIN, RawNs(-1), RawNs(0), RawNs::MAX]), 1),
     ];
     for (cuts, threads) in all {
         let cut = kept(host, &cuts, threads);

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use isochrone_hosts::{Host, Item};
-use isochrone_kernel::{Border, PartialState, Threads, Time};
+use isochrone_kernel::{Border, PartialState, Threads};
 use isochrone_periods::Definitions;
 use isochrone_pipeline::{
     Cuts, MapMerge as _, Piece, PieceMerger, PieceModel, Plan, SpanMapper, Step, map_piece,
 };
 use isochrone_testkit::Random;
+use isochrone_time::RawNs;
 
 use super::recorders::{self, Both};
 use isochrone_kernel::{Recorder, Span};
@@ -52,7 +53,7 @@ pub fn map_steps(host: &Host<'_>, steps: &[Step]) -> Vec<Mapped> {
 }
 
 /// The model of a piece that is missing.
-pub fn gap(host: &Host<'_>, from: Time, to: Time) -> Mapped {
+pub fn gap(host: &Host<'_>, from: RawNs, to: RawNs) -> Mapped {
     let piece = Piece { from: Border::At(from), to: Border::At(to) };
     PieceModel {
         piece,
@@ -158,24 +159,24 @@ fn without<'l>(lines: &'l [String], others: &[String]) -> Vec<&'l str> {
 }
 
 /// All that a finished model has emitted.
-pub fn recorded(part: Mapped) -> (Vec<Span>, Option<(Time, Time)>) {
+pub fn recorded(part: Mapped) -> (Vec<Span>, Option<(RawNs, RawNs)>) {
     let finished = part.model.finish();
     let Recorder(recorded) = finished.spans.recorded;
     (recorded, finished.range)
 }
 
 /// Raw times of all events and losses.
-pub fn times(host: &Host<'_>) -> Vec<Time> {
+pub fn times(host: &Host<'_>) -> Vec<RawNs> {
     let time = |item| match item {
         Item::Event { time, .. } => time,
         Item::Loss(loss) => loss.to,
         Item::LossBegin(begin) => begin.at,
     };
-    host.read(Piece::WHOLE.window()).map(|item| time(item).ns()).collect()
+    host.read(Piece::WHOLE.window()).map(time).collect()
 }
 
 /// Cuts at random: in time, at packets, at events, right after them.
-pub fn random_cuts(times: &[Time], random: &mut Random) -> Cuts {
+pub fn random_cuts(times: &[RawNs], random: &mut Random) -> Cuts {
     let most = if random.permille(300) { 60 } else { 8 };
     let pieces = 2 + random.below(most) as usize;
     let pick = |random: &mut Random| times[random.below(times.len() as u64) as usize];

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, Options};
 use isochrone_experiment::pieces::{Mapping, PieceSet};
-use isochrone_experiment::{Experiment, Inputs, Question, TimedHost, Times};
+use isochrone_experiment::{Experiment, Inputs, Question};
+use isochrone_timing::{TimedHost, Times};
 
 use crate::common::{Here, TABLES, certificates, questions, shop, text};
 

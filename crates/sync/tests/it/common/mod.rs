@@ -14,7 +14,7 @@ use isochrone_matching::{Message, Summary};
 use isochrone_matching::{PacketSource, extract, match_sources};
 use isochrone_net::Sighting;
 use isochrone_testkit::Cluster;
-use isochrone_time::RawNs;
+use isochrone_time::{RawNs, Window};
 
 /// Where this part of the public data lies. Tests that need it are ignored where it is absent, as `build.rs` finds.
 pub fn shared(part: &str) -> PathBuf {
@@ -35,11 +35,11 @@ impl PacketSource for Listed {
         self.clock
     }
 
-    fn span(&self) -> Option<(i64, i64)> {
-        Some((self.sightings.first()?.time, self.sightings.last()?.time))
+    fn span(&self) -> Option<Window<RawNs>> {
+        Some(Window::new(self.sightings.first()?.time, self.sightings.last()?.time))
     }
 
-    fn read_until(&mut self, limit: i64, most: usize, out: &mut Vec<Sighting>) -> Option<i64> {
+    fn read_until(&mut self, limit: RawNs, most: usize, out: &mut Vec<Sighting>) -> Option<RawNs> {
         while let Some(next) = self.sightings.get(self.at) {
             if next.time > limit || out.len() >= most {
                 return Some(next.time);
@@ -52,18 +52,18 @@ impl PacketSource for Listed {
 }
 
 /// The messages among some sightings, sorted, read in rounds as they come.
-pub fn messages(sightings: &[Sighting], unix_offsets: &[i64]) -> (Vec<Message>, Summary) {
+pub fn messages(sightings: &[Sighting], offsets_ns: &[i64]) -> (Vec<Message>, Summary) {
     let listed = |clock: usize| {
         let mut sightings: Vec<_> = sightings.iter().filter(|s| s.clock == clock).cloned().collect();
         sightings.sort_by_key(|sighting| sighting.time);
         Listed { clock, sightings, at: 0 }
     };
-    let mut listed: Vec<Listed> = (0..unix_offsets.len()).map(listed).collect();
+    let mut listed: Vec<Listed> = (0..offsets_ns.len()).map(listed).collect();
     let mut sources: Vec<&mut dyn PacketSource> =
         listed.iter_mut().map(|source| source as &mut dyn PacketSource).collect();
     let mut messages = Vec::new();
     let summary =
-        match_sources(&mut sources, unix_offsets, Vec::new(), &mut |found| messages.push(found.message()));
+        match_sources(&mut sources, offsets_ns, Vec::new(), &mut |found| messages.push(found.message()));
     messages.sort_unstable();
     (messages, summary)
 }

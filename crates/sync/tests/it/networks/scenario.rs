@@ -110,5 +110,5 @@ fn json(path: &Path) -> Value {
 /// What the hosts, one directory of traces each, sent each other; in the order of their names.
 fn messages(hosts: &[PathBuf]) -> Vec<Message> {
     let (_, messages, _) = crate::common::messages_of(hosts);
-    messages.iter().map(|m| (m.sender, m.sent, m.receiver, m.received)).collect()
+    messages.iter().map(|m| (m.sender, m.sent.ns(), m.receiver, m.received.ns())).collect()
 }

@@ -1,5 +1,5 @@
-//! What time is spent on: the causes, and what a thread waits for by its call, its descriptor and who woke it. For phases here, and for
-//! paths and waits across hosts.
+//! What time is spent on: the causes, and what a thread waits for by its call, its descriptor and who woke
+//! it. For phases of programs, and for paths and waits across hosts.
 
 use std::fmt;
 
@@ -16,7 +16,8 @@ pub enum Cause {
     Irq,
     /// A softirq is handled that wakes the thread, or answers in its place.
     Softirq,
-    /// A packet is on its way: from the queue of the sender's device until the receiver has it; or from somebody who is not traced.
+    /// A packet is on its way: from the queue of the sender's device until the receiver has it; or from
+    /// somebody who is not traced.
     Network,
     /// A disk.
     Disk,
@@ -73,8 +74,9 @@ impl Cause {
         })
     }
 
-    /// What somebody who waits for a descriptor waits for: by the kind and the name of its file, and whether it has a peer. Nothing but the
-    /// packet tells whether the other side of an internet socket is on another host.
+    /// What somebody who waits for a descriptor waits for: by the kind and the name of its file, and whether
+    /// it has a peer. Nothing but the packet tells whether the other side of an internet socket is on another
+    /// host.
     pub fn of_file(kind: Option<&str>, name: &str, has_peer: bool) -> Self {
         /// What is not on a disk although it has a path.
         const NO_DISK: [&str; 3] = ["/dev/", "/proc/", "/sys/"];
@@ -91,8 +93,9 @@ impl Cause {
         }
     }
 
-    /// What a thread waited for that no call names (it touched a page, or the kernel works for itself): by who woke it.
-    pub(crate) fn of_waker(waker: Option<Waker>) -> Self {
+    /// What a thread waited for that no call names (it touched a page, or the kernel works for itself): by
+    /// who woke it.
+    pub fn of_waker(waker: Option<Waker>) -> Self {
         /// Vectors of softirqs.
         const NET: [u32; 2] = [2, 3];
         const BLOCK: [u32; 2] = [4, 5];
@@ -112,7 +115,7 @@ impl fmt::Display for Cause {
 }
 
 /// Whether a call waits for several descriptors: which of them ended the wait is known when it returns.
-pub(crate) fn is_poll(call: &str) -> bool {
+pub fn is_poll(call: &str) -> bool {
     matches!(
         call,
         "poll"

@@ -1,10 +1,10 @@
 //! Windows of time, on the clock of each host. What a window does to spans is in `isochrone-analysis`.
 
-use isochrone_analysis::{When, Window};
-use isochrone_time::UnixNs;
+use isochrone_analysis::When;
+use isochrone_time::{RawNs, UnixNs, Window};
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::TimedHost;
+use crate::host::TimedHost;
 use crate::stamp::Timing;
 
 /// A selection by time, on the requested clock.
@@ -48,7 +48,7 @@ impl Times {
     /// A start, an end and an instant; `extent` is what the traces hold: see [`extent()`].
     ///
     /// ```
-    /// use isochrone_experiment::{Times, WrongTimes};
+    /// use isochrone_timing::{Times, WrongTimes};
     /// use isochrone_time::UnixNs;
     /// let (first, last) = (UnixNs(1_000), UnixNs(2_000));
     /// assert!(Times::new([Some(UnixNs(0)), Some(UnixNs(1_500)), None], Some((first, last))).is_ok());
@@ -78,14 +78,15 @@ impl Times {
     /// The same on the clock of a host.
     ///
     /// ```
-    /// use isochrone_experiment::{Times, Timing};
-    /// use isochrone_time::UnixNs;
+    /// use isochrone_timing::{Times, Timing};
+    /// use isochrone_time::{RawNs, UnixNs};
     /// let times = Times { start: Some(UnixNs(1_010)), end: None, at: None };
-    /// assert_eq!(times.on(Timing::Own { offset_ns: 1_000 }).window.begin, Some(10));
+    /// assert_eq!(times.on(Timing::Own { offset_ns: 1_000 }).window.start, RawNs(10));
     /// ```
     pub fn on(self, timing: Timing<'_>) -> When {
-        let raw = |unix: UnixNs| timing.raw(unix).0;
-        When { window: Window { begin: self.start.map(raw), end: self.end.map(raw) }, at: self.at.map(raw) }
+        let raw = |unix: UnixNs| timing.raw(unix);
+        let (start, end) = (self.start.map_or(RawNs::MIN, raw), self.end.map_or(RawNs::MAX, raw));
+        When { window: Window::new(start, end), at: self.at.map(raw) }
     }
 }
 

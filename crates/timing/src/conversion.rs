@@ -3,7 +3,7 @@
 use isochrone_corrections::{self as corrections, Clock, Clocks};
 use isochrone_time::{RawNs, UnixNs};
 
-use crate::experiment::UnknownHost;
+use crate::host::UnknownHost;
 
 /// The way from the clock of one host to that of another.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,8 @@ pub struct Converted {
     pub hi: Option<i128>,
     /// Realistic error, ns, where known.
     pub e95: Option<i64>,
-    /// Whether there can be bounds: messages that do not contradict each other lead from one clock to the other.
+    /// Whether there can be bounds: messages that do not contradict each other lead from one clock to the
+    /// other.
     pub proven: bool,
 }
 
@@ -94,16 +95,16 @@ impl<'c> Conversion<'c> {
         Some(UnixNs(i128::from(first) + i128::from(entry.clock_offset_ns)))
     }
 
-    /// Least and greatest offset that the traces of the first host state, ns. A Unix time of the host means another instant in
-    /// each trace that states another one.
+    /// Least and greatest offset that the traces of the first host state, ns. A Unix time of the host means
+    /// another instant in each trace that states another one.
     pub fn offsets(self) -> (i64, i64) {
         let own = self.from.entry.clock_offset_ns;
         let stated = self.from.entry.traces.iter().map(|trace| trace.offset_ns);
         stated.fold((own, own), |(least, greatest), offset| (least.min(offset), greatest.max(offset)))
     }
 
-    /// A time of the first host on the clock of the second one. The bounds of a Unix time allow for each of the
-    /// [offsets](Self::offsets).
+    /// A time of the first host on the clock of the second one. The bounds of a Unix time allow for each of
+    /// the [offsets](Self::offsets).
     ///
     /// # Errors
     /// The time is out of range.

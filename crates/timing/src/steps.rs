@@ -3,21 +3,22 @@
 use isochrone_analysis::Steps;
 use isochrone_time::UnixNs;
 
-use crate::experiment::TimedHost;
+use crate::host::TimedHost;
 use crate::stamp::Timing;
 use crate::window::{Times, extent};
 
 /// More steps than these are a mistake: each of them has a row for every process.
 pub const MOST_STEPS: u64 = 100_000;
 /// Without another length, reports have at most so many steps.
-pub(crate) const SOME_STEPS: u64 = 60;
+pub const SOME_STEPS: u64 = 60;
 
 /// How many steps there would be, where these are more than [`MOST_STEPS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("{0} steps are too many: {MOST_STEPS} is the most")]
 pub struct TooManySteps(pub u64);
 
-/// How long each step is to be, ns: as asked for, else 1, 2 or 5 times a power of ten such that there are `most` at most.
+/// How long each step is to be, ns: as asked for, else 1, 2 or 5 times a power of ten such that there are
+/// `most` at most.
 pub fn step_length<'h, 'o: 'h>(
     asked: Option<u64>,
     times: Times,
@@ -36,7 +37,8 @@ pub fn step_length<'h, 'o: 'h>(
     round.into_iter().find(fits).and_then(|every| u64::try_from(every).ok()).unwrap_or(u64::MAX)
 }
 
-/// The steps of a host: at whole multiples of their length since 1970, from the first that it has events in to the last.
+/// The steps of a host: at whole multiples of their length since 1970, from the first that it has events in
+/// to the last.
 ///
 /// # Errors
 /// They are more than [`MOST_STEPS`].
@@ -57,7 +59,7 @@ pub fn steps(
     if count > MOST_STEPS {
         return Err(TooManySteps(count));
     }
-    let edge = |step: u64| timing.raw(UnixNs((from + i128::from(step)) * every_ns)).0;
+    let edge = |step: u64| timing.raw(UnixNs((from + i128::from(step)) * every_ns));
     let edges = if count == 0 { Vec::new() } else { (0..=count).map(edge).collect() };
     Ok(Steps { every_ns: every, edges })
 }

@@ -1,20 +1,23 @@
-//! Conversion of a raw time of a host to Unix time on the requested clock, with bounds; and back. The one place that converts.
+//! Conversion of a raw time of a host to Unix time on the requested clock, with bounds; and back. The one
+//! place that converts.
 //!
-//! All is integers. What is proven is rounded outward by [`isochrone_clock`](isochrone_corrections), and only shifted here.
+//! All is integers. What is proven is rounded outward by [`isochrone_clock`](isochrone_corrections), and only
+//! shifted here.
 
 use isochrone_corrections::{Clock, Converted};
 use isochrone_time::{RawNs, UnixNs};
 
 /// A raw time of a host on the requested clock.
 ///
-/// On a host's own clock, `unix` is what the host itself took for the time; how that compares with any other host is unknown, so
-/// there are no bounds, no realistic error and no island. Stamps of different hosts can be compared if they are of one island.
+/// On a host's own clock, `unix` is what the host itself took for the time; how that compares with any other
+/// host is unknown, so there are no bounds, no realistic error and no island. Stamps of different hosts can
+/// be compared if they are of one island.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// The estimate.
     pub unix: UnixNs,
-    /// Lower bound of the true time on the reference's clock. `None`: nothing is proven, outside the synchronized time or where the
-    /// messages contradict each other.
+    /// Lower bound of the true time on the reference's clock. `None`: nothing is proven, outside the
+    /// synchronized time or where the messages contradict each other.
     pub lo: Option<UnixNs>,
     /// Upper bound.
     pub hi: Option<UnixNs>,
@@ -30,11 +33,11 @@ impl Stamp {
         Self { unix, lo: None, hi: None, e95: None, island: None }
     }
 
-    /// Distance of the bounds from the estimate, ns: the first is not positive, the second not negative. `None` where either side is
-    /// not proven.
+    /// Distance of the bounds from the estimate, ns: the first is not positive, the second not negative.
+    /// `None` where either side is not proven.
     ///
     /// ```
-    /// use isochrone_experiment::Stamp;
+    /// use isochrone_timing::Stamp;
     /// use isochrone_time::UnixNs;
     /// let (unix, lo, hi) = (UnixNs(100), Some(UnixNs(90)), Some(UnixNs(120)));
     /// let stamp = Stamp { unix, lo, hi, e95: None, island: None };
@@ -49,7 +52,8 @@ impl Stamp {
 /// An instant of the requested clock on a host's own clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawStamp {
-    /// The last raw time whose estimate is not after the instant; the nearest representable one, where it is out of range.
+    /// The last raw time whose estimate is not after the instant; the nearest representable one, where it is
+    /// out of range.
     pub raw: RawNs,
     /// Lower bound: the first raw time whose own bounds reach the instant. `None` as in [`Stamp`].
     pub lo: Option<RawNs>,
@@ -92,7 +96,7 @@ impl<'c> Timing<'c> {
     /// Unix time of an event with this raw time, with its bounds. `O(log n)` in the rows of the correction.
     ///
     /// ```
-    /// use isochrone_experiment::{Stamp, Timing};
+    /// use isochrone_timing::{Stamp, Timing};
     /// use isochrone_time::{RawNs, UnixNs};
     /// let own = Timing::Own { offset_ns: 1_000 };
     /// assert_eq!(own.stamp(RawNs(7)), Stamp::unbounded(UnixNs(1_007)));
@@ -110,8 +114,9 @@ impl<'c> Timing<'c> {
         Stamp { unix: unix(time), lo: proven(lo), hi: proven(hi), e95, island }
     }
 
-    /// The raw time of an instant: the last one whose [`unix`](Self::unix) is not after it; the nearest representable one where it is
-    /// out of range. `unix(raw(unix(r))) == unix(r)` for all raw times that a correction does not put out of range.
+    /// The raw time of an instant: the last one whose [`unix`](Self::unix) is not after it; the nearest
+    /// representable one where it is out of range. `unix(raw(unix(r))) == unix(r)` for all raw times that a
+    /// correction does not put out of range.
     pub fn raw(self, unix: UnixNs) -> RawNs {
         match self {
             Self::Own { offset_ns } => saturated(unix, offset_ns),
@@ -224,8 +229,9 @@ mod tests {
             let expect = RawStamp { lo: None, hi: None, ..expect };
             assert_eq!(Timing::Common(&doubtful).raw_stamp(unix), expect, "{unix}, not proven");
         };
-        // Of the two raw times that are shown as one instant, the later one. The bounds of raw 481 are 249.348 at most and those of
-        // 517 are 250.915 at least, which is 250 in whole ns both times, rounded outward.
+        // Of the two raw times that are shown as one instant, the later one. The bounds of raw 481 are
+        // 249.348 at most and those of 517 are 250.915 at least, which is 250 in whole ns both times, rounded
+        // outward.
         check(50 + 250, 501, (Some(481), Some(517)), Some(3));
         // Before the span nothing is known of what the clock may have shown earlier.
         check(50, 1, (None, Some(12)), Some(3));
@@ -254,7 +260,8 @@ mod tests {
             let raw = RawNs(raw);
             let stamp = common.stamp(raw);
             let (lo, hi) = (stamp.lo.unwrap(), stamp.hi.unwrap());
-            // Whenever the truth lies within the bounds of a raw time, that raw time lies within the bounds of the truth.
+            // Whenever the truth lies within the bounds of a raw time, that raw time lies within the bounds
+            // of the truth.
             let truth = UnixNs(lo.0 + (hi - lo) * share / 1_000);
             let back = common.raw_stamp(truth);
             prop_assert!(back.lo.is_none_or(|first| first <= raw), "{:?}", back);
