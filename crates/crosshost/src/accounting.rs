@@ -1,10 +1,13 @@
-//! The report `accounting`: the clients on whose behalf servers use CPU, across hosts and through several tiers.
+//! The report `accounting`: the clients on whose behalf servers use CPU, across hosts and through several
+//! tiers.
 //!
-//! After F. Giraldeau's flightbox: *self* is what a process used itself, *sub* what the servers used for it that it waited for. A server
-//! pays nothing: its CPU time inside the client's waits belongs to the client, and so on through all tiers. All intervals are exact;
-//! the waits of the client come onto the server's host by the clocks of both.
+//! After F. Giraldeau's flightbox: *self* is what a process used itself, *sub* what the servers used for it
+//! that it waited for. A server pays nothing: its CPU time inside the client's waits belongs to the client,
+//! and so on through all tiers. All intervals are exact; the waits of the client come onto the server's host
+//! by the clocks of both.
 //!
-//! What a server did without a waiting client has a row of its own; so have all processes that serve no clients.
+//! What a server did without a waiting client has a row of its own; so have all processes that serve no
+//! clients.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +34,8 @@ pub(crate) struct Amounts {
     pub(crate) network: u64,
     /// Pages that were allocated.
     pub(crate) pages: u64,
-    /// Which of these are unknown, in their order: their events were not recorded on a host that has a part in them.
+    /// Which of these are unknown, in their order: their events were not recorded on a host that has a part
+    /// in them.
     lacks: [bool; 4],
 }
 
@@ -97,9 +101,10 @@ pub(crate) struct Account {
     pub(crate) below: Amounts,
 }
 
-/// The tables `programs`, `accounting` (processes, each under the one that it worked for) and `requests` (each exchange). `window`: those that
-/// start in it, Unix ns; `None`: all. `is_synchronized`: whether all times are on one clock. Linear in the calls of the window and in
-/// the spans of the times of the exchanges, which are read window by window.
+/// The tables `programs`, `accounting` (processes, each under the one that it worked for) and `requests`
+/// (each exchange). `window`: those that start in it, Unix ns; `None`: all. `is_synchronized`: whether all
+/// times are on one clock. Linear in the calls of the window and in the spans of the times of the exchanges,
+/// which are read window by window.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -233,8 +238,8 @@ fn waits(window: &ClusterWindow<'_, '_>, client: &Side) -> Vec<Window<UnixNs>> {
         .collect()
 }
 
-/// CPU time of a thread in a time that belongs to an exchange: all of it, and that inside the waits of the client. Without a client
-/// whose waits are known, all of it counts.
+/// CPU time of a thread in a time that belongs to an exchange: all of it, and that inside the waits of the
+/// client. Without a client whose waits are known, all of it counts.
 fn cpu(
     window: &ClusterWindow<'_, '_>,
     party: ThreadRef,
@@ -271,7 +276,8 @@ fn sum_up(accounts: &mut [Account]) {
     for index in 0..accounts.len() {
         let own = accounts[index].own;
         let mut above = accounts[index].parent;
-        // Each exchange starts before those that are parts of it: there is no circle, but clocks may say otherwise.
+        // Each exchange starts before those that are parts of it: there is no circle, but clocks may say
+        // otherwise.
         for _ in 0..accounts.len() {
             let Some(parent) = above else { break };
             accounts[parent].below.add(&own);

@@ -1,4 +1,5 @@
-//! The report `blocking`: what threads waited for, in which calls, on which descriptors, and the threads that ended their waits.
+//! The report `blocking`: what threads waited for, in which calls, on which descriptors, and the threads that
+//! ended their waits.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +39,9 @@ type Key = (usize, Option<i32>, Cause, Option<Name>, Option<i32>, Option<String>
 /// What a row of `ended` is of: host, pid, cause, host and pid of the process that ended the waits.
 type EndedKey = (usize, Option<i32>, Cause, Option<(usize, i32)>);
 
-/// The tables `causes` (by process and cause), `blocking` (by process, cause, call and descriptor), `ended` (by process, cause and the process that ended
-/// them) and, if `has_log`, `waits` (each of them). `window`: those that end in it, Unix ns. Only of threads that `is_asked` says. Linear in the spans of the window.
+/// The tables `causes` (by process and cause), `blocking` (by process, cause, call and descriptor), `ended`
+/// (by process, cause and the process that ended them) and, if `has_log`, `waits` (each of them). `window`:
+/// those that end in it, Unix ns. Only of threads that `is_asked` says. Linear in the spans of the window.
 ///
 /// # Errors
 /// The store cannot be read.

@@ -1,4 +1,5 @@
-//! The hosts of a store on the requested clock: what stays open while windows of time are read one after the other.
+//! The hosts of a store on the requested clock: what stays open while windows of time are read one after the
+//! other.
 
 use std::net::SocketAddr;
 
@@ -126,8 +127,8 @@ pub struct Cluster<'e> {
 }
 
 impl<'e> Cluster<'e> {
-    /// Opens hosts in a store that has all of them. `clocks`: the corrections that their times are on, if there are any.
-    /// Linear in the messages and in the descriptors that were open.
+    /// Opens hosts in a store that has all of them. `clocks`: the corrections that their times are on, if
+    /// there are any. Linear in the messages and in the descriptors that were open.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -147,7 +148,8 @@ impl<'e> Cluster<'e> {
             let mut files = there.files(Window::ALL)?;
             let owner = |thread: ThreadRow| process_of(there.thread(thread)?);
             let lacking = host.recorded().lacking();
-            // Without softirqs it is unknown which packets the thread that ran sent, and which a softirq sent that had interrupted it.
+            // Without softirqs it is unknown which packets the thread that ran sent, and which a softirq sent
+            // that had interrupted it.
             let addresses = match lacking.contains(&Need::Softirqs) {
                 true => FxHashMap::default(),
                 false => unaddressed::addresses(&there, &files, owner)?,
@@ -221,14 +223,15 @@ impl<'e> Cluster<'e> {
         &self.mpi[from..until]
     }
 
-    /// The last message of an MPI program that a thread received after an instant and not after another one, raw ns. Only from hosts whose
-    /// times can be compared.
+    /// The last message of an MPI program that a thread received after an instant and not after another one,
+    /// raw ns. Only from hosts whose times can be compared.
     pub(crate) fn mpi_received(&self, receiver: ThreadRef, span: Window<RawNs>) -> Option<&MpiMessage> {
         let last = mpi::last_received(&self.mpi, receiver, span);
         last.filter(|message| self.are_comparable(message.sender.host, receiver.host))
     }
 
-    /// The message that arrived at a host at an instant, on a CPU. Only those between hosts whose times can be compared.
+    /// The message that arrived at a host at an instant, on a CPU. Only those between hosts whose times can
+    /// be compared.
     pub(crate) fn arrived(&self, host: usize, at: RawNs, cpu: u32) -> Option<&Message> {
         let key = |message: &Message| (message.received.host as usize, message.received.at);
         let first = self.messages.partition_point(|message| key(message) < (host, at));
@@ -251,8 +254,9 @@ impl<'e> Cluster<'e> {
         a == b || (island(a).is_some() && island(a) == island(b))
     }
 
-    /// How far the time between two instants of two hosts can be from what their clocks say, ns: the greater of both sides, by the
-    /// messages of the link or the bounds of both clocks. `None` where nothing is proven.
+    /// How far the time between two instants of two hosts can be from what their clocks say, ns: the greater
+    /// of both sides, by the messages of the link or the bounds of both clocks. `None` where nothing is
+    /// proven.
     pub(crate) fn uncertainty(&self, (from, at): (usize, RawNs), to: usize) -> Option<i64> {
         self.related((from, at), to)?.uncertainty()
     }

@@ -11,8 +11,10 @@ use crate::network;
 use crate::request::{Request, Served, ThreadRef};
 use crate::spent::SpentOn;
 
-/// The tables of some requests: `services` (how long requests take), `breakdown` (sums of all of them, with how they differ), `network`
-/// (what their packets spent their time on), `requests` and, if `has_steps`, `causes` (sums of each request) and `path` (each step of those whose paths are there). `is_synchronized`: whether all times are on one clock. Linear in the steps.
+/// The tables of some requests: `services` (how long requests take), `breakdown` (sums of all of them, with
+/// how they differ), `network` (what their packets spent their time on), `requests` and, if `has_steps`,
+/// `causes` (sums of each request) and `path` (each step of those whose paths are there). `is_synchronized`:
+/// whether all times are on one clock. Linear in the steps.
 pub fn critical_path(
     cluster: &Cluster<'_>,
     requests: &[Request],

@@ -15,7 +15,8 @@ use crate::walk::Step;
 /// Maximum number of names in one detail.
 const MOST: usize = 3;
 
-/// The detail of a step: calls that ran, threads that ran meanwhile, what it waited for, the path of a packet.
+/// The detail of a step: calls that ran, threads that ran meanwhile, what it waited for, the path of a
+/// packet.
 pub(crate) fn detail(window: &ClusterWindow<'_, '_>, step: &Step, about: &StepDetail) -> String {
     let host = &window.cluster.hosts[step.host];
     match (about, step.cause) {

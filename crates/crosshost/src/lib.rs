@@ -1,10 +1,12 @@
 //! What happened across hosts: requests, where they spent their time, which process worked for which.
 //!
-//! A [`Cluster`] is the hosts of a store on the requested clock, with the messages between them. [`requests`] finds the requests of
-//! services in the calls of both ends of connections (`exchange.rs`) and follows each from its end back to its start (`walk.rs`):
-//! through wake-ups, forks, timers, disks, and messages to other hosts and back. [`critical_path()`] makes tables of them.
+//! A [`Cluster`] is the hosts of a store on the requested clock, with the messages between them. [`requests`]
+//! finds the requests of services in the calls of both ends of connections (`exchange.rs`) and follows each
+//! from its end back to its start (`walk.rs`): through wake-ups, forks, timers, disks, and messages to other
+//! hosts and back. [`critical_path()`] makes tables of them.
 //!
-//! All of it reads the store; nothing is printed. What a window of time holds is in memory while it is looked at, never a whole trace.
+//! All of it reads the store; nothing is printed. What a window of time holds is in memory while it is looked
+//! at, never a whole trace.
 
 mod accounting;
 mod accounting_tables;

@@ -1,8 +1,10 @@
-//! The report `messages`: how long packets take between hosts, per link and connection, with what their clocks leave open.
+//! The report `messages`: how long packets take between hosts, per link and connection, with what their
+//! clocks leave open.
 //!
-//! The latency of one way depends on both clocks: its bounds are those of the link at that instant, not the sum of two hosts'. What a
-//! round trip takes on the network does not: it is the time between departure and return on one host, less that between arrival and
-//! answer on the other one, and exact but for the difference of the clocks' rates in so short a time.
+//! The latency of one way depends on both clocks: its bounds are those of the link at that instant, not the
+//! sum of two hosts'. What a round trip takes on the network does not: it is the time between departure and
+//! return on one host, less that between arrival and answer on the other one, and exact but for the
+//! difference of the clocks' rates in so short a time.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -55,8 +57,8 @@ struct Passed {
     bounds: Option<(i64, i64)>,
 }
 
-/// The tables `links`, `connections` and, if `has_log`, `messages` (each of them). `window`: those that arrive in it. Linear in the
-/// messages, and in the packets and calls of the window.
+/// The tables `links`, `connections` and, if `has_log`, `messages` (each of them). `window`: those that
+/// arrive in it. Linear in the messages, and in the packets and calls of the window.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -175,7 +177,8 @@ impl Passed {
     }
 }
 
-/// Of each message: what its round trip took on the network, ns. Both directions are put in order by the clock of one host.
+/// Of each message: what its round trip took on the network, ns. Both directions are put in order by the
+/// clock of one host.
 fn round_trips(all: &[Passed], last: &mut FxHashMap<(Link, Flow), (RawNs, RawNs)>) -> Vec<Option<i64>> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|&index| {

@@ -1,7 +1,9 @@
-//! What packets on the paths of requests spent their time on: the queue of the sender's device, the wire, and the reception.
+//! What packets on the paths of requests spent their time on: the queue of the sender's device, the wire, and
+//! the reception.
 //!
-//! A packet's step starts when it is queued (`net_dev_queue`) and ends when the receiver has it (`net_if_receive_skb`); the step after it, of the
-//! softirq that wakes the thread that waits for it, is its reception.
+//! A packet's step starts when it is queued (`net_dev_queue`) and ends when the receiver has it
+//! (`net_if_receive_skb`); the step after it, of the softirq that wakes the thread that waits for it, is its
+//! reception.
 
 use std::collections::BTreeMap;
 
@@ -28,12 +30,14 @@ pub struct Carried {
     pub queue: Option<i64>,
     /// From then to the wake-up of the waiting thread, ns; none where no thread waited.
     pub receive: i64,
-    /// How far the time of one of them can be from what the clocks say, at most, ns. `None`: nothing is proven, or it is one host.
+    /// How far the time of one of them can be from what the clocks say, at most, ns. `None`: nothing is
+    /// proven, or it is one host.
     pub uncertainty: Option<i64>,
 }
 
 impl Carried {
-    /// The part of the total on the wire, ns: of the network, the devices, and the receiver until the packet is in the kernel's hands.
+    /// The part of the total on the wire, ns: of the network, the devices, and the receiver until the packet
+    /// is in the kernel's hands.
     pub fn wire(&self) -> Option<i64> {
         Some(self.total - self.queue?)
     }

@@ -60,7 +60,8 @@ type Reader = (Process, i32, RawNs);
 /// The acting process, the one acted on, the means.
 type Key = (Process, Process, &'static str);
 
-/// The table `relations`: processes that wake, fork, or talk to each other. Linear in the spans of the window.
+/// The table `relations`: processes that wake, fork, or talk to each other. Linear in the spans of the
+/// window.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -138,8 +139,8 @@ pub fn ipc(
     })
 }
 
-/// The end of a pipe or of a UNIX socket that a descriptor of a process is at an instant, raw ns. Bytes of other sockets are known by
-/// their addresses.
+/// The end of a pipe or of a UNIX socket that a descriptor of a process is at an instant, raw ns. Bytes of
+/// other sockets are known by their addresses.
 fn reader(cluster: &Cluster<'_>, process: Process, fd: i32, at: RawNs) -> Option<Reader> {
     let host = &cluster.hosts[process.0];
     let is_unix = || host.name_of(process.1, fd, at).is_some_and(|name| name.starts_with("AF_UNIX"));
@@ -151,7 +152,8 @@ fn reader(cluster: &Cluster<'_>, process: Process, fd: i32, at: RawNs) -> Option
     is_local.then_some((process, fd, host.open_since(process.1, fd, at)?))
 }
 
-/// How many bytes processes read from ends that others were seen to write to. Linear in the calls of the window.
+/// How many bytes processes read from ends that others were seen to write to. Linear in the calls of the
+/// window.
 fn read_bytes(
     cluster: &Cluster<'_>,
     whole: Window<UnixNs>,

@@ -1,5 +1,5 @@
-//! Requests and their paths: the exchanges of an experiment that are requests from outside, or the requested phases of programs,
-//! and where each spent its time.
+//! Requests and their paths: the exchanges of an experiment that are requests from outside, or the requested
+//! phases of programs, and where each spent its time.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -37,12 +37,14 @@ pub struct RequestQuery {
 /// What a request is.
 #[derive(Debug, Clone, Default)]
 pub enum Requests {
-    /// A question and its answer on a connection, of all services whose clients are not serving a request themselves at that time.
+    /// A question and its answer on a connection, of all services whose clients are not serving a request
+    /// themselves at that time.
     #[default]
     Outermost,
     /// A question to this service, and its answer.
     Service(Service),
-    /// A phase of a program that has one of these names: what its thread did between the two events that it recorded.
+    /// A phase of a program that has one of these names: what its thread did between the two events that it
+    /// recorded.
     Phases(Vec<WildMatch>),
 }
 
@@ -82,8 +84,8 @@ pub struct ThreadRef {
 /// A request, and where it spent its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its number among all of its kind (of the selected service or phases): from 1, by start, whatever window is selected
-    /// for.
+    /// Its number among all of its kind (of the selected service or phases): from 1, by start, whatever
+    /// window is selected for.
     pub number: usize,
     /// What it is a request of; `None` of a thread between two instants.
     pub service: Option<Served>,
@@ -99,7 +101,8 @@ pub struct Request {
     pub spent: Box<[(SpentOn, i64)]>,
     /// What the packets on its path spent their time on, by link.
     pub carried: Box<[Carried]>,
-    /// Whether it was sent in writes of one size before the answer came: it may be several requests that cannot be separated.
+    /// Whether it was sent in writes of one size before the answer came: it may be several requests that
+    /// cannot be separated.
     pub may_be_several: bool,
     /// The path, from start to end without holes; empty where only sums were requested.
     pub path: Path,
@@ -146,12 +149,13 @@ pub(crate) const WINDOW_ROWS: u64 = 1 << 18;
 /// The window of a cluster without events.
 pub(crate) const NONE: Window<UnixNs> = Window { start: UnixNs(0), end: UnixNs(0) };
 
-/// How much more time is read than requests take, ns: clocks that were corrected by estimates may show an event of a request as
-/// long before its start.
+/// How much more time is read than requests take, ns: clocks that were corrected by estimates may show an
+/// event of a request as long before its start.
 const MARGIN: i64 = 10_000_000;
 
-/// The selected requests, with their paths. Linear in the calls of all time, so that numbers do not depend on the selection,
-/// and in the spans of the times of the requests; spans are read window by window, so that the memory is that of the requests and of the longest of them.
+/// The selected requests, with their paths. Linear in the calls of all time, so that numbers do not depend on
+/// the selection, and in the spans of the times of the requests; spans are read window by window, so that the
+/// memory is that of the requests and of the longest of them.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -237,7 +241,8 @@ impl Plan {
     }
 }
 
-/// The questions to a service; without one, those of clients that are not serving a request themselves at that time.
+/// The questions to a service; without one, those of clients that are not serving a request themselves at
+/// that time.
 fn questions(cluster: &Cluster<'_>, service: Option<&Service>) -> Result<Vec<Plan>, StoreError> {
     let all = exchanges(cluster, cluster.range().unwrap_or(NONE))?;
     let is_root = roots(cluster, &all);
@@ -326,8 +331,8 @@ pub(crate) struct Group {
     pub(crate) indices: std::ops::Range<usize>,
 }
 
-/// Cuts spans of time, by start, into groups whose windows have few enough rows to be in memory at once; a group has one span
-/// at least.
+/// Cuts spans of time, by start, into groups whose windows have few enough rows to be in memory at once; a
+/// group has one span at least.
 pub(crate) fn windows(cluster: &Cluster<'_>, spans: &[Window<UnixNs>]) -> Vec<Group> {
     let most = cluster.time_of_rows(WINDOW_ROWS);
     let mut groups: Vec<Group> = Vec::new();

@@ -14,7 +14,8 @@ use crate::walk::Step;
 pub struct SpentOn {
     /// Index of the host; of packets that of their sender.
     pub host: usize,
-    /// Name of the thread; `None` of what the kernel does by itself, of packets, and of threads without a name.
+    /// Name of the thread; `None` of what the kernel does by itself, of packets, and of threads without a
+    /// name.
     pub comm: Option<Name>,
     /// The cause.
     pub cause: Cause,

@@ -1,4 +1,5 @@
-//! What ended a wait, and what is known of it: the wake-up, the packet, the disk, the call and its descriptor.
+//! What ended a wait, and what is known of it: the wake-up, the packet, the disk, the call and its
+//! descriptor.
 
 use std::net::SocketAddr;
 
@@ -21,7 +22,8 @@ pub(crate) mod vector {
     pub(crate) const HRTIMER: u32 = 8;
 }
 
-/// How long before `sched_wakeup` the `sched_waking` of the same wake-up is looked for, where it is not known when the wait started, ns.
+/// How long before `sched_wakeup` the `sched_waking` of the same wake-up is looked for, where it is not known
+/// when the wait started, ns.
 const WAKING: i64 = 1_000_000;
 
 /// Details of a step.
@@ -65,13 +67,14 @@ pub(crate) struct Arrival {
 }
 
 impl ClusterWindow<'_, '_> {
-    /// Whether a time that is unknown ends as a wait: what woke the thread is known. So it is of what waits when a trace starts.
+    /// Whether a time that is unknown ends as a wait: what woke the thread is known. So it is of what waits
+    /// when a trace starts.
     pub(crate) fn ends_as_wait(&self, host: usize, state: &StateRow, until: RawNs) -> bool {
         state.state == State::Unknown && self.wakeup(host, state, until).is_some()
     }
 
-    /// What ended a wait that is over at an instant. A walk may come to the middle of a wait: what ended that is later, and of
-    /// no concern.
+    /// What ended a wait that is over at an instant. A walk may come to the middle of a wait: what ended that
+    /// is later, and of no concern.
     pub(crate) fn wakeup(&self, host: usize, state: &StateRow, until: RawNs) -> Option<WakeupSpan> {
         let is_over = until >= state.end;
         let since = match state.state {
@@ -100,7 +103,8 @@ impl ClusterWindow<'_, '_> {
         there.ready(state.thread, call.end).first().copied()
     }
 
-    /// What a wait was for, by its call and descriptor; unknown where only what ended it could say, and that is unknown: events are missing.
+    /// What a wait was for, by its call and descriptor; unknown where only what ended it could say, and that
+    /// is unknown: events are missing.
     pub(crate) fn cause_of(&self, host: usize, state: &StateRow, ended: Option<&WakeupSpan>) -> Cause {
         let is_unix = || {
             let there = &self.cluster.hosts[host];
@@ -116,7 +120,8 @@ impl ClusterWindow<'_, '_> {
             Cause::Other if ended.is_none() && state.end < self.cluster.hosts[host].range.end => {
                 Cause::Unknown
             }
-            // No packet that was received, or no softirq, shows what came for which thread: the peer may be here or on another host.
+            // No packet that was received, or no softirq, shows what came for which thread: the peer may be
+            // here or on another host.
             Cause::Socket
                 if !self.cluster.hosts[host].has(&[Need::Softirqs, Need::Packets, Need::Received])
                     && is_unix() != Some(true) =>
@@ -159,8 +164,8 @@ impl ClusterWindow<'_, '_> {
             WakeCause::Softirq(vector::NET_RX) => there.softirq_at(wakeup.cpu, wakeup.at)?.start,
             _ => return None,
         };
-        // A softirq receives packets of many connections. That which the thread waits for is of a socket of its call; else of its
-        // process; and the last with data.
+        // A softirq receives packets of many connections. That which the thread waits for is of a socket of
+        // its call; else of its process; and the last with data.
         let thread = wakeup.thread?;
         if let Some(packet) = self.came_for(host, thread, Window::new(start, wakeup.at)) {
             return Some(packet.clone());
@@ -181,8 +186,8 @@ impl ClusterWindow<'_, '_> {
         })
     }
 
-    /// Whether the packet of [`Self::packet_of`] is the one for certain: of the call's own connection, or of the only one that the softirq
-    /// received packets of, of those of the thread's process if there are any.
+    /// Whether the packet of [`Self::packet_of`] is the one for certain: of the call's own connection, or of
+    /// the only one that the softirq received packets of, of those of the thread's process if there are any.
     pub(crate) fn is_sure_packet(&self, host: usize, wakeup: &WakeupSpan) -> bool {
         let there = &self.timelines[host];
         let start = there.softirq_at(wakeup.cpu, wakeup.at).map(|softirq| softirq.start);
@@ -197,7 +202,8 @@ impl ClusterWindow<'_, '_> {
         flows.next().is_some_and(|first| flows.all(|other| other == first))
     }
 
-    /// The last packet in a time on a connection that the call of a thread is about, with data if there is one.
+    /// The last packet in a time on a connection that the call of a thread is about, with data if there is
+    /// one.
     pub(crate) fn came_for(
         &self,
         host: usize,
@@ -222,8 +228,8 @@ impl ClusterWindow<'_, '_> {
         packets.max_by_key(|packet| packet.at)
     }
 
-    /// The answer that a thread was about to wait for in a call, but that came while it was still on the CPU: that of a connection to
-    /// its handshake, and the data that a read returns.
+    /// The answer that a thread was about to wait for in a call, but that came while it was still on the CPU:
+    /// that of a connection to its handshake, and the data that a read returns.
     pub(crate) fn came_in_call(
         &self,
         host: usize,
@@ -267,8 +273,8 @@ impl ClusterWindow<'_, '_> {
         {
             return Some((host, sent.clone()));
         }
-        // The first packets of a connection are no messages: a copy of them may have been sent before the trace started. Where there is one
-        // copy only, it identifies the sender.
+        // The first packets of a connection are no messages: a copy of them may have been sent before the
+        // trace started. Where there is one copy only, it identifies the sender.
         carried.seq?;
         let mut copies = (0..self.timelines.len())
             .filter(|&other| self.cluster.are_comparable(other, host))
@@ -281,21 +287,23 @@ impl ClusterWindow<'_, '_> {
         (from != host && copies.next().is_none()).then(|| (from, sent.clone()))
     }
 
-    /// The thread that ended a wait. Where interrupts or timers were not recorded, or one of these is handled, the one that ran may have been interrupted by what
-    /// did.
+    /// The thread that ended a wait. Where interrupts or timers were not recorded, or one of these is
+    /// handled, the one that ran may have been interrupted by what did.
     pub(crate) fn waker(&self, host: usize, wakeup: &WakeupSpan) -> Option<ThreadRow> {
         let is_thread = wakeup.cause == WakeCause::Thread;
         wakeup.waker.filter(|&waker| is_thread && self.is_thread(host, waker))
     }
 
-    /// The thread that sent a packet outside of softirqs: the one that ran; where these were not recorded, the one that uses the socket.
+    /// The thread that sent a packet outside of softirqs: the one that ran; where these were not recorded,
+    /// the one that uses the socket.
     pub(crate) fn sender(&self, host: usize, sent: &PacketSpan) -> Option<ThreadRow> {
         let there = &self.cluster.hosts[host];
         let by = sent.thread.filter(|&thread| there.has(&[Need::Softirqs]) && self.is_thread(host, thread));
         by.or_else(|| self.owner(host, sent))
     }
 
-    /// The thread that a packet was sent for, where that was not on the CPU: it waits in a call on its socket.
+    /// The thread that a packet was sent for, where that was not on the CPU: it waits in a call on its
+    /// socket.
     pub(crate) fn owner(&self, host: usize, packet: &PacketSpan) -> Option<ThreadRow> {
         let (flow, _) = packet.flow?;
         let there = &self.cluster.hosts[host];

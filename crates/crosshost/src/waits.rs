@@ -1,5 +1,6 @@
-//! All waits of threads in a time: each with its cause, its call and the thread that ended it. Receptions of MPI programs are waits for the sender, though libraries of
-//! MPI poll: what a thread did within one is no other wait.
+//! All waits of threads in a time: each with its cause, its call and the thread that ended it. Receptions of
+//! MPI programs are waits for the sender, though libraries of MPI poll: what a thread did within one is no
+//! other wait.
 
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_kernel::Name;
@@ -36,8 +37,8 @@ pub struct Wait {
     pub ended_by: Option<ThreadRef>,
 }
 
-/// Passes all waits that end in a window to `each`, by window, host and thread. Only of threads that `is_asked` says. Linear in the
-/// spans of the window, which are read part by part.
+/// Passes all waits that end in a window to `each`, by window, host and thread. Only of threads that
+/// `is_asked` says. Linear in the spans of the window, which are read part by part.
 ///
 /// # Errors
 /// The store cannot be read.

@@ -1,26 +1,30 @@
 //! The walk from the end of a request back to its start, from each wait to what ended it.
 //!
-//! The walk is at a thread and an instant, and goes back in time. While the thread was on a CPU or waited for one, that is what the time
-//! was spent on. Where it waited for something else, the event that woke it shows what ended the wait:
+//! The walk is at a thread and an instant, and goes back in time. While the thread was on a CPU or waited for
+//! one, that is what the time was spent on. Where it waited for something else, the event that woke it shows
+//! what ended the wait:
 //!
-//! * a packet: the walk goes on where its message was sent, at the thread that sent it. A packet that a softirq sent (the answer to a
-//!   SYN) leads to the packet that it answers;
-//! * a thread: the walk tries that thread. If it comes back to a thread that waits (because that thread woke, forked or asked it), what
-//!   lies between is the path. If not, the waker worked for another request, and the time is a wait for it: a lock, a pipe …;
+//! * a packet: the walk goes on where its message was sent, at the thread that sent it. A packet that a
+//!   softirq sent (the answer to a SYN) leads to the packet that it answers;
+//! * a thread: the walk tries that thread. If it comes back to a thread that waits (because that thread woke,
+//!   forked or asked it), what lies between is the path. If not, the waker worked for another request, and
+//!   the time is a wait for it: a lock, a pipe …;
 //! * a timer, a disk: the wait is explained.
 //!
-//! A thread that received a message of an MPI program waited for its sender, if it was sent after the call started: whatever it did meanwhile, because
-//! libraries of MPI poll. The walk goes on at the sender.
+//! A thread that received a message of an MPI program waited for its sender, if it was sent after the call
+//! started: whatever it did meanwhile, because libraries of MPI poll. The walk goes on at the sender.
 //!
-//! A server that was busy when a request arrived was not woken by it: the thread that sends the answer holds the request since the last
-//! packet that it can have read of it, and there the walk goes on at the client. What a host did while a thread of another one
-//! waited for it is the path also where it does not lead back; then the walk goes on at the thread that waited, before its wait.
+//! A server that was busy when a request arrived was not woken by it: the thread that sends the answer holds
+//! the request since the last packet that it can have read of it, and there the walk goes on at the client.
+//! What a host did while a thread of another one waited for it is the path also where it does not lead back;
+//! then the walk goes on at the thread that waited, before its wait.
 //!
-//! Steps follow each other on the common clock without holes and overlaps. An estimate by which a packet arrived before it was sent
-//! makes its step empty and shortens the one before.
+//! Steps follow each other on the common clock without holes and overlaps. An estimate by which a packet
+//! arrived before it was sent makes its step empty and shortens the one before.
 //!
-//! The method is the backward resolution of F. Giraldeau and M. Dagenais (*Wait analysis of distributed systems using kernel tracing*,
-//! IEEE Transactions on Parallel and Distributed Systems 27, 2016), with requests in the position of intervals of one thread.
+//! The method is the backward resolution of F. Giraldeau and M. Dagenais (*Wait analysis of distributed
+//! systems using kernel tracing*, IEEE Transactions on Parallel and Distributed Systems 27, 2016), with
+//! requests in the position of intervals of one thread.
 
 use isochrone_analysis::Need;
 use isochrone_kernel::Cause as WakeCause;
@@ -38,7 +42,8 @@ const MAX_WAITS: usize = 64;
 
 /// What is done between the reception of a packet and the wake-up of the thread that waits for it.
 pub(crate) const RECEIVES: &str = "receives it";
-/// The same, where the softirq received packets of several connections, and it was chosen of these by their order.
+/// The same, where the softirq received packets of several connections, and it was chosen of these by their
+/// order.
 pub(crate) const MAY_RECEIVE: &str = "receives it, or a packet of another connection";
 
 /// Steps of a walk: a request of more is cut, and the rest is unknown.
@@ -59,8 +64,8 @@ pub struct Step {
     pub end: UnixNs,
     /// Of a packet between hosts: how far its time can be from what the clocks say, ns.
     pub uncertainty: Option<i64>,
-    /// Of a packet: how much of the time, from its start on, it was in the queue of the sender's device, ns. `None`: that was not
-    /// recorded, or it is no packet.
+    /// Of a packet: how much of the time, from its start on, it was in the queue of the sender's device, ns.
+    /// `None`: that was not recorded, or it is no packet.
     pub queued: Option<i64>,
 }
 
@@ -91,7 +96,8 @@ struct Waiting {
 enum End {
     /// It is at its lower bound.
     ReachedBound,
-    /// It is back at a thread that waits: its position in the list, and the raw time at which that thread caused what followed.
+    /// It is back at a thread that waits: its position in the list, and the raw time at which that thread
+    /// caused what followed.
     ReachedWaiter(usize, RawNs),
 }
 
@@ -116,7 +122,8 @@ pub(crate) struct Walk<'w, 'c, 'e> {
     start: UnixNs,
 }
 
-/// The path of a request that ends at a thread and started at an instant: its steps in the order of time, without holes.
+/// The path of a request that ends at a thread and started at an instant: its steps in the order of time,
+/// without holes.
 pub(crate) fn walk(window: &ClusterWindow<'_, '_>, end: Position, start: UnixNs) -> Vec<(Step, StepDetail)> {
     let now = window.cluster.hosts[end.host].common(end.at);
     let mut walk = Walk { window, waiting: Vec::new(), steps: Vec::new(), now, start };
@@ -174,9 +181,9 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Goes back from a position to a thread that waits. `floor`: the start of the wait of the last of
-    /// them. Its end may have been caused before that: the walk goes on to the first wait that ended before the floor, and ends there
-    /// if it has not led back. `arrival`: that of the request the thread works for.
+    /// Goes back from a position to a thread that waits. `floor`: the start of the wait of the last of them.
+    /// Its end may have been caused before that: the walk goes on to the first wait that ended before the
+    /// floor, and ends there if it has not led back. `arrival`: that of the request the thread works for.
     fn back(&mut self, position: Position, mut arrival: Option<Arrival>, floor: UnixNs) -> End {
         let Position { mut host, mut thread, mut at } = position;
         loop {
@@ -211,7 +218,8 @@ impl Walk<'_, '_, '_> {
                         if arrived.is_none_or(|arrived| arrived < at) {
                             continue;
                         }
-                        // It had caused the wait's end before the request came: what follows that is not of it.
+                        // It had caused the wait's end before the request came: what follows that is not of
+                        // it.
                     }
                     Some(end @ End::ReachedWaiter(..)) => return end,
                     Some(End::ReachedBound) | None => at = lower,
@@ -269,7 +277,8 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// The softirq that received the packet by which a wait ended, and whether that packet is the one for certain.
+    /// The softirq that received the packet by which a wait ended, and whether that packet is the one for
+    /// certain.
     fn reception(&self, host: usize, wakeup: &WakeupSpan) -> StepDetail {
         let is_sure = self.window.is_sure_packet(host, wakeup);
         StepDetail::Handler(if is_sure { RECEIVES } else { MAY_RECEIVE }.to_owned())
@@ -362,7 +371,8 @@ impl Walk<'_, '_, '_> {
         end
     }
 
-    /// Goes on at the sender of a message of an MPI program, if it was sent after the receiver had begun to wait for it.
+    /// Goes on at the sender of a message of an MPI program, if it was sent after the receiver had begun to
+    /// wait for it.
     fn try_message(&mut self, message: &MpiMessage) -> End {
         let MpiMessage { sender, receiver, .. } = *message;
         let floor = self.common(receiver.host, message.since);
@@ -395,7 +405,8 @@ impl Walk<'_, '_, '_> {
         end
     }
 
-    /// Tries the thread that ended a wait: if the walk does not come back to one that waits, it worked for another request.
+    /// Tries the thread that ended a wait: if the walk does not come back to one that waits, it worked for
+    /// another request.
     fn try_waker(
         &mut self,
         host: usize,
@@ -405,7 +416,8 @@ impl Walk<'_, '_, '_> {
     ) -> Option<End> {
         let at = wakeup.at;
         let (steps, now) = (self.steps.len(), self.now);
-        // `sched_waking` comes before `sched_wakeup`, by which the wait ends: in between, the thread is put into a queue.
+        // `sched_waking` comes before `sched_wakeup`, by which the wait ends: in between, the thread is put
+        // into a queue.
         let woken = self.common(host, at).max(floor);
         let last = self.steps.last().cloned();
         self.emit(host, Some(state.thread), Cause::WaitCpu, woken, StepDetail::Nothing);

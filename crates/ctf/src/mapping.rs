@@ -14,12 +14,19 @@ use crate::Error;
 pub use truncation::{exit_on_truncation, survive_truncation};
 
 /// A whole file in the address space, read-only; pages come and go as the kernel sees fit, so that a trace of
-/// any size takes no anonymous memory.
+/// any size takes no anonymous memory. Or bytes that no file of their own has.
 #[derive(Debug)]
 pub(crate) struct FileMap {
-    /// `None` for an empty file, which cannot be mapped.
-    map: Option<Mapped>,
+    content: Content,
     identity: Identity,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// An empty file, which cannot be mapped.
+    Empty,
+    Mapped(Mapped),
+    Memory(Vec<u8>),
 }
 
 /// A mapping, and its entry in the list of all of them. The entry goes first.
@@ -84,7 +91,7 @@ impl FileMap {
         refuse_odd(metadata.file_type()).map_err(io)?;
         let identity = identity(&metadata);
         if metadata.len() == 0 {
-            return Ok(Self { map: None, identity });
+            return Ok(Self { content: Content::Empty, identity });
         }
         // SAFETY: `Mmap::map` demands that the mapped bytes do not change while slices of them live. The
         // mapping is read-only, so this process cannot. Another process can: tracers only append, and bytes
@@ -99,7 +106,12 @@ impl FileMap {
         // `Truncations` says so afterwards); one that was truncated before it is looked at again is mapped at
         // its new length, and does not.
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
-        Ok(Self { map: Some(Mapped::new(map, path)), identity })
+        Ok(Self { content: Content::Mapped(Mapped::new(map, path)), identity })
+    }
+
+    /// Bytes in memory.
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
+        Self { content: Content::Memory(bytes), identity: (0, 0) }
     }
 
     /// Looks at the file of that name again and maps what it has become. Files that are as they were cost one
@@ -126,14 +138,18 @@ impl FileMap {
     /// Whether bytes of it were missing when they were read.
     fn is_cut(&self) -> bool {
         #[cfg(unix)]
-        return self.map.as_ref().is_some_and(|mapped| mapped.entry.is_cut());
+        return matches!(&self.content, Content::Mapped(mapped) if mapped.entry.is_cut());
         #[cfg(not(unix))]
         false
     }
 
     /// The file's bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.map.as_ref().map(|mapped| &*mapped.map).unwrap_or_default()
+        match &self.content {
+            Content::Empty => &[],
+            Content::Mapped(mapped) => &mapped.map,
+            Content::Memory(bytes) => bytes,
+        }
     }
 }
 

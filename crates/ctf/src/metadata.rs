@@ -29,15 +29,22 @@ pub(crate) struct Metadata {
     pub(crate) text: String,
     /// Byte order of the packets it came in.
     pub(crate) packets: Option<ByteOrder>,
+    /// Whether it is known only as text: how its file was is not known.
+    is_text: bool,
     /// What is odd about the file.
     pub(crate) notes: Vec<String>,
 }
 
 impl Metadata {
+    /// Metadata that are a text, and no packets of one.
+    pub(crate) fn of_text(text: String) -> Self {
+        Self { text, packets: None, is_text: true, notes: Vec::new() }
+    }
+
     /// Compares what the text says with how it came. The text is not taken from here: it may have been given
     /// away.
     pub(crate) fn check(&mut self, schema: &Schema, text: &str) {
-        if schema.version.0 >= 2 {
+        if schema.version.0 >= 2 || self.is_text {
             return;
         }
         if self.packets.is_some_and(|packets| packets != schema.byte_order) {
@@ -77,7 +84,7 @@ pub(crate) fn read(path: &Path) -> Result<Metadata, Error> {
         notes.push(format!("its text is not UTF-8 from byte {offset} on; read with U+FFFD for what is not"));
         String::from_utf8_lossy(error.as_bytes()).into_owned()
     });
-    Ok(Metadata { text, packets: byte_order, notes })
+    Ok(Metadata { text, packets: byte_order, is_text: false, notes })
 }
 
 /// The bytes of a file that is not larger than any metadata.

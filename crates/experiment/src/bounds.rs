@@ -6,8 +6,8 @@ use isochrone_analysis::{Cell, Report};
 use isochrone_time::UnixNs;
 use isochrone_timing::{TimedHost, Timing};
 
-/// Puts its bounds beside each time of a report's tables: see [`isochrone_analysis::Table::add_bounds`]. The hosts are those that
-/// the report is of.
+/// Puts its bounds beside each time of a report's tables: see [`isochrone_analysis::Table::add_bounds`]. The
+/// hosts are those that the report is of.
 pub fn add_bounds(report: &mut Report, hosts: &[&TimedHost<'_>]) {
     add_bounds_of(report, hosts.iter().filter_map(|host| Some((host.name(), host.timing?))));
 }

@@ -27,8 +27,8 @@ pub struct TimedTrace<'o> {
     pub host: String,
     clock: Option<&'o Clock>,
     zero_ns: Option<i64>,
-    /// By stream: the Unix time of the zero of a clock that counts nanoseconds, where no correction is asked for. The usual
-    /// case, in which a time is a sum.
+    /// By stream: the Unix time of the zero of a clock that counts nanoseconds, where no correction is asked
+    /// for. The usual case, in which a time is a sum.
     zeros: Vec<Option<UnixNs>>,
 }
 
@@ -42,8 +42,9 @@ pub struct TimedTraces<'o> {
 }
 
 impl<'o> TimedTrace<'o> {
-    /// `None` where corrections are asked for and there is none for this trace, unless such traces are kept. `zero_ns`: the Unix
-    /// time of the zero of its host's clock, where the traces of that host declare several ([`several_zeros`]).
+    /// `None` where corrections are asked for and there is none for this trace, unless such traces are kept.
+    /// `zero_ns`: the Unix time of the zero of its host's clock, where the traces of that host declare
+    /// several ([`several_zeros`]).
     pub(crate) fn new(
         input: &'o InputTrace,
         place: usize,
@@ -137,9 +138,10 @@ impl<'o> TimedTrace<'o> {
     }
 }
 
-/// The Unix time of the zero of a host's clock, where its traces declare several: a tracer samples it anew for each domain and for
-/// each session, by a wall clock that may have been set in between. All of them are of the one clock that stamps the events, so
-/// one of them counts for all: else what the kernel and a program recorded would not be in the order in which it happened.
+/// The Unix time of the zero of a host's clock, where its traces declare several: a tracer samples it anew
+/// for each domain and for each session, by a wall clock that may have been set in between. All of them are
+/// of the one clock that stamps the events, so one of them counts for all: else what the kernel and a program
+/// recorded would not be in the order in which it happened.
 pub(crate) fn several_zeros(host: &Host<'_>) -> Option<i64> {
     let is_other = |trace: &&Trace| {
         let declared = trace.schema().single_clock().and_then(clocks::offset_ns);
@@ -148,8 +150,9 @@ pub(crate) fn several_zeros(host: &Host<'_>) -> Option<i64> {
     host.traces().iter().any(is_other).then_some(host.offset_ns)
 }
 
-/// Whether what happened on one clock surely was not after what happened on another one: both of their intervals and the messages
-/// between the two count. Times of one clock have their order. `O(log n)` in the rows.
+/// Whether what happened on one clock surely was not after what happened on another one: both of their
+/// intervals and the messages between the two count. Times of one clock have their order. `O(log n)` in the
+/// rows.
 pub fn surely_in_order(clocks: &Clocks, first: (&Clock, RawNs), second: (&Clock, RawNs)) -> bool {
     if first.0.number == second.0.number {
         return first.1 <= second.1;
@@ -159,7 +162,8 @@ pub fn surely_in_order(clocks: &Clocks, first: (&Clock, RawNs), second: (&Clock,
 }
 
 impl<'o> Experiment<'o> {
-    /// Its traces one by one, each with its clock.
+    /// Its traces one by one, each with its clock: those that were opened as they are. Excerpts of mapped
+    /// chunks have a part of the events only.
     ///
     /// ```
     /// use isochrone_experiment::{Inputs, Opened};
@@ -183,7 +187,8 @@ impl<'o> Experiment<'o> {
             .filter_map(|host| Some((host, several_zeros(&host.traced)?)))
             .flat_map(|(host, zero_ns)| host.traced.trace_indices.iter().map(move |&place| (place, zero_ns)))
             .collect();
-        for (place, input) in self.inputs.traces.iter().enumerate() {
+        let whole = self.inputs.traces.iter().enumerate().filter(|(_, input)| input.piece.is_none());
+        for (place, input) in whole {
             match TimedTrace::new(input, place, self.clocks, self.keeps_all, zeros.get(&place).copied()) {
                 Some(trace) => traces.push(trace),
                 None => uncorrected.push(input),
@@ -192,8 +197,8 @@ impl<'o> Experiment<'o> {
         TimedTraces { traces, uncorrected }
     }
 
-    /// The events of some traces in the order of time, each with the place of its trace among these and its Unix time. What
-    /// snapshots of a rotated session hold twice is in it once.
+    /// The events of some traces in the order of time, each with the place of its trace among these and its
+    /// Unix time. What snapshots of a rotated session hold twice is in it once.
     pub fn events<'e>(
         &self,
         traces: &'e [TimedTrace<'o>],
@@ -201,7 +206,8 @@ impl<'o> Experiment<'o> {
         self.events_since(traces, UnixNs::MIN)
     }
 
-    /// As [`Self::events`], without the packets that end before an instant: what lies in them before it is still there.
+    /// As [`Self::events`], without the packets that end before an instant: what lies in them before it is
+    /// still there.
     pub fn events_since<'e>(
         &self,
         traces: &'e [TimedTrace<'o>],

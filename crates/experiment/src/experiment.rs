@@ -1,16 +1,18 @@
 //! What the user named, opened; the hosts in it, each with its clock; and which of them are asked for.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use isochrone_corrections::Clocks;
 use isochrone_ctf::Trace;
 use isochrone_files::{InputCapture, Inputs};
-use isochrone_hosts::{Hosts, Progress};
+use isochrone_hosts::{Host, Hosts, Progress};
 use isochrone_matching::{CaptureFacts, TraceFacts, capture, survey};
 use isochrone_sync::{Options, Outcome, SyncError, synchronize};
 use isochrone_timing::{TimedHost, UnknownHost, check_names};
 
 use crate::base::TimeBase;
+use crate::chunks::Chunks;
 
 /// Open traces and captures, and the clocks that their times are to be on. An [`Experiment`] borrows from it.
 #[derive(Debug, Default)]
@@ -30,11 +32,12 @@ enum Base {
 }
 
 impl Opened {
-    /// Puts open traces on a time base. Where they have to be synchronized, all of them are read, and `progress` gets the bytes.
+    /// Puts open traces on a time base. Where they have to be synchronized, all of them are read, and
+    /// `progress` gets the bytes.
     ///
     /// # Errors
-    /// They cannot be synchronized at all. What costs only a part of them is in [`Self::synchronized`]. [`TimeBase::Usual`] has
-    /// no such error: traces without events that have times stay as they are.
+    /// They cannot be synchronized at all. What costs only a part of them is in [`Self::synchronized`].
+    /// [`TimeBase::Usual`] has no such error: traces without events that have times stay as they are.
     pub fn new(inputs: Inputs, base: TimeBase, progress: Progress<'_>) -> Result<Self, SyncError> {
         let synchronized =
             |options: &Options| Ok(Base::Synchronized(Box::new(synchronize(&inputs, options, progress)?)));
@@ -88,8 +91,8 @@ impl Opened {
 
     /// Its hosts. `O(n log n)` in the packets; no event is read.
     pub fn experiment(&self) -> Experiment<'_> {
-        // A synchronization that was made of these very traces has the clocks of all events; what it does not know has no events with
-        // times, and is shown as it is.
+        // A synchronization that was made of these very traces has the clocks of all events; what it does not
+        // know has no events with times, and is shown as it is.
         Experiment::grouped(&self.inputs, self.clocks(), self.is_synchronized())
     }
 }
@@ -103,6 +106,7 @@ pub struct Experiment<'o> {
     pub(crate) keeps_all: bool,
     hosts: Vec<TimedHost<'o>>,
     left_out: Vec<usize>,
+    chunks: Option<Arc<Chunks>>,
 }
 
 /// Some hosts of an experiment.
@@ -124,8 +128,8 @@ pub struct Survey {
 }
 
 impl<'o> Experiment<'o> {
-    /// The hosts of some traces, on the clocks of corrections or, without any, each on its own. `O(n log n)` in the packets; no
-    /// event is read.
+    /// The hosts of some traces, on the clocks of corrections or, without any, each on its own. `O(n log n)`
+    /// in the packets; no event is read.
     pub fn new(inputs: &'o Inputs, clocks: Option<&'o Clocks>) -> Self {
         Self::grouped(inputs, clocks, false)
     }
@@ -133,8 +137,20 @@ impl<'o> Experiment<'o> {
     /// As [`Self::new`]. `keeps_all`: whether what has no correction stays on its own clock.
     pub(crate) fn grouped(inputs: &'o Inputs, clocks: Option<&'o Clocks>, keeps_all: bool) -> Self {
         let Hosts { hosts, left_out } = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
-        let hosts = hosts.into_iter().map(|traced| TimedHost::new(traced, clocks, keeps_all)).collect();
-        Self { inputs, clocks, keeps_all, hosts, left_out }
+        let chunks = (!inputs.pieces.is_empty()).then(|| Arc::new(Chunks::of(inputs)));
+        let is_mapped =
+            |host: &Host<'_>| host.trace_indices.iter().any(|&index| inputs.traces[index].piece.is_some());
+        let timed = |traced: Host<'o>| {
+            let kept = chunks.clone().filter(|_| is_mapped(&traced));
+            TimedHost { kept: kept.map(|kept| kept as _), ..TimedHost::new(traced, clocks, keeps_all) }
+        };
+        let hosts = hosts.into_iter().map(timed).collect();
+        Self { inputs, clocks, keeps_all, hosts, left_out, chunks }
+    }
+
+    /// What was mapped of chunks, where the traces of hosts are excerpts.
+    pub fn chunks(&self) -> Option<&Chunks> {
+        self.chunks.as_deref()
     }
 
     /// The hosts, in the order of their names.
@@ -158,8 +174,8 @@ impl<'o> Experiment<'o> {
         Ok(Selection { hosts, uncorrected })
     }
 
-    /// Counts all events and packets without a look into them. What a chunk of a rotated session counts again of the chunk before
-    /// it, and what a snapshot holds again, is not in it.
+    /// Counts all events and packets without a look into them. What a chunk of a rotated session counts again
+    /// of the chunk before it, and what a snapshot holds again, is not in it.
     pub fn survey(&self, progress: Progress<'_>) -> Survey {
         let traces: Vec<&Trace> = self.inputs.traces.iter().map(|input| &input.trace).collect();
         let hosts = self.hosts.iter();

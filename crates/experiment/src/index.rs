@@ -1,4 +1,5 @@
-//! The store of an experiment: what [`isochrone_store`] keeps of each host, made with one look over all traces.
+//! The store of an experiment: what [`isochrone_store`] keeps of each host, made with one look over all
+//! traces.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,8 +23,9 @@ use isochrone_sync::{Options, Sinks, SyncError, synchronize_into};
 use isochrone_time::RawNs;
 use isochrone_timing::TimedHost;
 
+use crate::chunks::model;
 use crate::experiment::Experiment;
-use crate::model::{ModelError, Spread, Wanted, model};
+use crate::model::{ModelError, Spread, Wanted};
 use crate::pieces::{HostFacts, PieceSet, PiecesError};
 
 /// A store that was made.
@@ -65,13 +67,17 @@ pub enum IndexError {
     Cut(PathBuf),
 }
 
-/// The files that traces consist of, and captures, as they are now: a store that was made of others is stale. Sorted.
+/// The files that traces consist of, and captures, as they are now: a store that was made of others is stale.
+/// Sorted.
 ///
 /// # Errors
 /// One of them cannot be looked at.
 pub fn sources(inputs: &Inputs) -> Result<Vec<Source>, StoreError> {
     let mut all = Vec::new();
-    for input in &inputs.traces {
+    for file in &inputs.pieces {
+        all.push(Source::of(&file.path)?);
+    }
+    for input in inputs.traces.iter().filter(|input| input.piece.is_none()) {
         let directory = input.trace.path();
         for name in ["metadata"].into_iter().chain(input.trace.file_names()) {
             all.push(Source::of(&directory.join(name))?);
@@ -97,8 +103,9 @@ pub fn stored_clocks(store: &Store) -> Option<Clocks> {
     Clocks::new(&Artefact::from_json(&text).ok()?).ok()
 }
 
-/// Makes the store of all hosts of an experiment at a path, where it replaces what is there when it is complete. Times in it are raw, and
-/// all hosts have to be in it: the experiment is one on the hosts' own clocks.
+/// Makes the store of all hosts of an experiment at a path, where it replaces what is there when it is
+/// complete. Times in it are raw, and all hosts have to be in it: the experiment is one on the hosts' own
+/// clocks.
 ///
 /// # Errors
 /// It cannot be written, or a host not be read; then nothing is left of it.
@@ -112,11 +119,13 @@ pub fn index(
     write(experiment, store, spread, indexing.progress)
 }
 
-/// Makes the store of all hosts of an experiment of pieces of them that hold spans: as [`index`], but the traces are not read again, except
-/// for their packets, of which messages are matched. Nothing is made where a store of the traces as they are is there already: `None`.
+/// Makes the store of all hosts of an experiment of pieces of them that hold spans: as [`index`], but the
+/// traces are not read again, except for their packets, of which messages are matched. Nothing is made where
+/// a store of the traces as they are is there already: `None`.
 ///
 /// # Errors
-/// It cannot be written; pieces of a host are missing, or were mapped of other traces. Then nothing is left of it.
+/// It cannot be written; pieces of a host are missing, or were mapped of other traces. Then nothing is left
+/// of it.
 pub fn index_of_pieces(
     experiment: &Experiment<'_>,
     pieces: &dyn Fn() -> Result<PieceSet<SpanLog>, PiecesError>,
@@ -280,7 +289,8 @@ fn losses(host: &Host<'_>) -> Vec<Loss> {
     of_streams.chain(host.gaps().iter().map(gap)).chain(host.absent_streams().iter().map(absent)).collect()
 }
 
-/// Matches the packets of all hosts and the messages of MPI programs, and writes the messages and what their clocks show. Hosts have the numbers of their order here.
+/// Matches the packets of all hosts and the messages of MPI programs, and writes the messages and what their
+/// clocks show. Hosts have the numbers of their order here.
 fn write_messages(
     experiment: &Experiment<'_>,
     hosts: &[&TimedHost<'_>],
@@ -325,7 +335,8 @@ fn write_messages(
             writer.push(&MpiMessage { sent, received, communicator, tag, bytes });
         }
     };
-    // Of one host there are no packets between hosts, and nothing to correct; ranks of MPI programs may be on it.
+    // Of one host there are no packets between hosts, and nothing to correct; ranks of MPI programs may be on
+    // it.
     let is_alone = hosts.len() < 2 && experiment.inputs.captures.is_empty();
     let outcome = match is_alone {
         true => {

@@ -1,7 +1,7 @@
 //! Analyses of an instant, from a store: `processes --at` and `fds --at`.
 //!
-//! The store emits the spans around the instant, and the analyses consume them as they consume those of a pass over the trace: the
-//! tables are the same, and nothing else of the trace is read.
+//! The store emits the spans around the instant, and the analyses consume them as they consume those of a
+//! pass over the trace: the tables are the same, and nothing else of the trace is read.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ pub struct StoredHost<'o> {
     set: AnalysisSet,
 }
 
-/// The results of analyses of an instant ([`Times::at`]) of hosts, in their order. Hosts that are not in the store, or have no correction, have
-/// none.
+/// The results of analyses of an instant ([`Times::at`]) of hosts, in their order. Hosts that are not in the
+/// store, or have no correction, have none.
 ///
 /// # Errors
 /// The store cannot be read.

@@ -1,12 +1,16 @@
 //! Experiments: the traces of all hosts that are looked at together, with their clocks.
 //!
-//! The way through this crate: [`Opened`] holds what the user named and the [`TimeBase`] that was asked for: every host's own
-//! clock, a kept `sync.json`, or a synchronization of these very traces. Of it comes an [`Experiment`], whose hosts know
-//! what raw times mean ([`isochrone_timing`]). [`Experiment::select`] takes some of them; [`model()`] reads all of them on one pool of threads, and gives [`ModelledHost`]s, of which the
-//! tables of analyses are made ([`Question`]). [`Experiment::traces`] gives traces one by one, for those who want their events in
-//! one row; [`mod@pieces`] are models of parts of hosts, apart from their traces; [`Experiment::survey`] counts them; [`sample()`] says what CPUs did now and then, long before all is read. [`order()`] needs no traces, only the corrections.
+//! The way through this crate: [`Opened`] holds what the user named and the [`TimeBase`] that was asked for:
+//! every host's own clock, a kept `sync.json`, or a synchronization of these very traces. Of it comes an
+//! [`Experiment`], whose hosts know what raw times mean ([`isochrone_timing`]). [`Experiment::select`] takes
+//! some of them; [`model()`] reads all of them on one pool of threads, and gives [`ModelledHost`]s, of which
+//! the tables of analyses are made ([`Question`]). [`Experiment::traces`] gives traces one by one, for those
+//! who want their events in one row; [`mod@pieces`] are models of parts of hosts, apart from their traces;
+//! [`Experiment::survey`] counts them; [`sample()`] says what CPUs did now and then, long before all is read.
+//! [`order()`] needs no traces, only the corrections.
 //!
-//! Nothing is printed here: what a person should know is a value or a typed error, progress goes to a callback.
+//! Nothing is printed here: what a person should know is a value or a typed error, progress goes to a
+//! callback.
 //!
 //! ```
 //! use isochrone_experiment::{Inputs, Opened, TimeBase};
@@ -26,6 +30,7 @@
 
 mod base;
 mod bounds;
+pub mod chunks;
 mod events;
 mod experiment;
 mod index;
@@ -45,6 +50,7 @@ mod within;
 
 pub use base::{MAX_ARTEFACT, ReadError, TimeBase, read_clocks, read_corrections};
 pub use bounds::{add_bounds, add_bounds_of};
+pub use chunks::model;
 pub use events::{TimedTrace, TimedTraces, surely_in_order};
 pub use experiment::{Experiment, Opened, Selection, Survey, total_bytes};
 pub use index::{
@@ -55,7 +61,7 @@ pub use instants::{StoredHost, at_instant, instant_reports};
 pub use isochrone_files::Inputs;
 pub use isochrone_hosts::Progress;
 pub use live::{LiveEvent, LiveEvents};
-pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, Wanted, model};
+pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, Wanted};
 pub use order::{Instant, LIKELY, MOST_PROBABLE, Order, TimesOf, Unknown, Verdict, order};
 pub use periods::{PeriodLog, periods, unfinished};
 pub use phases::{PhaseFilter, phases};

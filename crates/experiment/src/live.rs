@@ -1,7 +1,8 @@
-//! Traces that are still being written, read in the order of time: events come out as soon as nothing earlier can come any more.
+//! Traces that are still being written, read in the order of time: events come out as soon as nothing earlier
+//! can come any more.
 //!
-//! Who gets the bytes (`isochrone_ctf::live`) says how far each trace is known. What is read is remembered as a packet and a number of
-//! events in it, so that nothing of a trace is borrowed while it grows.
+//! Who gets the bytes (`isochrone_ctf::live`) says how far each trace is known. What is read is remembered as
+//! a packet and a number of events in it, so that nothing of a trace is borrowed while it grows.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -23,7 +24,8 @@ pub struct LiveEvents {
     clocks: Option<Clocks>,
     /// By trace and stream.
     places: HashMap<(usize, usize), Place>,
-    /// Of so many traces, since events of them were shown: the Unix times of the zeros of their clocks. Later ones may declare others.
+    /// Of so many traces, since events of them were shown: the Unix times of the zeros of their clocks. Later
+    /// ones may declare others.
     zeros: (usize, HashMap<usize, i64>),
     /// Metadata that could not be understood: they may be whole later.
     waiting: HashSet<PathBuf>,
@@ -56,8 +58,8 @@ impl LiveEvents {
         Self { inputs: Inputs::default(), clocks, places, zeros, waiting, diagnostics }
     }
 
-    /// The traces so far, in the order of their paths, each with what its times mean; those without a correction for their clock
-    /// are left out where corrections are asked for.
+    /// The traces so far, in the order of their paths, each with what its times mean; those without a
+    /// correction for their clock are left out where corrections are asked for.
     fn timed(&self) -> Vec<TimedTrace<'_>> {
         let mut timed = Vec::new();
         let zeros = self.zeros();
@@ -70,7 +72,8 @@ impl LiveEvents {
         timed
     }
 
-    /// By trace: the Unix time of the zero of its clock, as where whole traces are read; where events of the clock were shown, as then.
+    /// By trace: the Unix time of the zero of its clock, as where whole traces are read; where events of the
+    /// clock were shown, as then.
     fn zeros(&self) -> HashMap<usize, i64> {
         let (count, known) = &self.zeros;
         if *count == self.inputs.traces.len() {
@@ -102,14 +105,15 @@ impl LiveEvents {
         &self.diagnostics
     }
 
-    /// What was wrong with each trace when it was looked at last: packets that are none, and what its packets miss.
+    /// What was wrong with each trace when it was looked at last: packets that are none, and what its packets
+    /// miss.
     pub fn of_traces(&self) -> impl Iterator<Item = &[Diagnostic]> {
         self.inputs.traces.iter().map(|input| input.trace.diagnostics())
     }
 
-    /// Looks at traces again, and gives all events that nothing of these can come before any more, each once: `show` gets the traces as they are
-    /// and the events. `is_known`: whether these are all traces that there can be now. Linear in what is new, and in the events of the
-    /// packets that each stream is in.
+    /// Looks at traces again, and gives all events that nothing of these can come before any more, each once:
+    /// `show` gets the traces as they are and the events. `is_known`: whether these are all traces that there
+    /// can be now. Linear in what is new, and in the events of the packets that each stream is in.
     ///
     /// # Errors
     /// A directory cannot be listed, or what `show` says.
@@ -175,7 +179,12 @@ impl LiveEvents {
                     Ok(trace) => {
                         self.waiting.remove(directory);
                         let argument = directory.clone();
-                        self.inputs.traces.push(InputTrace { argument, inner: PathBuf::new(), trace });
+                        self.inputs.traces.push(InputTrace {
+                            argument,
+                            inner: PathBuf::new(),
+                            trace,
+                            piece: None,
+                        });
                     }
                     // They arrive in parts.
                     Err(_) if !is_over => {

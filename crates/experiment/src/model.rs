@@ -1,4 +1,5 @@
-//! Reading hosts: all pieces of all of them on one pool of threads, and what is known of each when all of it has been read.
+//! Reading hosts: all pieces of all of them on one pool of threads, and what is known of each when all of it
+//! has been read.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -11,11 +12,11 @@ use isochrone_kernel::{
 };
 use isochrone_periods::Definitions;
 use isochrone_pipeline::{Cuts, Job, PieceModel, Plan, SpanMapper, map_merge_all};
-
 use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::{Stamp, TimedHost, Timing, TooManySteps};
 
-/// Each thread has pieces of its own: more than machines have cores would only make pieces that cost more to merge than to read.
+/// Each thread has pieces of its own: more than machines have cores would only make pieces that cost more to
+/// merge than to read.
 pub const MOST_THREADS: usize = 256;
 
 /// How the work is spread. No result depends on it.
@@ -52,6 +53,8 @@ pub struct Wanted {
     pub periods: Option<Arc<Definitions>>,
     /// Whether it was recorded before, in traces that are not open now, which threads run.
     pub has_switches: bool,
+    /// Whether phases of programs wait until it is known what is missing of them.
+    pub defers_phases: bool,
 }
 
 /// A host of which everything has been read: its model, and its clock.
@@ -76,6 +79,14 @@ pub enum ModelError {
     /// The time is to be cut into so many steps that nobody wants them.
     #[error(transparent)]
     TooManySteps(#[from] TooManySteps),
+    /// Its mapped chunks do not have what is asked for.
+    #[error("{host}: {why}")]
+    Chunks {
+        /// The host's name.
+        host: String,
+        /// What they lack, or why they cannot be read.
+        why: String,
+    },
     /// The pieces of its trace do not become one model, which does not happen with the pieces of a plan.
     #[error("{host}: the pieces of its trace do not fit")]
     Merge {
@@ -86,57 +97,26 @@ pub enum ModelError {
     },
 }
 
-/// Reads hosts, and gives what was heard of each, in their order: `make` makes for each of them what makes a consumer for each piece
-/// of its trace. A host without a [`timing`](TimedHost::timing) is not read. `progress` gets the bytes that were read; the sum of [`HostContext::bytes`](isochrone_hosts::Host::bytes) is all.
-///
-/// One pool of threads takes the pieces of all hosts from one queue, see [`isochrone_pipeline::map_merge_all`]. Results do not depend on the spread.
-///
-/// ```
-/// use isochrone_experiment::{Inputs, Opened, Spread, Wanted, model};
-/// # use isochrone_testkit::{Cluster, Family};
-/// # let directory = tempfile::tempdir()?;
-/// # Cluster::chain(2).messages(10).seconds(1).write(directory.path(), Family::IPV4)?;
-/// # let paths = [directory.path().to_owned()];
-/// let opened = Opened::unsynchronized(Inputs::open(&paths));
-/// let experiment = opened.experiment();
-/// let all = experiment.select(&[])?.hosts;
-/// // A consumer that hears nothing: only the threads are of interest.
-/// for host in model(&all, Spread::default(), &Wanted::default(), |_, _| || (), None) {
-///     let host = host?;
-///     println!("{} threads in {} events", host.model.threads.iter().count(), host.report.events);
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
+/// Reads hosts that have a timing, and gives the model of each, in their order.
+pub(crate) fn of_traces<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     hosts: &[&TimedHost<'o>],
     spread: Spread,
     wanted: &Wanted,
     make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
     progress: Option<Progress<'_>>,
-) -> Vec<Result<ModelledHost<'o, S>, ModelError>> {
-    let timed: Vec<&TimedHost<'o>> = hosts.iter().filter(|host| host.timing.is_some()).copied().collect();
-    let plans = spread.plans(&timed);
+) -> Vec<Result<(Finished<S>, ReadReport), ModelError>> {
+    let plans = spread.plans(hosts);
     // A finished model is much smaller: it is made as soon as its host is whole.
     let finish =
         |PieceModel { model, report, .. }: PieceModel<Model<S>>| (model.finish().with_threads(), report);
-    let parts = read(&timed, plans, spread.threads(), wanted, make, finish, progress);
-    let mut parts = timed.iter().zip(parts);
-    let model = |host: &&TimedHost<'o>| {
-        let uncorrected = || ModelError::Uncorrected(host.name().to_owned());
-        let timing = host.timing.ok_or_else(uncorrected)?;
-        // There is one for each host that has a timing, in the order of the hosts.
-        let (_, part) = parts.next().ok_or_else(uncorrected)?;
-        let (model, report) = part?;
-        let lacking = host.recorded().lacking();
-        Ok(ModelledHost { name: host.name().to_owned(), timing, lacking, model, report })
-    };
-    hosts.iter().map(model).collect()
+    read(hosts, plans, spread.threads(), wanted, make, finish, progress)
 }
 
 /// What a piece of a host is mapped to: the consumer, and the threads that have ended.
 pub(crate) type Model<S> = PartialState<WithThreads<S>>;
 
-/// Reads what plans say of hosts, all of which have a timing: what `finish` makes of the model of each, in their order.
+/// Reads what plans say of hosts, all of which have a timing: what `finish` makes of the model of each, in
+/// their order.
 pub(crate) fn read<'o, S: Spans + Send, F: Fn() -> S + Sync, R: Send>(
     hosts: &[&TimedHost<'o>],
     plans: Vec<Plan>,
@@ -152,6 +132,7 @@ pub(crate) fn read<'o, S: Spans + Send, F: Fn() -> S + Sync, R: Send>(
         let consumer = make(host, timing);
         let mapper = SpanMapper::new(move || WithThreads::new(consumer()));
         let mapper = mapper.lines(wanted.lines).periods(wanted.periods.clone()).switches(wanted.has_switches);
+        let mapper = mapper.deferring_phases(wanted.defers_phases);
         jobs.push(Job { host: &host.traced, plan, mapper });
     }
     let parts = map_merge_all(&jobs, threads, |_, part| finish(part), progress);
@@ -159,6 +140,17 @@ pub(crate) fn read<'o, S: Spans + Send, F: Fn() -> S + Sync, R: Send>(
         part.map_err(|source| ModelError::Merge { host: host.name().to_owned(), source })
     };
     parts.into_iter().zip(hosts).map(named).collect()
+}
+
+impl<'o, S> ModelledHost<'o, S> {
+    /// Of the model of a host.
+    pub(crate) fn new(
+        host: &TimedHost<'_>,
+        timing: Timing<'o>,
+        (model, report): (Finished<S>, ReadReport),
+    ) -> Self {
+        Self { name: host.name().to_owned(), timing, lacking: host.recorded().lacking(), model, report }
+    }
 }
 
 impl<'o, S: Spans> ModelledHost<'o, S> {

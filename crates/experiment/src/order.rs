@@ -1,6 +1,8 @@
-//! Which of two instants was first, each of a host of its own: what the bounds prove, what the likely error says, and what stays open.
+//! Which of two instants was first, each of a host of its own: what the bounds prove, what the likely error
+//! says, and what stays open.
 //!
-//! It needs the corrections alone. Bounds are those of [`Clocks::related`]: the links' own, and those of both clocks over the reference.
+//! It needs the corrections alone. Bounds are those of [`Clocks::related`]: the links' own, and those of both
+//! clocks over the reference.
 
 use std::cmp::Ordering;
 
@@ -40,8 +42,9 @@ pub struct Instant<'c> {
 }
 
 impl<'c> Instant<'c> {
-    /// The instant at which a time is given for a host. A time of the common clock is rounded down from the host's own, and a host's wall clock
-    /// may be set by several offsets, one in each trace: several raw times may be meant, and all of them count.
+    /// The instant at which a time is given for a host. A time of the common clock is rounded down from the
+    /// host's own, and a host's wall clock may be set by several offsets, one in each trace: several raw
+    /// times may be meant, and all of them count.
     ///
     /// # Errors
     /// There is no such host, or the time is out of range.
@@ -72,8 +75,8 @@ impl<'c> Instant<'c> {
         Ok(Self { clock, raw, place: None })
     }
 
-    /// The instant of an event: its raw time. `place`: the index of its stream and its number among the events there, where
-    /// they are known: events of one stream have an order though their times are equal.
+    /// The instant of an event: its raw time. `place`: the index of its stream and its number among the
+    /// events there, where they are known: events of one stream have an order though their times are equal.
     pub fn of_event(clock: &'c Clock, raw: RawNs, place: Option<(usize, u64)>) -> Self {
         Self { clock, raw: (raw, raw), place }
     }
@@ -103,7 +106,8 @@ impl<'c> Instant<'c> {
         UnixNs(i128::from(self.raw().0) + i128::from(self.clock.entry.clock_offset_ns))
     }
 
-    /// When the traces of a host begin, Unix ns of whose times are given; `None` where nothing is known of them.
+    /// When the traces of a host begin, Unix ns of whose times are given; `None` where nothing is known of
+    /// them.
     ///
     /// # Errors
     /// There is no such host.
@@ -158,24 +162,28 @@ pub enum Unknown<'c> {
 pub struct Order<'c> {
     /// How sure it is.
     pub verdict: Verdict,
-    /// The first instant compared with the second by the estimate, or by what is proven: `Less` is before. `None`: no estimate.
+    /// The first instant compared with the second by the estimate, or by what is proven: `Less` is before.
+    /// `None`: no estimate.
     pub ordering: Option<Ordering>,
-    /// How much later the second instant was than the first, by the estimate: ns of the second host's clock. Negative: earlier.
+    /// How much later the second instant was than the first, by the estimate: ns of the second host's clock.
+    /// Negative: earlier.
     pub gap: Option<i128>,
     /// What that is surely not less and not more than; `None`: not known.
     pub bounds: (Option<i128>, Option<i128>),
     /// The realistic error of `gap`, where known.
     pub e95: Option<i64>,
-    /// How probable `ordering` is by the realistic error, taken for a normal one: from 0.5 to [`MOST_PROBABLE`]. `None` where nothing is said of it, and where
-    /// the order is proven.
+    /// How probable `ordering` is by the realistic error, taken for a normal one: from 0.5 to
+    /// [`MOST_PROBABLE`]. `None` where nothing is said of it, and where the order is proven.
     pub probability: Option<f64>,
-    /// How far apart the instants would have to be, in this order and about there, for a proof: more than this, ns.
+    /// How far apart the instants would have to be, in this order and about there, for a proof: more than
+    /// this, ns.
     pub proven_beyond: Option<i128>,
     /// Why nothing is guaranteed.
     pub unknown: Option<Unknown<'c>>,
 }
 
-/// Which of two instants was first. Those of one clock are ordered by it, and by their stream where their times are equal. `O(log rows)`.
+/// Which of two instants was first. Those of one clock are ordered by it, and by their stream where their
+/// times are equal. `O(log rows)`.
 ///
 /// ```
 /// use isochrone_experiment::{Instant, TimesOf, Verdict, order};
@@ -282,9 +290,10 @@ fn on_one_clock<'c>(clocks: &Clocks, first: &Instant<'c>, second: &Instant<'c>) 
     }
 }
 
-/// Whether both instants lie where their clock may have shown each time twice, because it was set back there. Only wall clocks are: those of captures and of
-/// lists of messages, which count from 1970. What tracers stamp events with does not go back. Where the clock of another host is said to have been set
-/// forward, it may as well be this one that was set back.
+/// Whether both instants lie where their clock may have shown each time twice, because it was set back there.
+/// Only wall clocks are: those of captures and of lists of messages, which count from 1970. What tracers
+/// stamp events with does not go back. Where the clock of another host is said to have been set forward, it
+/// may as well be this one that was set back.
 fn is_twice(clocks: &Clocks, first: &Instant<'_>, second: &Instant<'_>) -> bool {
     let own = first.clock;
     if own.entry.clock_offset_ns != 0 {
@@ -306,7 +315,8 @@ fn is_twice(clocks: &Clocks, first: &Instant<'_>, second: &Instant<'_>) -> bool 
     })
 }
 
-/// How probable it is that a distance has the sign that it is estimated to have, where its error is normal and its realistic error known.
+/// How probable it is that a distance has the sign that it is estimated to have, where its error is normal
+/// and its realistic error known.
 fn probability(gap: i128, e95: i64) -> f64 {
     let deviation = e95 as f64 / DEVIATIONS_OF_E95;
     let distance = gap.unsigned_abs() as f64;

@@ -8,7 +8,8 @@ use isochrone_kernel::{Period, PeriodTally, Spans, ThreadAliases};
 use isochrone_periods::Definitions;
 use isochrone_timing::TimedHost;
 
-use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
+use crate::chunks::model;
+use crate::model::{ModelError, ModelledHost, Spread, Wanted};
 
 /// All periods of a host.
 #[derive(Debug, Default)]

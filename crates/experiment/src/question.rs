@@ -10,7 +10,9 @@ use isochrone_timing::{
     SOME_STEPS, TimedHost, Times, Timing, TooManySteps, share_a_clock, step_length, steps,
 };
 
-use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
+use crate::chunks::chunks_of;
+use crate::chunks::{model, modelled};
+use crate::model::{ModelError, ModelledHost, Spread, Wanted};
 
 /// What is asked of an experiment. All analyses take one pass together.
 #[derive(Debug, Clone)]
@@ -34,9 +36,19 @@ impl Question<'_> {
         progress: Option<Progress<'_>>,
     ) -> Vec<Result<ModelledHost<'o, AnalysisSet>, ModelError>> {
         match self.sets(hosts) {
+            Ok(make) if self.is_mapped(hosts) => modelled(hosts, spread, &self.wanted(), make, progress),
             Ok(make) => model(hosts, spread, &self.wanted(), make, progress),
             Err(count) => hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect(),
         }
+    }
+
+    /// Whether all hosts are of chunks that were mapped for this question.
+    fn is_mapped(&self, hosts: &[&TimedHost<'_>]) -> bool {
+        let asked = |host: &&TimedHost<'_>| {
+            let head = chunks_of(host)?.head()?;
+            (!head.has_spans).then_some(head.asked.kinds == self.kinds && head.asked.times == self.times)
+        };
+        self.periods.is_none() && hosts.iter().all(|host| asked(host) == Some(true))
     }
 
     /// What makes the sets of analyses of each host.
@@ -68,7 +80,7 @@ impl Question<'_> {
     /// What is wanted of hosts for it.
     pub(crate) fn wanted(&self) -> Wanted {
         let lines = self.kinds.contains(&AnalysisKind::Syscalls);
-        Wanted { lines, periods: self.periods.clone(), has_switches: false }
+        Wanted { lines, periods: self.periods.clone(), ..Wanted::default() }
     }
 }
 

@@ -1,8 +1,10 @@
-//! A first sample of hosts, long before all of them is read: what CPUs and threads did at the begin of packets that are spread over the whole trace.
+//! A first sample of hosts, long before all of them is read: what CPUs and threads did at the begin of
+//! packets that are spread over the whole trace.
 //!
-//! Of each packet that is chosen the events at its begin are read, as a piece of the trace with that CPU alone. What is complete within it counts; so a part says what
-//! its CPU is known to have done there; what it did until the next one is only likely. Which packets and how much of them depends on the traces alone. Asked by the page
-//! of `isochrone view`, while a store is being made.
+//! Of each packet that is chosen the events at its begin are read, as a piece of the trace with that CPU
+//! alone. What is complete within it counts; so a part says what its CPU is known to have done there; what it
+//! did until the next one is only likely. Which packets and how much of them depends on the traces alone.
+//! Asked by the page of `isochrone view`, while a store is being made.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -96,7 +98,8 @@ fn length(begin: RawNs, end: RawNs) -> u64 {
     u64::try_from(end.saturating_since(begin)).unwrap_or(0)
 }
 
-/// Samples hosts: one for each, in their order. Reads at most some 32 MiB, or 8 KiB of each stream where these are more.
+/// Samples hosts: one for each, in their order. Reads at most some 32 MiB, or 8 KiB of each stream where
+/// these are more.
 pub fn sample(hosts: &[TimedHost<'_>], spread: Spread) -> Vec<HostSample> {
     let sources = hosts.iter().enumerate().flat_map(|(place, host)| {
         let kernel = host.traced.sources().iter().filter(|source| source.is_kernel && source.cpu.is_some());

@@ -16,8 +16,9 @@ pub struct StateFilter<'f> {
     pub pixels: Option<u32>,
 }
 
-/// The table of the states of hosts: by host and thread, in the order of time, cut at the window. All hosts must be in the store; those that are not
-/// have no rows. `is_synchronized`: whether the hosts' times are on one clock.
+/// The table of the states of hosts: by host and thread, in the order of time, cut at the window. All hosts
+/// must be in the store; those that are not have no rows. `is_synchronized`: whether the hosts' times are on
+/// one clock.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -81,7 +82,8 @@ pub(crate) fn is_asked(thread: &ThreadInfo, filter: &Filter) -> bool {
             || thread.comms().any(|comm| filter.names.iter().any(|name| name.matches(comm))))
 }
 
-/// What stands where a state says nothing: unknown where it could have, or where the state itself is unknown, else nothing.
+/// What stands where a state says nothing: unknown where it could have, or where the state itself is unknown,
+/// else nothing.
 fn missing(state: State, applies: bool) -> Cell {
     if applies || state == State::Unknown { Cell::Unknown } else { Cell::NotApplicable }
 }

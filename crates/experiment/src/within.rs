@@ -1,7 +1,8 @@
-//! Analyses within periods: what counts is what lies in one of the periods of a name, and each name has rows of its own.
+//! Analyses within periods: what counts is what lies in one of the periods of a name, and each name has rows
+//! of its own.
 //!
-//! Periods that overlap count once. Two passes: the first finds the periods ([`crate::periods()`]), the second asks all analyses
-//! within the periods of each name.
+//! Periods that overlap count once. Two passes: the first finds the periods ([`crate::periods()`]), the
+//! second asks all analyses within the periods of each name.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use isochrone_kernel::{Spans, ThreadAliases, span_kinds};
 use isochrone_time::Window;
 use isochrone_timing::{TimedHost, Timing, share_a_clock};
 
-use crate::model::{ModelError, ModelledHost, Spread, Wanted, model};
+use crate::chunks::model;
+use crate::model::{ModelError, ModelledHost, Spread, Wanted};
 use crate::periods::PeriodLog;
 use crate::question::Question;
 
@@ -43,8 +45,8 @@ macro_rules! pass_on {
 
 span_kinds!(pass_on);
 
-/// Reads hosts once, and gives what the analyses heard of each within its periods: see [`model()`]. `periods`: of each host;
-/// `names`: of the definitions.
+/// Reads hosts once, and gives what the analyses heard of each within its periods: see [`model()`].
+/// `periods`: of each host; `names`: of the definitions.
 pub fn ask_within<'o>(
     question: &Question<'_>,
     hosts: &[&TimedHost<'o>],

@@ -8,6 +8,8 @@ use isochrone_ctf::{Reason, Schemas, Trace, find_traces};
 use rayon::prelude::*;
 
 use crate::captures::{InputCapture, find_captures};
+use crate::excerpt::open_excerpt;
+use crate::piece::{self, Kind, PieceError, PieceFile, Section};
 use isochrone_corrections::artefact::{Refused, RefusedKind};
 
 /// A name that is of no capture.
@@ -22,6 +24,8 @@ pub struct Inputs {
     pub traces: Vec<InputTrace>,
     /// Captures in the order they were named, those below a directory by path.
     pub captures: Vec<InputCapture>,
+    /// Files of mapped chunks.
+    pub pieces: Vec<PieceFile>,
     /// Paths that are no traces, or broken beyond use.
     pub refused: Vec<Refused>,
     /// Differences from what was requested, in words.
@@ -35,8 +39,10 @@ pub struct InputTrace {
     pub argument: PathBuf,
     /// Path from the argument to the trace; empty where the argument is the trace.
     pub inner: PathBuf,
-    /// The trace.
+    /// The trace, or an excerpt of it.
     pub trace: Trace,
+    /// The file of mapped chunks that it is an excerpt in.
+    pub piece: Option<PathBuf>,
 }
 
 impl InputTrace {
@@ -57,7 +63,12 @@ impl Inputs {
         let mut inputs = Self::default();
         let mut seen = HashSet::new();
         let mut found = Vec::new();
+        let schemas = Schemas::default();
         for argument in arguments {
+            if piece::is_chunks(argument) {
+                inputs.add_piece(argument, &schemas, &mut seen);
+                continue;
+            }
             if argument.is_file() {
                 inputs.add_captures(argument, vec![argument.clone()], &mut seen);
                 continue;
@@ -86,13 +97,12 @@ impl Inputs {
                 }
             }
         }
-        let schemas = Schemas::default();
         let opened: Vec<_> = found.par_iter().map(|(_, path)| Trace::open_with(path, &schemas)).collect();
         for ((argument, path), opened) in found.into_iter().zip(opened) {
             match opened {
                 Ok(trace) => {
                     let inner = path.strip_prefix(argument).map(Path::to_owned).unwrap_or_default();
-                    inputs.add(InputTrace { argument: argument.clone(), inner, trace });
+                    inputs.add(InputTrace { argument: argument.clone(), inner, trace, piece: None });
                 }
                 Err(error) => inputs.refuse_error(&error),
             }
@@ -110,6 +120,34 @@ impl Inputs {
     ) -> Result<(), UnknownCapture> {
         let is_unknown = |name: &&String| self.captures.iter().all(|capture| capture.host() != **name);
         names.into_iter().find(is_unknown).map_or(Ok(()), |name| Err(UnknownCapture(name.clone())))
+    }
+
+    /// Adds the excerpts in a file of mapped chunks.
+    fn add_piece(&mut self, path: &Path, schemas: &Schemas, seen: &mut HashSet<PathBuf>) {
+        if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned())) {
+            return self.notes.push(format!("{} was named twice and is used once", path.display()));
+        }
+        let opened = PieceFile::open(path).and_then(|file| {
+            let traces: Vec<&Section> = file.of_kind(Kind::Trace).collect();
+            let open = |section: &&Section| open_excerpt(&file, section, schemas);
+            let traces = traces.par_iter().map(open).collect::<Result<Vec<_>, PieceError>>()?;
+            Ok((file, traces))
+        });
+        match opened {
+            Ok((file, traces)) => {
+                for (head, trace) in traces {
+                    let (argument, inner) = (path.to_owned(), head.inner);
+                    self.add(InputTrace { argument, inner, trace, piece: Some(path.to_owned()) });
+                }
+                self.pieces.push(file);
+            }
+            Err(error) => {
+                let (what, name) = (RefusedKind::Trace, path.display().to_string());
+                let why = error.to_string();
+                let why = why.strip_prefix(&format!("{name}: ")).unwrap_or(&why).to_owned();
+                self.refused.push(Refused { what, name, why });
+            }
+        }
     }
 
     /// Adds the captures that an argument led to.

@@ -1,9 +1,13 @@
 //! The files that a user names: traces and captures, found, opened and used once ([`Inputs`]); and files that
-//! are written, whole or not at all, and never over what is read ([`output`]).
+//! are written, whole or not at all, and never over what is read ([`output`]). Files of mapped chunks
+//! ([`piece`]) hold excerpts of traces, which are opened as traces are.
 
 mod captures;
+mod excerpt;
 mod inputs;
 pub mod output;
+pub mod piece;
 
 pub use captures::{InputCapture, is_capture};
+pub use excerpt::{EXCERPT, ExcerptError, ExcerptHead, excerpt_section, open_excerpt, traces_of_chunks};
 pub use inputs::{InputTrace, Inputs, UnknownCapture};

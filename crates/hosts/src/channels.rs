@@ -62,7 +62,7 @@ impl Host<'_> {
     }
 
     /// Whether all files of the kernel's streams hold packets.
-    fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         let is_full = |trace: &&Trace| {
             let packets = trace.streams().iter().flat_map(|stream| &stream.packets);
             let full: BTreeSet<&str> = packets.map(|packet| trace.packet_file_name(packet)).collect();

@@ -15,6 +15,7 @@
 mod absent;
 mod channels;
 pub mod clocks;
+mod core;
 mod coverage;
 mod cursor;
 mod host;

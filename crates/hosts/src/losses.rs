@@ -6,6 +6,7 @@
 
 use isochrone_ctf::{Lost, Packet, PacketCounters, Trace};
 use isochrone_time::{RawNs, Window};
+use serde::{Deserialize, Serialize};
 
 use crate::source::{EventSource, SLACK};
 
@@ -54,7 +55,7 @@ impl StreamLossBegin {
 }
 
 /// What is missing from a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LossKind {
     /// Number of events, which the tracer had no room for.
     Events(u64),

@@ -56,6 +56,7 @@ pub use merge::MergeError;
 pub use missed::Missed;
 pub use partial_state::PartialState;
 pub use periods::PeriodTally;
+pub use program_events::ProgramLoss;
 pub use programs::SwitchCoverage;
 pub use requests::BlockTransfer;
 pub use span::{

@@ -5,11 +5,38 @@ use std::sync::Arc;
 use isochrone_periods::{Candidate, Definitions};
 
 use crate::event::{EventContext, KernelEvent};
-use crate::id::ThreadId;
+use crate::id::{ThreadId, Time};
 use crate::partial_state::PartialState;
 use crate::periods::{Offered, Periods};
-use crate::programs::{Edge, PhaseKey, SwitchCoverage, UNKNOWN};
+use crate::programs::{DeferredEdge, Edge, PhaseKey, SwitchCoverage, UNKNOWN};
 use crate::span::Spans;
+
+/// That events of programs are missing, on any CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramLoss {
+    /// From the first instant at which some may be missing to the first from which none are, raw ns.
+    Begins {
+        /// The first instant at which some may be missing.
+        at: Time,
+        /// The first instant from which none are.
+        to: Time,
+    },
+    /// Of the first instant from which none are, raw ns.
+    Ends {
+        /// That instant.
+        to: Time,
+    },
+}
+
+impl ProgramLoss {
+    /// Among events, it comes before those of this instant, raw ns.
+    fn time(self) -> Time {
+        match self {
+            Self::Begins { at, .. } => at,
+            Self::Ends { to } => to,
+        }
+    }
+}
 
 impl<S: Spans> PartialState<S> {
     /// The piece with what is known of the host. To be called before the first event, for all pieces of a
@@ -52,10 +79,50 @@ impl<S: Spans> PartialState<S> {
         let Some(thread) = known.or_else(|| named(self)) else { return };
         let is_doubtful = known.is_none() && thread != UNKNOWN;
         let key = PhaseKey::new(thread, name, context);
+        let is_begin = matches!(what, KernelEvent::PhaseBegin(_));
+        let edge = DeferredEdge { key, at, is_begin, is_doubtful };
+        match self.programs.defers {
+            true => self.programs.defer(edge),
+            false => self.phase_edge(edge),
+        }
+    }
+
+    fn phase_edge(&mut self, edge: DeferredEdge) {
+        let DeferredEdge { key, at, is_begin, is_doubtful } = edge;
         let edge = Edge { at, loss_count: self.losses.programs.loss_count(at), is_doubtful };
-        match what {
-            KernelEvent::PhaseBegin(_) => self.programs.begin(key, edge),
-            _ => self.programs.end(&key, edge, &mut self.spans),
+        match is_begin {
+            true => self.programs.begin(key, edge),
+            false => self.programs.end(&key, edge, &mut self.spans),
+        }
+    }
+
+    /// The piece whose begins and ends of phases wait until it is known which events of programs are missing:
+    /// to be called before the first event. [`Self::settle_phases`] says so.
+    #[must_use]
+    pub fn deferring_phases(mut self, defers: bool) -> Self {
+        self.programs.defers = defers;
+        self
+    }
+
+    /// Says, of a piece that is closed and was [deferring phases](Self::deferring_phases), which events of
+    /// programs are missing in it, in the order of time. Linear.
+    pub fn settle_phases(&mut self, losses: impl IntoIterator<Item = ProgramLoss>) {
+        let end = self.extent.end;
+        let mut losses = losses.into_iter().peekable();
+        for edge in self.programs.take_deferred() {
+            while let Some(loss) = losses.next_if(|loss| loss.time() <= edge.at) {
+                self.program_loss(loss);
+            }
+            self.phase_edge(edge);
+        }
+        losses.for_each(|loss| self.program_loss(loss));
+        self.losses.programs.close(end);
+    }
+
+    fn program_loss(&mut self, loss: ProgramLoss) {
+        match loss {
+            ProgramLoss::Begins { at, to } => self.program_loss_begins(at, to),
+            ProgramLoss::Ends { .. } => self.program_lost(),
         }
     }
 

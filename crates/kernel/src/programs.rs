@@ -21,6 +21,11 @@ use crate::span::{Phase, Spans};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Programs {
     phases: BeginEndMatcher<PhaseKey, Edge, Edge>,
+    /// Begins and ends that wait for what is known of losses, in their order: see
+    /// [`PartialState::deferring_phases`](crate::PartialState::deferring_phases).
+    deferred: Vec<DeferredEdge>,
+    #[serde(skip)]
+    pub(crate) defers: bool,
     /// When it is recorded which thread runs. Empty in a piece that is closed.
     #[serde(skip)]
     pub(crate) switch_coverage: SwitchCoverage,
@@ -37,6 +42,15 @@ pub(crate) struct PhaseKey {
     pid: Option<i32>,
     comm: Option<Name>,
     name: Name,
+}
+
+/// A begin or an end of a phase, before it is known what is missing around it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DeferredEdge {
+    pub(crate) key: PhaseKey,
+    pub(crate) at: Time,
+    pub(crate) is_begin: bool,
+    pub(crate) is_doubtful: bool,
 }
 
 /// An end of a phase: its time, and the losses before it.
@@ -87,6 +101,16 @@ impl Programs {
         Self { phases: BeginEndMatcher::missing(), ..Self::default() }
     }
 
+    /// Keeps an edge until losses are known.
+    pub(crate) fn defer(&mut self, edge: DeferredEdge) {
+        self.deferred.push(edge);
+    }
+
+    /// The edges that wait, in their order.
+    pub(crate) fn take_deferred(&mut self) -> Vec<DeferredEdge> {
+        std::mem::take(&mut self.deferred)
+    }
+
     /// A phase begins.
     pub(crate) fn begin(&mut self, key: PhaseKey, edge: Edge) {
         self.phases.begin(key, edge);
@@ -100,6 +124,9 @@ impl Programs {
     }
 
     pub(crate) fn rename(&mut self, aliases: &ThreadAliases, spans: &mut impl Spans) {
+        for edge in &mut self.deferred {
+            edge.key.thread = aliases.of(edge.key.thread);
+        }
         self.phases.rekey(
             |key| PhaseKey { thread: aliases.of(key.thread), ..key.clone() },
             |key| key.thread.was_before_alias(),
@@ -111,6 +138,7 @@ impl Programs {
     pub(crate) fn append(&mut self, mut right: Self, before: LossesBefore, spans: &mut impl Spans) {
         let shift = |edge: &mut Edge| edge.loss_count.shift(before.programs);
         right.phases.change(shift, shift);
+        self.deferred.append(&mut right.deferred);
         self.phases.append(right.phases, |key, begin, end| key.emit(begin, end, spans));
     }
 }

@@ -34,8 +34,8 @@ impl Spans for Rows {
     }
 }
 
-/// A piece with `calls` calls that open files, ten in each slice, and `losses` losses among them: after each only the next
-/// switch identifies the thread.
+/// A piece with `calls` calls that open files, ten in each slice, and `losses` losses among them: after each
+/// only the next switch identifies the thread.
 fn piece(begin: Border, calls: u64, losses: u64) -> PartialState<Rows> {
     let mut piece = PartialState::new(begin, Rows::default());
     let mut now: RawNs = begin.time().max(RawNs(0));
@@ -91,8 +91,8 @@ fn time_over_losses_and_rows() {
     }
 }
 
-/// The consumer, which may keep all rows, renames them once for each piece and for each side of a merge, independent of the
-/// number of losses.
+/// The consumer, which may keep all rows, renames them once for each piece and for each side of a merge,
+/// independent of the number of losses.
 #[test]
 fn rows_are_looked_through_once_a_piece() {
     let check = |losses| {

@@ -378,7 +378,7 @@ impl<'t> StreamSource<'t> {
             }
             match (role, &mut self.packets, &mut self.watch) {
                 (Role::Steering, _, Some(watch)) => watch.see(&event),
-                (Role::Namespace, ..) => self.namespaces.see(&event),
+                (Role::Namespace, ..) => _ = self.namespaces.see(&event),
                 (Role::Packet, Some(packets), _) => {
                     if let Some(extractor) = &packets.extractors[event.class().index] {
                         let direction = extractor.direction();

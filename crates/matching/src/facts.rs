@@ -156,14 +156,11 @@ impl NamespaceWatch {
         self.fields.get(class).is_some_and(Option::is_some)
     }
 
-    pub(crate) fn see(&mut self, event: &Event<'_>) {
+    /// Looks at an event; whether its namespace is a new one.
+    pub(crate) fn see(&mut self, event: &Event<'_>) -> bool {
         let field = self.fields.get(event.class().index).and_then(Option::as_ref);
-        if let Some(id) = field.and_then(|field| event.unsigned(field))
-            && id != HOST_NAMESPACE
-            && self.ids.len() < MAX_NAMESPACES
-        {
-            self.ids.insert(id);
-        }
+        let id = field.and_then(|field| event.unsigned(field)).filter(|&id| id != HOST_NAMESPACE);
+        id.is_some_and(|id| self.ids.len() < MAX_NAMESPACES && self.ids.insert(id))
     }
 
     pub(crate) fn into_ids(self) -> BTreeSet<u64> {

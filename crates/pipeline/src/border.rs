@@ -17,6 +17,11 @@ impl Piece {
     /// Everything.
     pub const WHOLE: Self = Self { from: Border::Begin, to: Border::End };
 
+    /// A window.
+    pub fn of(window: Window<RawNs>) -> Self {
+        Self { from: Border::At(window.start), to: Border::At(window.end) }
+    }
+
     /// Its time.
     pub fn window(self) -> Window<RawNs> {
         Window::new(self.from.time(), self.to.time())

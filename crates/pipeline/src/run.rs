@@ -30,6 +30,11 @@ pub trait MapMerge: Sync {
     /// The model of a piece from which everything is missing, between two raw times.
     fn gap(&self, host: &Host<'_>, from: RawNs, to: RawNs) -> Self::Model;
 
+    /// The model of a piece that was mapped before, if it was.
+    fn mapped(&self, _: &Host<'_>, _: Piece) -> Option<PieceModel<Self::Model>> {
+        None
+    }
+
     /// Makes one model of those of two neighbours.
     ///
     /// # Errors
@@ -107,6 +112,9 @@ pub fn map_piece<M: MapMerge>(
     progress: Option<Progress<'_>>,
 ) -> PieceModel<M::Model> {
     let piece = step.piece;
+    if let Some(mapped) = mapper.mapped(host, piece) {
+        return mapped;
+    }
     if step.is_gap {
         let model = mapper.gap(host, piece.from.time(), piece.to.time());
         return PieceModel { piece, model, report: ReadReport::default() };

@@ -1,10 +1,9 @@
 //! Maps events of Linux to spans: the model of `isochrone-kernel`, for any consumer.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use isochrone_hosts::{EventSource, Host, HostEvents, ItemRef, LossKind, Progress};
-use isochrone_kernel::{CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, Spans, SwitchCoverage};
+use isochrone_kernel::{CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, ProgramLoss, Spans};
 use isochrone_periods::Definitions;
 use isochrone_time::{RawNs, Window};
 
@@ -12,6 +11,7 @@ use crate::border::Piece;
 use crate::piece_merger::PieceModel;
 use crate::plan::Plan;
 use crate::run::{MapMerge, map_merge};
+use crate::surroundings::Surroundings;
 
 /// Maps pieces to [`PartialState`]s.
 #[derive(Debug, Clone)]
@@ -20,12 +20,13 @@ pub struct SpanMapper<F> {
     lines: bool,
     periods: Option<Arc<Definitions>>,
     has_switches: bool,
+    defers_phases: bool,
 }
 
 impl<F> SpanMapper<F> {
     /// With a consumer for each piece.
     pub fn new(make: F) -> Self {
-        Self { make, lines: false, periods: None, has_switches: false }
+        Self { make, lines: false, periods: None, has_switches: false, defers_phases: false }
     }
 
     /// Whether system calls are to be shown as lines, which takes most of the time then.
@@ -40,16 +41,11 @@ impl<F> SpanMapper<F> {
         Self { has_switches, ..self }
     }
 
-    fn switch_coverage(&self, host: &Host<'_>) -> SwitchCoverage {
-        let start = |window: Window<RawNs>| if self.has_switches { RawNs::MIN } else { window.start };
-        let by_cpu = host.switch_coverage().into_iter();
-        let by_cpu: BTreeMap<u32, _> =
-            by_cpu.map(|(cpu, window)| (cpu, (start(window), window.end))).collect();
-        match by_cpu.is_empty() && !self.has_switches {
-            true if host.has_kernel() => SwitchCoverage::Never,
-            true => SwitchCoverage::NoKernel,
-            false => SwitchCoverage::ByCpu(by_cpu),
-        }
+    /// Whether phases of programs wait until it is known what is missing of them: see
+    /// [`PartialState::deferring_phases`].
+    #[must_use]
+    pub fn deferring_phases(self, defers_phases: bool) -> Self {
+        Self { defers_phases, ..self }
     }
 
     /// The definitions of periods that are to be found.
@@ -74,26 +70,47 @@ pub fn run<S: Spans + Send>(
     map_merge(host, plan, threads, &SpanMapper::new(make), progress)
 }
 
+/// What is missing of the events of programs in a window of a host, in the order of time: what
+/// [`PartialState::settle_phases`] takes. Linear in the events that the traces have there.
+pub fn program_losses(host: &Host<'_>, window: Window<RawNs>) -> Vec<ProgramLoss> {
+    let (mut events, mut losses) = (host.read(window), Vec::new());
+    let is_of_program = |source: usize| !host.sources()[source].is_kernel;
+    while let Some(item) = events.next_ref() {
+        match item {
+            ItemRef::LossBegin(begin) if is_of_program(begin.loss.source) => {
+                losses.push(ProgramLoss::Begins { at: begin.at, to: begin.loss.to });
+            }
+            ItemRef::Loss(loss) if is_of_program(loss.source) => {
+                losses.push(ProgramLoss::Ends { to: loss.to });
+            }
+            ItemRef::Event { .. } | ItemRef::LossBegin(_) | ItemRef::Loss(_) => {}
+        }
+    }
+    losses
+}
+
 impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
     type Model = PartialState<S>;
     type Error = MergeError;
 
     fn map<'t>(&self, host: &Host<'t>, piece: Piece, events: &mut HostEvents<'_, 't>) -> PartialState<S> {
         let state = PartialState::new(piece.from, (self.make)()).with_periods(self.periods.as_ref());
-        let mut state = state.with_switches(self.switch_coverage(host));
+        let around = Surroundings::of(host, piece.window());
+        let state = state.with_switches(around.switch_coverage(self.has_switches));
+        let mut state = state.deferring_phases(self.defers_phases);
         // By trace. Most pieces of a rotated session have events of two chunks only.
         let mut decoders: Vec<Option<Decoder<'t>>> = Vec::new();
         decoders.resize_with(host.traces().len(), || None);
         // Losses of a program's events do not concern what its CPU did, unless there are no other events.
-        let has_kernel = host.has_kernel();
-        let cpus = host.cpus();
-        for &cpu in &cpus {
+        let has_kernel = around.has_kernel;
+        let cpus = &around.cpus;
+        for &cpu in cpus {
             state.reference_cpu(cpu);
         }
-        for absent in host.absent_streams() {
-            match absent.channel {
-                None => state.missing_cpu(absent.cpu),
-                Some(_) => state.missing_stream(absent.cpu),
+        for (cpu, is_all) in around.absent() {
+            match is_all {
+                true => state.missing_cpu(cpu),
+                false => state.missing_stream(cpu),
             }
         }
         // Losses of streams whose packets record no CPU may be of any CPU.
@@ -120,7 +137,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                 ItemRef::LossBegin(begin) => {
                     let source = &host.sources()[begin.loss.source];
                     let (at, to) = (begin.at, begin.loss.to);
-                    if !source.is_kernel {
+                    if !source.is_kernel && !self.defers_phases {
                         state.program_loss_begins(at, to);
                     }
                     if source.is_kernel || !has_kernel {
@@ -134,7 +151,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
                 }
                 ItemRef::Loss(loss) => {
                     let source = &host.sources()[loss.source];
-                    if !source.is_kernel {
+                    if !source.is_kernel && !self.defers_phases {
                         state.program_lost();
                     }
                     if source.is_kernel || !has_kernel {

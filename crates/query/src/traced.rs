@@ -20,7 +20,7 @@ use crate::origin::{Corrections, Origin};
 /// What is made of open traces once.
 pub(crate) struct View<'o> {
     /// The hosts.
-    experiment: Experiment<'o>,
+    pub(crate) experiment: Experiment<'o>,
     /// The traces with known clocks.
     pub(crate) traces: Vec<TimedTrace<'o>>,
     /// By index of the trace and number of the stream: the first packet that no other trace repeats.

@@ -1,8 +1,8 @@
 //! How much memory and time matching takes: `many_hosts [MESSAGES_PER_CONNECTION [LONELY]]`.
 //!
-//! 100 hosts in a ring, each with connections to its five neighbours on either side, which send to each other for ten minutes;
-//! 10 million messages by default. Some packets are lost. Of the packets of so many lonely hosts no trace has the
-//! other end. Nothing is kept of packets outside of the matcher.
+//! 100 hosts in a ring, each with connections to its five neighbours on either side, which send to each other
+//! for ten minutes; 10 million messages by default. Some packets are lost. Of the packets of so many lonely
+//! hosts no trace has the other end. Nothing is kept of packets outside of the matcher.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;

@@ -45,6 +45,9 @@ pub enum CopyError {
         /// Where both would go.
         target: PathBuf,
     },
+    /// Only a part of the events is there.
+    #[error("{}: mapped pieces hold a part of the events only: copy the traces that they were mapped of", .0.display())]
+    Excerpt(PathBuf),
     /// Something is already there.
     #[error("{} exists already; nothing was written", .0.display())]
     Exists(PathBuf),
@@ -165,7 +168,10 @@ fn targets<'i>(inputs: &'i Inputs, directory: &Path) -> Result<Vec<Target<'i>>, 
     let mut roots: HashMap<String, &Path> = HashMap::new();
     let mut found = Vec::new();
     let place = existing_part(directory);
-    for InputTrace { argument, inner, .. } in &inputs.traces {
+    for InputTrace { argument, inner, piece, .. } in &inputs.traces {
+        if let Some(piece) = piece {
+            return Err(CopyError::Excerpt(piece.clone()));
+        }
         if place.as_deref().is_some_and(|place| argument.canonicalize().is_ok_and(|a| place.starts_with(a))) {
             return Err(CopyError::Inside { target: directory.to_owned(), argument: argument.clone() });
         }

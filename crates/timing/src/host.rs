@@ -1,6 +1,8 @@
 //! A host with its clock, and names of hosts.
 
+use std::any::Any;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use isochrone_analysis::Recorded;
 use isochrone_corrections::{Clock, Clocks};
@@ -16,6 +18,8 @@ pub struct TimedHost<'o> {
     pub traced: Host<'o>,
     /// What its raw times mean. `None`: corrections are asked for, and there is none for its clock.
     pub timing: Option<Timing<'o>>,
+    /// What the crate that opened it keeps with it; nothing is known of it here.
+    pub kept: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl<'o> TimedHost<'o> {
@@ -30,7 +34,7 @@ impl<'o> TimedHost<'o> {
                 clock.map(Timing::Common).or(keeps_all.then_some(own))
             }
         };
-        Self { traced, timing }
+        Self { traced, timing, kept: None }
     }
 
     /// What people call it: as the corrections do, which may know more hosts of its name.

@@ -1,5 +1,5 @@
-//! The estimate of clocks of which nothing is known: it goes on to the last instant of the messages, also where the last of them go
-//! one way, and its likely error holds.
+//! The estimate of clocks of which nothing is known: it goes on to the last instant of the messages, also
+//! where the last of them go one way, and its likely error holds.
 
 use crate::common::Lcg;
 use isochrone_clock::{Assumptions, Model, Solution, Steering, Synchronizer};
@@ -14,8 +14,8 @@ struct Simulated {
 }
 
 impl Simulated {
-    /// `count` messages each way over `duration`, over floors of 50 µs with exponential delays of `mean` ns above them; those from b to a
-    /// only while `answers` holds.
+    /// `count` messages each way over `duration`, over floors of 50 µs with exponential delays of `mean` ns
+    /// above them; those from b to a only while `answers` holds.
     fn new(
         ahead: &impl Fn(i64) -> i64,
         (duration, count): (i64, i64),
@@ -90,8 +90,8 @@ fn it_goes_on_where_messages_go_one_way() {
     }
 }
 
-/// Straight, steered a little all the time, and slewed for a while; few and many messages, all over the trace or only in its
-/// first third.
+/// Straight, steered a little all the time, and slewed for a while; few and many messages, all over the trace
+/// or only in its first third.
 #[test]
 fn the_likely_error_holds() {
     let mut rng = Lcg(11);

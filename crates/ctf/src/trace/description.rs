@@ -12,7 +12,7 @@ use isochrone_diagnostic::Diagnostic;
 use super::scan;
 use super::schemas::{ParsedMetadata, Schemas};
 use crate::error::{Error, Reason};
-use crate::metadata;
+use crate::metadata::{self, Metadata};
 use crate::schema::{Schema, StreamClass};
 
 /// Metadata, understood and compiled.
@@ -60,6 +60,12 @@ impl Description {
         let stamp = stamp(&path);
         let (understood, warnings) = known.understand(metadata::read(&path)?, &path)?;
         Ok(Self { path, understood, warnings, stamp, complaint: None })
+    }
+
+    /// Understands a text of metadata, if `known` does not. `path`: where it is said to be.
+    pub(super) fn of_text(path: PathBuf, text: String, known: &Schemas) -> Result<Self, Error> {
+        let (understood, warnings) = known.understand(Metadata::of_text(text), &path)?;
+        Ok(Self { path, understood, warnings, stamp: None, complaint: None })
     }
 
     /// What the scan of stream files needs of it.

@@ -30,6 +30,8 @@ pub(super) struct Files {
     orphan_diagnostics: Vec<Diagnostic>,
     /// The uuid that packets carry where no file has packets with that of the metadata.
     adopted: Option<Uuid>,
+    /// Whether the files are in memory: no directory has them, and there are no indexes.
+    in_memory: bool,
 }
 
 /// A stream file.
@@ -118,11 +120,24 @@ impl Files {
             .flat_map(|(name, file, proven)| proven.iter().map(move |proven| Absent { name, file, proven }))
     }
 
+    /// Files in memory, by their names.
+    pub(super) fn in_memory(files: Vec<(String, Vec<u8>)>) -> Self {
+        let file = |(name, bytes): (String, Vec<u8>)| DataFile::new(name.into(), FileMap::of_bytes(bytes));
+        Self { list: files.into_iter().map(file).collect(), in_memory: true, ..Self::default() }
+    }
+
+    pub(super) fn are_in_memory(&self) -> bool {
+        self.in_memory
+    }
+
     /// Maps what is new in the directory and what has grown.
     ///
     /// # Errors
     /// The directory cannot be listed. Nothing has changed then.
     pub(super) fn look(&mut self, directory: &Path) -> Result<(), Error> {
+        if self.in_memory {
+            return Ok(());
+        }
         let names = stream_file_names(directory)?;
         self.unreadable.clear();
         let named = self.list.iter().zip(0..).filter(|(file, _)| file.status != FileStatus::Replaced);
@@ -154,7 +169,10 @@ impl Files {
         let mut all = Tally::default();
         self.list.iter().for_each(|file| all.add(file.scan.tally()));
         for (file, number) in self.list.iter_mut().zip(0..) {
-            file.scan(directory, description, number, &mut all, &mut found);
+            file.scan(directory, description, number, (&mut all, !self.in_memory), &mut found);
+        }
+        if self.in_memory {
+            return;
         }
         let unreadable: HashSet<&OsStr> = self.unreadable.iter().map(|(name, _)| name.as_os_str()).collect();
         let known: HashSet<&OsStr> = self.list.iter().map(|file| file.name.as_os_str()).collect();
@@ -244,13 +262,13 @@ impl DataFile {
         directory: &Path,
         description: scan::Description<'_>,
         number: u32,
-        all: &mut Tally,
+        (all, has_index): (&mut Tally, bool),
         found: &mut impl FnMut(Scanned, &OsStr),
     ) {
         if self.status == FileStatus::Foreign {
             return;
         }
-        let followed = self.status == FileStatus::Followed && self.index.wants_index();
+        let followed = has_index && self.status == FileStatus::Followed && self.index.wants_index();
         let index = match followed.then(|| IndexFile::open(directory, &self.name)).transpose() {
             Ok(index) => index.flatten(),
             Err(error) => {

@@ -92,6 +92,30 @@ impl Trace {
         Ok(trace)
     }
 
+    /// A trace whose metadata and stream files are in memory; `path` is where diagnostics say it is. There
+    /// are no indexes, and [`Self::refresh`] finds nothing new.
+    ///
+    /// # Errors
+    /// The metadata cannot be understood.
+    pub fn in_memory(
+        path: &Path,
+        metadata: String,
+        files: Vec<(String, Vec<u8>)>,
+        known: &Schemas,
+    ) -> Result<Self, Error> {
+        let mut trace = Self {
+            path: path.to_owned(),
+            description: Description::of_text(path.join("metadata"), metadata, known)?,
+            files: Files::in_memory(files),
+            streams: Streams::default(),
+            missing: Vec::new(),
+            absent: BTreeMap::new(),
+            diagnostics: Vec::new(),
+        };
+        trace.find_packets();
+        Ok(trace)
+    }
+
     /// Looks at a trace again that is still being written: its metadata, its files, the files that are new.
     /// Costs a few calls of the system for each file, and is linear in the number of new packets. Where the
     /// metadata have changed, they are understood and compiled again as a whole.
@@ -143,6 +167,10 @@ impl Trace {
     pub fn refresh(&mut self) -> Result<Growth, Error> {
         // Files first: so the metadata are later than they are, and describe what they hold.
         self.files.look(&self.path)?;
+        if self.files.are_in_memory() {
+            let none = |stream: &Stream| stream.packets.len()..stream.packets.len();
+            return Ok(Growth { packets: self.streams().iter().map(none).collect(), ..Growth::default() });
+        }
         let used = self.streams.as_slice().iter().map(|stream| stream.class);
         let known = self.description.refresh(used);
         if let Some(known) = &known {

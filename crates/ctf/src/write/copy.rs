@@ -116,7 +116,7 @@ pub fn copy_trace(trace: &Trace, directory: &Path, clock: &NewClock<'_>) -> Resu
 type PacketOfStream = (usize, usize);
 
 /// The packets of each file in the file's order.
-fn packets_by_file(trace: &Trace) -> Vec<Vec<PacketOfStream>> {
+pub(super) fn packets_by_file(trace: &Trace) -> Vec<Vec<PacketOfStream>> {
     let mut files: Vec<Vec<PacketOfStream>> = trace.file_names().map(|_| Vec::new()).collect();
     for (stream, of) in trace.streams().iter().enumerate() {
         for (number, packet) in of.packets.iter().enumerate() {
@@ -272,7 +272,7 @@ struct Unmapped {
 }
 
 /// Header and context of a packet as values.
-fn head_values(trace: &Trace, stream: usize, packet: &Packet) -> (Option<Value>, Option<Value>) {
+pub(super) fn head_values(trace: &Trace, stream: usize, packet: &Packet) -> (Option<Value>, Option<Value>) {
     let mut slots = trace.plan().new_slots();
     let mut cursor = Cursor::new(trace.packet_bytes(packet));
     let nodes = [&trace.plan().packet_header, &trace.stream_plan(stream).packet_context];

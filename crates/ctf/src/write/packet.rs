@@ -38,8 +38,10 @@ pub struct PacketWriter<'p> {
     offset: u64,
     /// Times of the packet before in the file.
     before: Option<Times>,
-    /// Whether times in heads and headers are written as they are given.
-    verbatim: bool,
+    /// Whether times in packet heads are written as they are given.
+    verbatim_heads: bool,
+    /// Whether times in event headers are written as they are given.
+    verbatim_headers: bool,
     /// What was written for lengths and selectors.
     slots: Vec<u64>,
     /// Whether all that an event's body can refer to is in the slots.
@@ -68,7 +70,8 @@ impl<'p> PacketWriter<'p> {
             now: 0,
             offset: 0,
             before: None,
-            verbatim: false,
+            verbatim_heads: false,
+            verbatim_headers: false,
             slots: plan.new_slots(),
             knows_header: true,
         }
@@ -82,7 +85,12 @@ impl<'p> PacketWriter<'p> {
     /// A writer that writes times in packet heads and event headers as they are given: what has been read
     /// gives the same times again.
     pub(super) fn verbatim(plan: &'p Plan, class: usize) -> Self {
-        Self { verbatim: true, ..Self::new(plan, class) }
+        Self { verbatim_headers: true, ..Self::excerpt(plan, class) }
+    }
+
+    /// A writer that writes times in packet heads as they are given, and event headers anew.
+    pub(super) fn excerpt(plan: &'p Plan, class: usize) -> Self {
+        Self { verbatim_heads: true, ..Self::new(plan, class) }
     }
 
     /// Begins a packet.
@@ -97,7 +105,7 @@ impl<'p> PacketWriter<'p> {
         let nodes = [&self.plan.packet_header, &self.stream.packet_context];
         for (node, value) in nodes.into_iter().zip([&mut self.head.header, &mut self.head.context]) {
             if let Some((node, value)) = node.as_ref().zip(value.as_mut()) {
-                reserve(node, value, !self.verbatim);
+                reserve(node, value, !self.verbatim_heads);
             }
         }
         self.write_head()?;
@@ -152,7 +160,7 @@ impl<'p> PacketWriter<'p> {
     }
 
     fn generic_header(&mut self, node: &Node, cycles: u64, mut value: Value) -> Result<(), EncodeError> {
-        if self.verbatim {
+        if self.verbatim_headers {
             return self.field(node, &value);
         }
         // What a reader will make of the header: the last stamp in it counts.
@@ -300,7 +308,7 @@ impl<'p> PacketWriter<'p> {
             for_roles(node, value, &mut |role, class, raw| match role {
                 Role::PacketTotalLength => *raw = total_bits,
                 Role::PacketContentLength => *raw = content_bits,
-                Role::PacketBegin | Role::PacketEnd if self.verbatim => {}
+                Role::PacketBegin | Role::PacketEnd if self.verbatim_heads => {}
                 Role::PacketBegin => {
                     *raw = low(begin, class.size, &|raw| Times::begin(before.as_ref(), raw, class.size));
                 }

@@ -1,7 +1,9 @@
-//! Where the time of phases went: the states of their threads, cut at their ends, by call, by file or peer, and by cause.
+//! Where the time of phases went: the states of their threads, cut at their ends, by call, by file or peer,
+//! and by cause.
 //!
-//! The store is read in windows of a second, so that memory does not grow with the trace: what is kept are the sums. The
-//! times of a phase's parts add up to its own, exactly; time of which the trace says nothing is unknown.
+//! The store is read in windows of a second, so that memory does not grow with the trace: what is kept are
+//! the sums. The times of a phase's parts add up to its own, exactly; time of which the trace says nothing is
+//! unknown.
 
 use std::collections::BTreeMap;
 
@@ -289,7 +291,8 @@ fn of_file(file: &OpenFile) -> Cause {
     Cause::of_file(file.kind.as_deref(), &file.name, file.peer.is_some())
 }
 
-/// The displayed name of a file: of a socket its peer. The ephemeral port of a client is left out: it differs each time.
+/// The displayed name of a file: of a socket its peer. The ephemeral port of a client is left out: it differs
+/// each time.
 fn shown(file: &OpenFile) -> Option<Name> {
     let Some(peer) = &file.peer else {
         return Some(Name::from(file.name.as_str())).filter(|name| !name.is_empty());

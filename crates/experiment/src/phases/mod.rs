@@ -1,8 +1,8 @@
-//! The tables of `phases`: how long the phases of programs take, and where their time goes. From a store, on the clock that is asked
-//! for.
+//! The tables of `phases`: how long the phases of programs take, and where their time goes. From a store, on
+//! the clock that is asked for.
 //!
-//! A phase is of the thread that it begins in. Phases come from the store (what programs recorded as begins and ends), or are
-//! periods that were found in a pass of their own ([`crate::periods()`]).
+//! A phase is of the thread that it begins in. Phases come from the store (what programs recorded as begins
+//! and ends), or are periods that were found in a pass of their own ([`crate::periods()`]).
 
 mod breakdown;
 
@@ -28,8 +28,8 @@ pub struct PhaseFilter<'f> {
     pub times: Times,
 }
 
-/// The tables of the phases of hosts, in the order of the hosts. `periods`: the periods of each host, instead of what its programs recorded.
-/// `is_synchronized`: whether the hosts' times are on one clock.
+/// The tables of the phases of hosts, in the order of the hosts. `periods`: the periods of each host, instead
+/// of what its programs recorded. `is_synchronized`: whether the hosts' times are on one clock.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -86,7 +86,8 @@ pub fn phases(
     })
 }
 
-/// The first and the last event of programs: before, their tracer had not started. Two packets of each stream are read.
+/// The first and the last event of programs: before, their tracer had not started. Two packets of each stream
+/// are read.
 fn programs_extent(host: &TimedHost<'_>) -> Option<Window<RawNs>> {
     let of_programs = || host.traced.sources().iter().filter(|source| !source.is_kernel);
     let first = of_programs().filter_map(|source| {

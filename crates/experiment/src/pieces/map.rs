@@ -18,6 +18,8 @@ use crate::question::Question;
 pub enum Part {
     /// All of it.
     Whole,
+    /// What does not depend on the chunks before and after its traces: see [`isochrone_hosts::Host::core`].
+    Core,
     /// The piece of a number, counted from 1, of so many of nearly equal size in bytes.
     Share {
         /// Which.
@@ -36,11 +38,15 @@ pub enum Part {
     },
 }
 
+/// A piece in which nothing can be.
+const NOTHING: Piece = Piece { from: Border::Begin, to: Border::Begin };
+
 impl Part {
     /// The piece of a host; empty where the host has nothing in that part.
     pub fn of(self, host: &TimedHost<'_>) -> Piece {
         match self {
             Self::Whole => Piece::WHOLE,
+            Self::Core => host.traced.core().map_or(NOTHING, Piece::of),
             Self::Raw(piece) => piece,
             Self::Share { number, of } => nth_piece(&host.traced, number, of),
             Self::Between { from, to } => {
@@ -54,8 +60,8 @@ impl Part {
 }
 
 impl Question<'_> {
-    /// Maps a part of each host: `None` where it is empty. Hosts whose clocks have no correction are errors. The pieces of any parts
-    /// that are the whole together give what [`Question::ask`] gives.
+    /// Maps a part of each host: `None` where it is empty. Hosts whose clocks have no correction are errors.
+    /// The pieces of any parts that are the whole together give what [`Question::ask`] gives.
     pub fn map(
         &self,
         hosts: &[&TimedHost<'_>],
@@ -66,7 +72,8 @@ impl Question<'_> {
         self.map_after(hosts, part, (spread, false), progress)
     }
 
-    /// The same of hosts whose earlier traces are not open any more: whether these recorded which threads run.
+    /// The same of hosts whose earlier traces are not open any more: whether these recorded which threads
+    /// run.
     pub(crate) fn map_after(
         &self,
         hosts: &[&TimedHost<'_>],
@@ -74,7 +81,7 @@ impl Question<'_> {
         (spread, has_switches): (Spread, bool),
         progress: Option<Progress<'_>>,
     ) -> Vec<Result<Option<MappedPiece>, ModelError>> {
-        let wanted = Wanted { has_switches, ..self.wanted() };
+        let wanted = Wanted { has_switches, defers_phases: part == Part::Core, ..self.wanted() };
         // Steps of time are those of all hosts, whatever is read of them here.
         match self.sets(hosts) {
             Ok(make) => map(hosts, part, spread, &wanted, make, |_| Vec::new(), progress),
@@ -94,8 +101,8 @@ impl Question<'_> {
     }
 }
 
-/// Maps a part of each host with all its spans: `None` where it is empty. The store of the pieces of any parts that are the whole together
-/// is that of the traces. `captures`: what was named beside the traces.
+/// Maps a part of each host with all its spans: `None` where it is empty. The store of the pieces of any
+/// parts that are the whole together is that of the traces. `captures`: what was named beside the traces.
 pub fn map_spans(
     hosts: &[&TimedHost<'_>],
     captures: &[PathBuf],
@@ -112,7 +119,8 @@ pub fn map_spans(
         all.dedup();
         all
     };
-    map(hosts, part, spread, &Wanted::default(), |_, _| SpanLog::default, traces, progress)
+    let wanted = Wanted { defers_phases: part == Part::Core, ..Wanted::default() };
+    map(hosts, part, spread, &wanted, |_, _| SpanLog::default, traces, progress)
 }
 
 fn map<'o, C: Spans + Send, F: Fn() -> C + Sync>(

@@ -1,5 +1,6 @@
-//! What is to be mapped by other processes, perhaps on other machines, which find the traces at the same paths: the question, the hosts with
-//! their traces, and into how many pieces each is cut. Who asks puts together what they send back, as a set of files.
+//! What is to be mapped by other processes, perhaps on other machines, which find the traces at the same
+//! paths: the question, the hosts with their traces, and into how many pieces each is cut. Who asks puts
+//! together what they send back, as a set of files.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +16,12 @@ use crate::experiment::Experiment;
 use crate::model::{ModelError, Spread};
 use crate::question::Question;
 
-/// A host is cut into pieces of about so many bytes, where nobody says into how many: some seconds of work of one core.
+/// A host is cut into pieces of about so many bytes, where nobody says into how many: some seconds of work of
+/// one core.
 const PIECE_BYTES: u64 = 128 << 20;
 
-/// Pieces of all hosts together, about, where nobody says how many: who asks merges them one after the other, some milliseconds each.
+/// Pieces of all hosts together, about, where nobody says how many: who asks merges them one after the other,
+/// some milliseconds each.
 const ALL_PIECES: u64 = 4096;
 
 /// What is to be mapped.
@@ -72,8 +75,9 @@ pub enum MappingError {
 }
 
 impl Mapping {
-    /// Of a question and the hosts that it is about. `corrections`: those that their times are on, as the text of a `sync.json`;
-    /// `keeps_all`: whether hosts without one stay on their own clocks; `pieces`: into how many each host is cut.
+    /// Of a question and the hosts that it is about. `corrections`: those that their times are on, as the
+    /// text of a `sync.json`; `keeps_all`: whether hosts without one stay on their own clocks; `pieces`: into
+    /// how many each host is cut.
     ///
     /// # Errors
     /// The current directory is not known, which relative paths begin at.
@@ -103,7 +107,8 @@ impl Mapping {
         Ok(Self { asked, hosts: hosts_to_map? })
     }
 
-    /// Maps a piece of a host, counted from 1, to a file. The file has no piece where nothing of the host is in it.
+    /// Maps a piece of a host, counted from 1, to a file. The file has no piece where nothing of the host is
+    /// in it.
     ///
     /// # Errors
     /// The traces are not the same here or cannot be read, or the file cannot be written.

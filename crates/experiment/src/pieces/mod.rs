@@ -1,8 +1,11 @@
-//! Mapped pieces of hosts: what was asked, of which hosts, and the models, apart from the traces that they are of.
+//! Mapped pieces of hosts: what was asked, of which hosts, and the models, apart from the traces that they
+//! are of.
 //!
-//! Pieces hold what some analyses keep ([`AnalysisSet`]), of which reports are made, or all spans ([`SpanLog`](isochrone_pipeline::SpanLog)), of which a store is made:
-//! [`Held`]. `map.rs` makes them of an experiment, `mapping.rs` says what others are to map, `set.rs` puts them together, in files and out
-//! of them, in any order. Reports and stores come of a whole set as they come of traces. `docs/pieces.md` describes the file.
+//! Pieces hold what some analyses keep ([`AnalysisSet`]), of which reports are made, or all spans
+//! ([`SpanLog`](isochrone_pipeline::SpanLog)), of which a store is made: [`Held`]. `map.rs` makes them of an
+//! experiment, `mapping.rs` says what others are to map, `set.rs` puts them together, in files and out of
+//! them, in any order. Reports and stores come of a whole set as they come of traces. `docs/pieces.md`
+//! describes the file.
 
 mod held;
 mod map;
@@ -29,9 +32,10 @@ pub use map::{Part, map_spans};
 pub use mapping::{Mapping, MappingError, MappingHost};
 pub use set::{MissingPiece, PieceSet, traces_of_spans};
 
-/// The form of the models in files of pieces and journals: see [`isochrone_pipeline::piece_file`]. One more wherever the types of what is kept
-/// change, or what they mean: then the bytes of pieces of the example are others, which a test compares (`isochrone/tests/it/pieces.rs`).
-pub const FORM: u64 = 1;
+/// The form of the models in files of pieces and journals: see [`isochrone_pipeline::piece_file`]. One more
+/// wherever the types of what is kept change, or what they mean: then the bytes of pieces of the example are
+/// others, which a test compares (`isochrone/tests/it/pieces.rs`).
+pub const FORM: u64 = 2;
 
 /// The form of pieces that hold spans.
 pub(crate) const FORM_OF_SPANS: u64 = FORM ^ 0x5350_414e;
@@ -55,6 +59,25 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// In which way another question is a different one.
+    pub(crate) fn difference(&self, other: &Self) -> Option<&'static str> {
+        let Self { kinds, options, times, corrections, keeps_all } = self;
+        let differences = [
+            (*kinds != other.kinds, "for different analyses"),
+            (
+                (corrections, keeps_all) != (&other.corrections, &other.keeps_all),
+                "with different corrections of clocks (--sync)",
+            ),
+            (*times != other.times, "for different times (--begin, --end, --at)"),
+            (
+                options.every_ns != other.options.every_ns,
+                "with different steps of time: give --every to both",
+            ),
+            (*options != other.options, "with different options"),
+        ];
+        differences.into_iter().find(|(is_so, _)| *is_so).map(|(_, what)| what)
+    }
+
     /// For all spans, of which stores are made: those of the whole time, on each host's own clock.
     pub fn spans() -> Self {
         Self {
@@ -129,8 +152,8 @@ pub(crate) type Mapped<C = AnalysisSet> = PieceModel<model::Model<C>>;
 pub struct MappedPiece<C = AnalysisSet> {
     /// Whose it is.
     pub facts: HostFacts,
-    /// The directories of the host's traces, and the captures beside them, where they were read: what is made of spans needs them again.
-    /// None for analyses.
+    /// The directories of the host's traces, and the captures beside them, where they were read: what is made
+    /// of spans needs them again. None for analyses.
     pub traces: Vec<PathBuf>,
     pub(crate) part: Mapped<C>,
 }

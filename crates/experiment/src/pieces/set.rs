@@ -1,4 +1,5 @@
-//! A set of mapped pieces: pieces of hosts come in any order, from files or from who has mapped them, and neighbours become one.
+//! A set of mapped pieces: pieces of hosts come in any order, from files or from who has mapped them, and
+//! neighbours become one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,7 +25,8 @@ struct Head {
     traces: Vec<Vec<PathBuf>>,
 }
 
-/// Pieces of hosts that were mapped for one question. No two of one host are neighbours: those have become one.
+/// Pieces of hosts that were mapped for one question. No two of one host are neighbours: those have become
+/// one.
 #[derive(Debug)]
 pub struct PieceSet<C = AnalysisSet> {
     asked: Asked,
@@ -60,31 +62,14 @@ impl<C: Held> PieceSet<C> {
         Self { asked, hosts: BTreeMap::new() }
     }
 
-    /// The pieces of some files, in any order, one file after the other: besides what they become, one is in memory at a time.
+    /// The pieces of some files, in any order, one file after the other: besides what they become, one is in
+    /// memory at a time.
     ///
     /// # Errors
-    /// A file cannot be read; two were not mapped for the same question or of the same traces; two have the same piece. No file: none.
+    /// A file cannot be read; two were not mapped for the same question or of the same traces; two have the
+    /// same piece. No file: none.
     pub fn read(paths: &[PathBuf]) -> Result<Option<Self>, PiecesError> {
         C::read_set(paths)
-    }
-
-    /// In which way another question is not that of the set.
-    fn difference(&self, other: &Asked) -> Option<&'static str> {
-        let Asked { kinds, options, times, corrections, keeps_all } = &self.asked;
-        let differences = [
-            (*kinds != other.kinds, "for different analyses"),
-            (
-                (corrections, keeps_all) != (&other.corrections, &other.keeps_all),
-                "with different corrections of clocks (--sync)",
-            ),
-            (*times != other.times, "for different times (--begin, --end, --at)"),
-            (
-                options.every_ns != other.options.every_ns,
-                "with different steps of time: give --every to both",
-            ),
-            (*options != other.options, "with different options"),
-        ];
-        differences.into_iter().find(|(is_so, _)| *is_so).map(|(_, what)| what)
     }
 
     /// Adds a piece that comes from a file, and merges it with its neighbours.
@@ -107,7 +92,8 @@ impl<C: Held> PieceSet<C> {
         hosts
     }
 
-    /// The pieces that are missing of the hosts that there are pieces of, in the order of the hosts and of time.
+    /// The pieces that are missing of the hosts that there are pieces of, in the order of the hosts and of
+    /// time.
     pub fn missing(&self) -> Vec<MissingPiece> {
         let mut missing: Vec<MissingPiece> = Vec::new();
         for Pieces { facts, merger, .. } in self.hosts.values() {
@@ -118,7 +104,8 @@ impl<C: Held> PieceSet<C> {
         missing
     }
 
-    /// Writes all pieces to a file. The bytes depend on the pieces alone, not on the order in which they came.
+    /// Writes all pieces to a file. The bytes depend on the pieces alone, not on the order in which they
+    /// came.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -144,9 +131,9 @@ impl PieceSet {
         Ok(Some(Clocks::new(&Artefact::from_json(text)?)?))
     }
 
-    /// The models of the hosts, in the order of their names, with their times on some clocks: those that the pieces were mapped with, or
-    /// others where the question does not depend on them. Hosts of which pieces are missing, and those for whose clocks there is no
-    /// correction, are left out: see [`Self::missing`].
+    /// The models of the hosts, in the order of their names, with their times on some clocks: those that the
+    /// pieces were mapped with, or others where the question does not depend on them. Hosts of which pieces
+    /// are missing, and those for whose clocks there is no correction, are left out: see [`Self::missing`].
     pub fn finish(self, clocks: Option<&Clocks>) -> Vec<ModelledHost<'_, AnalysisSet>> {
         let keeps_all = self.asked.keeps_all;
         let mut all: Vec<ModelledHost<'_, AnalysisSet>> = Vec::new();
@@ -165,8 +152,8 @@ impl PieceSet {
 }
 
 impl HostFacts {
-    /// What its raw times mean on some clocks. `None`: there is no correction for its clock, and it is to be left out then (`keeps_all`:
-    /// [`Asked::keeps_all`]).
+    /// What its raw times mean on some clocks. `None`: there is no correction for its clock, and it is to be
+    /// left out then (`keeps_all`: [`Asked::keeps_all`]).
     pub fn timing<'c>(&self, clocks: Option<&'c Clocks>, keeps_all: bool) -> Option<Timing<'c>> {
         let own = Timing::Own { offset_ns: self.offset_ns };
         let Some(clocks) = clocks else { return Some(own) };
@@ -182,7 +169,7 @@ pub(super) fn read<C: Held>(paths: &[PathBuf]) -> Result<Option<PieceSet<C>>, Pi
     for path in paths {
         let (head, parts): (Head, Vec<Mapped<C>>) = piece_file::read(path, C::FORM)?;
         let (set, first) = all.get_or_insert_with(|| (PieceSet::new(head.asked.clone()), path));
-        if let Some(what) = set.difference(&head.asked) {
+        if let Some(what) = set.asked.difference(&head.asked) {
             return Err(PiecesError::Differ { one: first.to_owned(), other: path.clone(), what });
         }
         if head.hosts.len() != parts.len() || head.traces.len() != parts.len() {
@@ -254,7 +241,8 @@ fn is_like<C: Held>(one: &Mapped<C>, other: &Mapped<C>) -> bool {
     one.model.spans().inner.is_like(&other.model.spans().inner)
 }
 
-/// The traces of pieces with spans, and captures, wherever they were when the pieces were mapped. The files are not read to their ends.
+/// The traces of pieces with spans, and captures, wherever they were when the pieces were mapped. The files
+/// are not read to their ends.
 ///
 /// # Errors
 /// A file cannot be read, or is none of pieces with spans.

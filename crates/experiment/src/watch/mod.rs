@@ -1,12 +1,13 @@
 //! Rotated sessions of several hosts, mapped chunk by chunk as they are finished.
 //!
-//! A rotation is not atomic: the streams of a host turn to the next chunk one after the other. So a piece runs from the instant at which
-//! all streams have turned to a chunk to the one at which all have turned to the next (an effective archive, see
-//! [`isochrone_hosts::rotation`]), and is mapped when both chunks are there; the chunk before is opened too, because it tells what was lost
-//! between. Chunks are mapped in the order of their numbers, in whatever order they come ([`chunks`]).
+//! A rotation is not atomic: the streams of a host turn to the next chunk one after the other. So a piece
+//! runs from the instant at which all streams have turned to a chunk to the one at which all have turned to
+//! the next (an effective archive, see [`isochrone_hosts::rotation`]), and is mapped when both chunks are
+//! there; the chunk before is opened too, because it tells what was lost between. Chunks are mapped in the
+//! order of their numbers, in whatever order they come ([`chunks`]).
 //!
-//! What has been mapped of a host is one model, in one file ([`journal`]): which chunks it is of is in the same file, so that a
-//! process that is killed has either mapped a chunk or not.
+//! What has been mapped of a host is one model, in one file ([`journal`]): which chunks it is of is in the
+//! same file, so that a process that is killed has either mapped a chunk or not.
 
 mod chunks;
 mod journal;
@@ -234,8 +235,9 @@ impl<'w> Watch<'w> {
         Ok(Self { watched, asked, hosts, seen, waits, unreadable, _lock: lock })
     }
 
-    /// Maps, of all pieces that can be mapped, the one that ends first, and says of which host it is; `None`: there is none. `is_last`:
-    /// nothing more will come, so that nobody waits for what is missing. The piece is in the journal before this returns.
+    /// Maps, of all pieces that can be mapped, the one that ends first, and says of which host it is; `None`:
+    /// there is none. `is_last`: nothing more will come, so that nobody waits for what is missing. The piece
+    /// is in the journal before this returns.
     ///
     /// # Errors
     /// The journal cannot be written. What was mapped before is in it.
@@ -287,7 +289,8 @@ impl<'w> Watch<'w> {
         Some((Timing::Own { offset_ns: first.offset_ns }.unix(end), ready))
     }
 
-    /// Whether a host has been started again: another one of its name, with another clock, begins after all that is known of it.
+    /// Whether a host has been started again: another one of its name, with another clock, begins after all
+    /// that is known of it.
     fn is_followed(&self, id: &str) -> bool {
         let own = |host: &HostWatch, raw| Timing::Own { offset_ns: host.offset_ns() }.unix(raw);
         let end_of = |host: &HostWatch| Some(own(host, host.waiting.last()?.end));
@@ -355,7 +358,8 @@ impl<'w> Watch<'w> {
         Ok(())
     }
 
-    /// Maps a piece of a host of some chunks, and of the one before them. `None`: it is of another host, or empty.
+    /// Maps a piece of a host of some chunks, and of the one before them. `None`: it is of another host, or
+    /// empty.
     fn map_piece(
         &self,
         id: &str,
@@ -437,8 +441,8 @@ impl<'w> Watch<'w> {
         self.watched.corrections.as_ref().map(|(clocks, _)| clocks)
     }
 
-    /// The tables of what has been mapped. `is_last`: with what is left at the end of each host, as if nothing more came: then they are those
-    /// of the whole traces. Nothing of that is in the journal.
+    /// The tables of what has been mapped. `is_last`: with what is left at the end of each host, as if
+    /// nothing more came: then they are those of the whole traces. Nothing of that is in the journal.
     ///
     /// # Errors
     /// A host cannot be mapped.

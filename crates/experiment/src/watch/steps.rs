@@ -1,12 +1,15 @@
-//! Steps: the time that all watched hosts have come through together, in parts that are asked about across hosts.
+//! Steps: the time that all watched hosts have come through together, in parts that are asked about across
+//! hosts.
 //!
-//! A model of a host ([`super`]) answers what spans in no order can tell. Where the time of phases went, how long messages took and who
-//! pays needs spans in order and all hosts at once, so these are read from a store of a few chunks: a step ends where the slowest host's
-//! last mapped chunk does, and its chunks are those of the step with their neighbours. Steps follow each other without a gap.
+//! A model of a host ([`super`]) answers what spans in no order can tell. Where the time of phases went, how
+//! long messages took and who pays needs spans in order and all hosts at once, so these are read from a store
+//! of a few chunks: a step ends where the slowest host's last mapped chunk does, and its chunks are those of
+//! the step with their neighbours. Steps follow each other without a gap.
 //!
-//! Unless corrections were given, several hosts are synchronized on the way ([`Continued`]): each step is on the clock as it is known
-//! then. What a later step knows better is not put into steps that were published; how far it moved the clock of each host at the end
-//! of the step before is a figure of its own ([`StepClock::revised_ns`]).
+//! Unless corrections were given, several hosts are synchronized on the way ([`Continued`]): each step is on
+//! the clock as it is known then. What a later step knows better is not put into steps that were published;
+//! how far it moved the clock of each host at the end of the step before is a figure of its own
+//! ([`StepClock::revised_ns`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -52,7 +55,8 @@ pub struct Step {
     pub chunks: Vec<PathBuf>,
     /// What is known of the clock of each host, in the order of their names.
     pub clocks: Vec<StepClock>,
-    /// Whether it reaches into chunks that were not mapped, as if nothing came after them: it is not to be [`done`](Steps::done).
+    /// Whether it reaches into chunks that were not mapped, as if nothing came after them: it is not to be
+    /// [`done`](Steps::done).
     pub is_last: bool,
 }
 
@@ -67,7 +71,8 @@ pub struct StepClock {
     pub revised_ns: Option<i64>,
     /// Whether that is beyond the bounds that were published.
     pub is_beyond: bool,
-    /// Time of the host since the last step that is in no step: it came when steps of that time had been published.
+    /// Time of the host since the last step that is in no step: it came when steps of that time had been
+    /// published.
     pub late: Option<Window<UnixNs>>,
     /// Duration of all that came late, ns.
     pub late_ns: i128,
@@ -115,7 +120,8 @@ struct Kept {
 }
 
 impl Steps {
-    /// Goes on where the journal of a watch has ended, with what was written down beside it by [`Self::done`].
+    /// Goes on where the journal of a watch has ended, with what was written down beside it by
+    /// [`Self::done`].
     ///
     /// # Errors
     /// The journal cannot be read, or contradicts itself.
@@ -152,8 +158,9 @@ impl Steps {
         (self.number, self.end)
     }
 
-    /// The next step, if all hosts have come further than the last one; a host of which nothing has come for as long as a missing chunk
-    /// is waited for is not waited for. `is_last`: nothing more will come, so that the last chunks are in a step, too.
+    /// The next step, if all hosts have come further than the last one; a host of which nothing has come for
+    /// as long as a missing chunk is waited for is not waited for. `is_last`: nothing more will come, so that
+    /// the last chunks are in a step, too.
     ///
     /// # Errors
     /// The chunks cannot be synchronized.
@@ -196,8 +203,9 @@ impl Steps {
         Ok(end.map(|end| self.step(watch, &hosts, &chunks, end, true)))
     }
 
-    /// Whether hosts of which nothing is known may come before the first step, which would be published without them: one that rotates as often as the others has
-    /// come when all of these have done so once more.
+    /// Whether hosts of which nothing is known may come before the first step, which would be published
+    /// without them: one that rotates as often as the others has come when all of these have done so once
+    /// more.
     fn waits_for_more(&mut self, watch: &Watch<'_>, hosts: &[(&str, &HostWatch)]) -> bool {
         let since = *self.since.get_or_insert_with(Instant::now);
         let have_rotated = hosts.iter().all(|(_, host)| host.done.chunks >= FIRST_CHUNKS);
@@ -260,7 +268,8 @@ impl Steps {
         watch.clocks().or(self.current.as_ref().map(|(_, clocks)| clocks))
     }
 
-    /// A step has been published, whatever comes later. It is written down, with what is to be found beside it by [`Self::new`].
+    /// A step has been published, whatever comes later. It is written down, with what is to be found beside
+    /// it by [`Self::new`].
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -301,7 +310,8 @@ impl Steps {
         Ok(())
     }
 
-    /// Notes how far each host is in steps with this one. Of one that was not waited for, only what was there.
+    /// Notes how far each host is in steps with this one. Of one that was not waited for, only what was
+    /// there.
     fn count(&mut self, watch: &Watch<'_>, step: &Step) {
         let names = watch.names();
         for (id, host) in watch.hosts.iter().filter(|(_, host)| host.goes_on()) {
@@ -334,7 +344,8 @@ impl Steps {
     }
 }
 
-/// The chunks of hosts that are still needed, and those that come next and begin before `to` says; all, if that says nothing.
+/// The chunks of hosts that are still needed, and those that come next and begin before `to` says; all, if
+/// that says nothing.
 fn chunks_of<'h>(hosts: &[(&str, &'h HostWatch)], to: impl Fn(&HostWatch) -> Option<RawNs>) -> Vec<&'h Path> {
     let of_host = |&(_, host): &(&str, &'h HostWatch)| {
         let to = to(host);

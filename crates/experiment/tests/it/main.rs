@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A test may panic.
 
+mod chunks;
 mod instants;
 mod messages;
 mod order;

@@ -1,4 +1,5 @@
-//! Stamps of hosts with known clocks: the truth is inside the bounds, and the way back leads to where it began.
+//! Stamps of hosts with known clocks: the truth is inside the bounds, and the way back leads to where it
+//! began.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,8 @@ fn synchronized(paths: &[PathBuf], reference: Option<&str>) -> Opened {
     Opened::new(Inputs::open(paths), base, &|_| ()).unwrap()
 }
 
-/// Holds stamps of a host, and their inverse, against the truth, which is right within `slack` ns. Says how many had bounds.
+/// Holds stamps of a host, and their inverse, against the truth, which is right within `slack` ns. Says how
+/// many had bounds.
 fn check(host: &TimedHost<'_>, raws: impl IntoIterator<Item = RawNs>, truth: Truth<'_>, slack: i64) -> usize {
     let timing = host.timing.unwrap();
     let zero = i128::from(timing.clock().unwrap().reference_offset_ns);
@@ -180,7 +182,8 @@ fn conversions_agree_with_stamps() {
             let stamp = host.stamp(raw).unwrap();
             assert_eq!((shift(ns), lo.map(shift), hi.map(shift)), (stamp.unix, stamp.lo, stamp.hi));
             assert_eq!((e95, proven), (stamp.e95, true));
-            // The same instant in Unix time of both hosts, whose bounds allow for what the traces say of its zero.
+            // The same instant in Unix time of both hosts, whose bounds allow for what the traces say of its
+            // zero.
             let own = i128::from(raw.0) + i128::from(timing.clock().unwrap().entry.clock_offset_ns);
             let unix = there.convert(own, Scale::Unix).unwrap();
             assert_eq!(UnixNs(unix.ns), stamp.unix, "{} {raw}", host.name());

@@ -1,4 +1,5 @@
-//! Counters: busy CPUs, threads that waited for one, bytes through disks and networks, by steps of time as `usage` has them.
+//! Counters: busy CPUs, threads that waited for one, bytes through disks and networks, by steps of time as
+//! `usage` has them.
 
 use std::io;
 

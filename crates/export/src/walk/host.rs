@@ -20,7 +20,8 @@ pub(super) struct ThreadTracks {
     pub(super) states: Track,
     pub(super) calls: Lanes,
     pub(super) phases: Lanes,
-    /// Its state at the end of the last part, which may continue in the next one, and the flow that ends where it starts.
+    /// Its state at the end of the last part, which may continue in the next one, and the flow that ends
+    /// where it starts.
     pub(super) state: Option<(StateRow, Option<Flow>)>,
 }
 
@@ -65,7 +66,8 @@ pub(super) struct Host<'e> {
 }
 
 impl<'e> Host<'e> {
-    /// Opens a host and adds tracks for it, its processes and its threads. `None`: it has no events, or no clock.
+    /// Opens a host and adds tracks for it, its processes and its threads. `None`: it has no events, or no
+    /// clock.
     pub(super) fn open<T: Timeline>(
         input: &ExportInput<'_, 'e>,
         timed: &TimedHost<'e>,

@@ -1,8 +1,9 @@
 //! The timeline of an experiment: what the store of its hosts has, passed to a format.
 //!
-//! Host by host and part by part: a part has about [`PART_ROWS`] rows, and what lasts longer is carried over in a few numbers for each
-//! thread. So memory does not grow with the trace. `threads.rs` emits states, calls, wake-ups and phases, `cpus.rs` what CPUs and disks
-//! did, `counters.rs` counters, `messages.rs` messages between hosts, `clocks.rs` the clocks.
+//! Host by host and part by part: a part has about [`PART_ROWS`] rows, and what lasts longer is carried over
+//! in a few numbers for each thread. So memory does not grow with the trace. `threads.rs` emits states,
+//! calls, wake-ups and phases, `cpus.rs` what CPUs and disks did, `counters.rs` counters, `messages.rs`
+//! messages between hosts, `clocks.rs` the clocks.
 
 mod clocks;
 mod counters;
@@ -74,8 +75,8 @@ impl ExportInput<'_, '_> {
     }
 }
 
-/// Passes the timeline of hosts to a format. `progress` is called with the ns of traced time that are done, of all hosts together. Linear
-/// in the spans, with a few look-ups for each message.
+/// Passes the timeline of hosts to a format. `progress` is called with the ns of traced time that are done,
+/// of all hosts together. Linear in the spans, with a few look-ups for each message.
 ///
 /// # Errors
 /// The store cannot be read, the output cannot be written, or there are too many hosts or steps.

@@ -9,7 +9,7 @@ use isochrone_analysis::{AnalysisKind, Interrupt, OptionKind};
 use isochrone_strace::errno_of;
 use wildmatch::WildMatch;
 
-use super::common::{Clock, Cluster, Threads, TimeWindow, at_least_one};
+use super::common::{Clock, Cluster, Threads, TimeWindow, at_least_one, number};
 use super::options::GivenOptions;
 use super::time::{TimeArg, Zone};
 use crate::suggest::did_you_mean;
@@ -91,7 +91,8 @@ pub(crate) struct Analyze {
     /// Only these CPUs: 2, or 0-3,8
     #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', value_parser = cpus, help_heading = "Filters")]
     pub(crate) cpus: Vec<RangeInclusive<u32>>,
-    /// Only calls, interrupts, waits, phases and periods that take this long or longer: 250us, 1.5ms; without a unit ns
+    /// Only calls, interrupts, waits, phases and periods that take this long or longer: 250us, 1.5ms; without
+    /// a unit ns
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Filters")]
     pub(crate) min: Option<u64>,
     /// Only calls, interrupts, waits, phases and periods that take this long or less
@@ -103,12 +104,12 @@ pub(crate) struct Analyze {
     /// Only I/O calls and requests to disks that move this many bytes or fewer (io*)
     #[arg(long = "maxsize", value_name = "SIZE", value_parser = size, help_heading = "Filters")]
     pub(crate) max_size: Option<u64>,
-    /// Only hardware interrupts (irqfreq, irqlog, irqstats); with a value, those of a number or name: --irq=27, --irq='virtio*'.
-    /// Together with --softirq: both kinds
+    /// Only hardware interrupts (irqfreq, irqlog, irqstats); with a value, those of a number or name:
+    /// --irq=27, --irq='virtio*'. Together with --softirq: both kinds
     #[arg(long, value_name = "IRQ", value_delimiter = ',', num_args = 0.., require_equals = true, value_parser = interrupt::<i32>, help_heading = "Filters")]
     pub(crate) irq: Option<Vec<Interrupt<i32>>>,
-    /// Only softirqs (irqfreq, irqlog, irqstats); with a value, those of a vector or name: --softirq=3, `--softirq=net_rx`.
-    /// Together with --irq: both kinds
+    /// Only softirqs (irqfreq, irqlog, irqstats); with a value, those of a vector or name: --softirq=3,
+    /// `--softirq=net_rx`. Together with --irq: both kinds
     #[arg(long, value_name = "SOFTIRQ", value_delimiter = ',', num_args = 0.., require_equals = true, value_parser = interrupt::<u32>, help_heading = "Filters")]
     pub(crate) softirq: Option<Vec<Interrupt<u32>>>,
     /// Only these file descriptors (fds)
@@ -120,17 +121,19 @@ pub(crate) struct Analyze {
     /// Only calls that ended in these errors, ENOENT or 2 (syscalls)
     #[arg(long = "errno", value_name = "ERROR", value_delimiter = ',', value_parser = error, help_heading = "Filters")]
     pub(crate) errors: Vec<u16>,
-    /// Show what all CPUs ran when each of the calls ended (syscalls): a row for each CPU and call, so choose few calls
+    /// Show what all CPUs ran when each of the calls ended (syscalls): a row for each CPU and call, so choose
+    /// few calls
     #[arg(long, conflicts_with = "at")]
     pub(crate) around: bool,
     /// By process instead of by thread (cputop, iousagetop, memtop, syscallstats)
     #[arg(long)]
     pub(crate) by_process: bool,
-    /// Sort the tables that have this column by it: numbers in descending, names and times in ascending order. Columns have the names
-    /// that --format csv prints; `_ns` may be left out
+    /// Sort the tables that have this column by it: numbers in descending, names and times in ascending
+    /// order. Columns have the names that --format csv prints; `_ns` may be left out
     #[arg(long, value_name = "COLUMN")]
     pub(crate) sort: Option<String>,
-    /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that start with the greatest; else all]
+    /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that start with the
+    /// greatest; else all]
     #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub(crate) limit: Option<usize>,
     /// Show at most N rows of each distribution (irqfreq, schedfreq, iolatencyfreq) [default: 20]
@@ -139,24 +142,30 @@ pub(crate) struct Analyze {
     /// Distributions in bins of equal width instead of growing width (irqfreq, schedfreq, iolatencyfreq)
     #[arg(long)]
     pub(crate) linear: bool,
-    /// Length of the steps of tables over time (usage): 100ms, 1s; steps start at whole multiples of it [default: some dozens of steps]
+    /// Length of the steps of tables over time (usage): 100ms, 1s; steps start at whole multiples of it
+    /// [default: some dozens of steps]
     #[arg(long, value_name = "DURATION", value_parser = step)]
     pub(crate) every: Option<u64>,
-    /// Only within periods, and by period: `[NAME[(PARENT)]] : BEGIN [: END]`, with expressions as those of events --where, in which END
-    /// may compare with `$begin.$evt.FIELD`, and both with `$parent.$begin.$evt.FIELD`. Of phases and of periodlog, periodtop,
-    /// periodstats and periodfreq: these instead of what programs recorded. May be repeated
+    /// Only within periods, and by period: `[NAME[(PARENT)]] : BEGIN [: END]`, with expressions as those of
+    /// events --where, in which END may compare with `$begin.$evt.FIELD`, and both with
+    /// `$parent.$begin.$evt.FIELD`. Of phases and of periodlog, periodtop, periodstats and periodfreq: these
+    /// instead of what programs recorded. May be repeated
     #[arg(long = "period", value_name = "PERIOD", conflicts_with_all = ["at", "around"], help_heading = "Filters")]
     pub(crate) periods: Vec<String>,
-    /// Fields of the first and last event of a period to show (periodlog, periodtop): `NAME : [irq =] $evt.irq, … [: [ret =] $evt.ret, …]`
+    /// Fields of the first and last event of a period to show (periodlog, periodtop):
+    /// `NAME : [irq =] $evt.irq, … [: [ret =] $evt.ret, …]`
     #[arg(long = "period-captures", value_name = "CAPTURES", requires = "periods")]
     pub(crate) period_captures: Vec<String>,
-    /// Maximum number of rows of each thread, approximately: states within the same Nth of the window become one (states)
+    /// Maximum number of rows of each thread, approximately: states within the same Nth of the window become
+    /// one (states)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) pixels: Option<u32>,
-    /// The store to use, built by `isochrone index -o` (states, phases, --at) [default: in the cache, built if it is missing or stale]
+    /// The store to use, built by `isochrone index -o` (states, phases, --at) [default: in the cache, built
+    /// if it is missing or stale]
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
-    /// What to print: tables for people, comma-separated values, or JSON; text leaves out columns that do not fit
+    /// What to print: tables for people, comma-separated values, or JSON; text leaves out columns that do not
+    /// fit
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
     /// Print the description of the tables instead of results (--format lami)
@@ -322,7 +331,8 @@ pub(super) fn names(text: &str) -> Result<Names, String> {
     text.split(',').map(kind).collect::<Result<_, _>>().map(Names::Kinds)
 }
 
-/// Parses names of analyses, or `spans`, or an analysis that is read from a store, for which pieces hold spans.
+/// Parses names of analyses, or `spans`, or an analysis that is read from a store, for which pieces hold
+/// spans.
 pub(super) fn map_names(text: &str) -> Result<MapNames, String> {
     if text.trim() == SPANS {
         return Ok(MapNames::Spans);
@@ -379,10 +389,6 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 fn bars(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=1000).contains(number));
     number.ok_or_else(|| "not a number from 1 to 1000".to_owned())
-}
-
-pub(super) fn number<N: FromStr>(text: &str) -> Result<N, String> {
-    text.parse().map_err(|_| "not a number".to_owned())
 }
 
 /// Maximum number of CPUs of a range, each of which is kept.

@@ -1,5 +1,7 @@
 //! Options that several commands have.
 
+use std::str::FromStr;
+
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -7,13 +9,13 @@ use std::path::PathBuf;
 use clap::Args;
 use isochrone_experiment::{ReadError, TimeBase};
 
-use super::analyze::number;
 use super::time::{TimeArg, Zone};
 
 /// The clock of times. Several hosts are synchronized by default.
 #[derive(Debug, Clone, Args)]
 pub struct Clock {
-    /// Use the corrections in this file, written by `isochrone sync -o` [default: several hosts are synchronized]
+    /// Use the corrections in this file, written by `isochrone sync -o` [default: several hosts are
+    /// synchronized]
     #[arg(long, value_name = "FILE", conflicts_with = "no_sync", help_heading = "Times")]
     pub sync: Option<PathBuf>,
     /// Leave each host on its own clock
@@ -38,8 +40,8 @@ impl Clock {
 /// A time range.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TimeWindow {
-    /// Start of the time range, in any form in which times are printed (06:11:25.5, 2026-11-20 06:11:25.5, Unix seconds with a decimal
-    /// point, Unix nanoseconds), or RFC 3339
+    /// Start of the time range, in any form in which times are printed (06:11:25.5, 2026-11-20 06:11:25.5,
+    /// Unix seconds with a decimal point, Unix nanoseconds), or RFC 3339
     #[arg(
         long,
         value_name = "TIME",
@@ -111,7 +113,8 @@ impl Sources {
 /// The store, and how it is built.
 #[derive(Debug, Args)]
 pub(crate) struct StoreOptions {
-    /// The store to use, built by `isochrone index -o` [default: in the cache, built if it is missing or stale]
+    /// The store to use, built by `isochrone index -o` [default: in the cache, built if it is missing or
+    /// stale]
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
     /// Number of cores to use [default: all]
@@ -122,7 +125,8 @@ pub(crate) struct StoreOptions {
 /// The files of a machine's certificate, in PEM.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Keys {
-    /// The certificate of this machine, PEM; with it, all connections of a cluster are encrypted and need a certificate
+    /// The certificate of this machine, PEM; with it, all connections of a cluster are encrypted and need a
+    /// certificate
     #[arg(long, value_name = "FILE", requires_all = ["key", "ca"], help_heading = "Cluster")]
     pub cert: Option<PathBuf>,
     /// The private key of the certificate, PEM
@@ -136,8 +140,8 @@ pub struct Keys {
 /// A cluster that maps pieces of traces.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Cluster {
-    /// Let a cluster read the traces: the HOST:PORT of its scheduler (`isochrone-sql scheduler`), whose executors have the traces at the
-    /// same paths; the result is the same
+    /// Let a cluster read the traces: the HOST:PORT of its scheduler (`isochrone-sql scheduler`), whose
+    /// executors have the traces at the same paths; the result is the same
     #[arg(long, value_name = "HOST:PORT", help_heading = "Cluster")]
     pub(crate) cluster: Option<String>,
     #[command(flatten)]
@@ -164,4 +168,9 @@ impl Cluster {
 /// Parses a number from 1 on.
 pub(super) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "not a number from 1 on".to_owned())
+}
+
+/// Parses a number.
+pub(super) fn number<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| "not a number".to_owned())
 }

@@ -62,8 +62,8 @@ pub(crate) enum CrossHost {
     Messages(Box<AcrossHosts>),
 }
 
-/// Replaces `analyze NAME` by the command of that name, if it is one of [`CrossHost`]. Options may be between the two, with their values, if those of
-/// `line` take any.
+/// Replaces `analyze NAME` by the command of that name, if it is one of [`CrossHost`]. Options may be between
+/// the two, with their values, if those of `line` take any.
 pub(crate) fn with_command_first(
     arguments: impl IntoIterator<Item = OsString>,
     line: &clap::Command,
@@ -110,8 +110,9 @@ pub(crate) struct AcrossHosts {
     /// Sort the tables that have this column by it: numbers in descending, names and times in ascending order
     #[arg(long, value_name = "COLUMN")]
     pub(crate) sort: Option<String>,
-    /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that start with the greatest; else all]
-    #[arg(long, value_name = "N", value_parser = super::analyze::number::<usize>)]
+    /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that start with the
+    /// greatest; else all]
+    #[arg(long, value_name = "N", value_parser = super::common::number::<usize>)]
     pub(crate) limit: Option<usize>,
     /// What to print: tables for people, comma-separated values, or JSON; all but the first have all columns
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
@@ -126,12 +127,12 @@ pub(crate) struct AcrossHosts {
 /// `isochrone critical-path`.
 #[derive(Debug, Args)]
 pub(crate) struct CriticalPath {
-    /// Requests of this service: a port, an address with its port, or the name of its program; `*` stands for anything, `?` for one
-    /// character [default: all services whose clients are not servers themselves]
+    /// Requests of this service: a port, an address with its port, or the name of its program; `*` stands for
+    /// anything, `?` for one character [default: all services whose clients are not servers themselves]
     #[arg(long, value_name = "PORT|NAME", value_parser = service)]
     pub(crate) service: Option<Service>,
-    /// Follow phases of programs with these names instead of requests (`lttng-ust` events start and end them: see `isochrone phases`); `*`
-    /// stands for anything, `?` for one character
+    /// Follow phases of programs with these names instead of requests (`lttng-ust` events start and end them:
+    /// see `isochrone phases`); `*` stands for anything, `?` for one character
     #[arg(long = "phase", value_name = "NAME", value_delimiter = ',', conflicts_with = "service")]
     pub(crate) phases: Vec<String>,
     /// Draw this request [default: the slowest]

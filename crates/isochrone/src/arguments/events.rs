@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use isochrone_periods::Condition;
 
-use super::analyze::{cpus, number};
-use super::common::{Clock, Threads, TimeWindow};
+use super::analyze::cpus;
+use super::common::{Clock, Threads, TimeWindow, number};
 use super::time::Zone;
 
 /// `isochrone events`.

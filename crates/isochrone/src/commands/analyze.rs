@@ -1,4 +1,5 @@
-//! `isochrone analyze`: analyses of hosts. Its options are in [`crate::arguments`], the layout of tables in [`crate::render::tables`].
+//! `isochrone analyze`: analyses of hosts. Its options are in [`crate::arguments`], the layout of tables in
+//! [`crate::render::tables`].
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use wildmatch::WildMatch;
 use super::answers::{Answering, answers};
 use super::pieces::{self, PieceKind};
 use super::reports::{ReportStyle, TEXT_ROWS, check_scratch};
-use super::{host_selection, lami, named, on_cluster, open_named, stored};
+use super::{chunks, host_selection, lami, named, on_cluster, open_named, stored};
 use crate::arguments::{Analyze, AnalyzeNamed, Applies, Names, PHASES, STATES, TableFormat, Threads};
 use crate::output::{Console, eprint_line, note, warning};
 use crate::render::complaints;
@@ -32,7 +33,8 @@ pub(crate) fn run(AnalyzeNamed { names, analyze }: &AnalyzeNamed, console: &Cons
     }
 }
 
-/// Refuses options that apply to none of the chosen analyses, and notes those that apply to some of them only.
+/// Refuses options that apply to none of the chosen analyses, and notes those that apply to some of them
+/// only.
 pub(super) fn check_options(arguments: &Analyze, chosen: &[&str], console: &Console) -> anyhow::Result<()> {
     // The format is checked with those of LAMI.
     for option in arguments.given.iter().filter(|option| option.applies != Applies::Lami) {
@@ -76,6 +78,9 @@ fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], console: &Console) -> an
     on_cluster::check(arguments)?;
     if lami::answer(arguments, &names)? {
         return Ok(());
+    }
+    if let Some(head) = chunks::head(&arguments.traces)?.filter(|head| !head.has_spans) {
+        return chunks::analyse(arguments, kinds, &head, console);
     }
     if pieces::kind(&arguments.traces)? == Some(PieceKind::Analyses) {
         return pieces::analyse(arguments, kinds, console);
@@ -140,7 +145,7 @@ pub(super) fn model_error(error: ModelError) -> anyhow::Error {
         ModelError::Merge { host, source } => anyhow::Error::new(source)
             .context(format!("{}: the pieces of its trace do not fit", plain(&host))),
         ModelError::TooManySteps(_) => anyhow::anyhow!("--every: {error}"),
-        ModelError::Uncorrected(_) => anyhow::anyhow!("{}", Plain(error)),
+        ModelError::Uncorrected(_) | ModelError::Chunks { .. } => anyhow::anyhow!("{}", Plain(error)),
     }
 }
 
@@ -245,7 +250,8 @@ pub(super) fn note_unmatched(
     host_selection::note_unmatched("thread", procnames, &names, console);
 }
 
-/// Reports what could not be read of a host, which makes the result partial, and losses that the tracer recorded.
+/// Reports what could not be read of a host, which makes the result partial, and losses that the tracer
+/// recorded.
 pub(super) fn report_missing(host: &Host<'_>, report: &ReadReport, console: &Console) {
     report_undecodable(&host.name, report, console);
     complaints::of_host(host, console);

@@ -1,5 +1,6 @@
-//! The answers of `isochrone analyze` and of commands that show the same: one pass over the traces for analyses of whole traces and of
-//! periods, two for what lies within periods; the store for the state of threads and descriptors at an instant.
+//! The answers of `isochrone analyze` and of commands that show the same: one pass over the traces for
+//! analyses of whole traces and of periods, two for what lies within periods; the store for the state of
+//! threads and descriptors at an instant.
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Note, OptionKind, Options, Report};
 use isochrone_experiment::{
@@ -123,6 +124,20 @@ pub(super) fn modelled<'o>(
     let answers = question.ask(hosts, spread, Some(&|bytes| bar.add(bytes)));
     bar.finish();
     complete(answers, hosts, console)
+}
+
+/// As [`modelled`], and notes names and numbers of threads and calls that the hosts do not have.
+pub(super) fn modelled_with_notes<'o>(
+    question: &Question<'_>,
+    hosts: &[&TimedHost<'o>],
+    spread: Spread,
+    arguments: &Analyze,
+    console: &Console,
+) -> anyhow::Result<Vec<ModelledHost<'o, AnalysisSet>>> {
+    let modelled = modelled(question, hosts, spread, console)?;
+    let known: Vec<&dyn HostContext> = modelled.iter().map(|host| host as &dyn HostContext).collect();
+    note_unmatched(arguments, &recorded(hosts), &known, console);
+    Ok(modelled)
 }
 
 /// The models of all hosts; reports what could not be read.

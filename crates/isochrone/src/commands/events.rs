@@ -23,10 +23,23 @@ pub(super) const DATE_OF_TEXT: &str = "--date applies to --format text only: the
 /// Number of events between updates of the progress.
 const PROGRESS_INTERVAL: u64 = 1 << 12;
 
+/// Refuses mapped chunks: they have a part of the events only.
+///
+/// # Errors
+/// A file of mapped chunks was named.
+pub(super) fn refuse_chunks(experiment: &Experiment<'_>) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        experiment.chunks().is_none(),
+        "mapped pieces hold a part of the events only: name the traces that they were mapped of"
+    );
+    Ok(())
+}
+
 pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
     anyhow::ensure!(!arguments.date || arguments.format == EventFormat::Text, DATE_OF_TEXT);
     let opened = open(&arguments.traces, arguments.clock.time_base()?, console)?;
     let experiment = opened.experiment();
+    refuse_chunks(&experiment)?;
     let TimedTraces { traces: mut sources, uncorrected } = experiment.traces();
     for input in uncorrected {
         host_selection::warn_uncorrected(input.path().display(), console);

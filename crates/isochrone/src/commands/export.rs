@@ -1,4 +1,5 @@
-//! `isochrone export`: timelines in the formats of other tools, from the store of the traces; and time series, from the traces.
+//! `isochrone export`: timelines in the formats of other tools, from the store of the traces; and time
+//! series, from the traces.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

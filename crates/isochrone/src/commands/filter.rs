@@ -1,4 +1,5 @@
-//! The filter of `isochrone events`: by time, name, thread, process, CPU and condition; `follow` has the threads that are followed.
+//! The filter of `isochrone events`: by time, name, thread, process, CPU and condition; `follow` has the
+//! threads that are followed.
 
 use std::collections::BTreeSet;
 

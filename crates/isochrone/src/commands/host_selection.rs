@@ -35,8 +35,8 @@ pub(super) fn note_names<'h, 'o: 'h>(hosts: impl IntoIterator<Item = &'h TimedHo
     }
 }
 
-/// The hosts of an experiment that are requested (all, where `names` is empty). Reports hosts that are left out, names that are ambiguous, and
-/// clocks. `consequence`: of clocks that no messages tie together.
+/// The hosts of an experiment that are requested (all, where `names` is empty). Reports hosts that are left
+/// out, names that are ambiguous, and clocks. `consequence`: of clocks that no messages tie together.
 ///
 /// # Errors
 /// There is no host of a name, or no host is left.
@@ -79,7 +79,8 @@ pub(super) fn warn_uncorrected(what: impl Display, console: &Console) {
     warn_partial!(console, "{}: no correction for its clock is known; left out", Plain(what));
 }
 
-/// Reports the bounds of the clocks of some hosts, where they were synchronized by this command, and hosts that no messages tie to the others.
+/// Reports the bounds of the clocks of some hosts, where they were synchronized by this command, and hosts
+/// that no messages tie to the others.
 pub(super) fn report_clocks<'c>(
     opened: &'c Opened,
     shown: impl IntoIterator<Item = &'c Clock>,

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use isochrone_experiment::{Inputs, Opened, Survey};
 
+use super::events::refuse_chunks;
 use super::named;
 use crate::arguments::{Info, ReportFormat};
 use crate::output::{self, Console};
@@ -24,6 +25,7 @@ pub(crate) fn run(arguments: &Info, console: &Console) -> anyhow::Result<()> {
     complaints::of_inputs(&inputs, console)?;
     let opened = Opened::unsynchronized(inputs);
     let (inputs, experiment) = (opened.inputs(), opened.experiment());
+    refuse_chunks(&experiment)?;
     let bar = Progress::over_bytes(inputs, "reading", console);
     let Survey { traces: facts, captures: captured } = experiment.survey(&|bytes| bar.add(bytes));
     bar.finish();

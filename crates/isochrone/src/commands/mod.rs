@@ -16,6 +16,7 @@ use crate::render::plain::Plain;
 
 pub(crate) mod analyze;
 mod answers;
+mod chunks;
 pub(crate) mod convert;
 pub(crate) mod crosshost;
 pub(crate) mod dump;
@@ -66,13 +67,15 @@ fn note_captures(opened: &Opened, console: &Console) {
 /// Why a command cannot use a capture alone.
 const NO_EVENTS: &str = "a packet capture, which holds packets for `isochrone sync` and no events";
 
-/// Opens what was named, and reports what is odd about it, and that captures are left out. Fails where no trace exists.
+/// Opens what was named, and reports what is odd about it, and that captures are left out. Fails where no
+/// trace exists.
 fn open(traces: &[PathBuf], base: TimeBase, console: &Console) -> anyhow::Result<Opened> {
     open_named(&named(traces)?, None, base, console)
 }
 
-/// As [`open()`], for the result of [`named`]. `kept`: a store of it that was named in addition. Where the usual time base is requested,
-/// and there is a store of the traces as they are, they are not synchronized again.
+/// As [`open()`], for the result of [`named`]. `kept`: a store of it that was named in addition. Where the
+/// usual time base is requested, and there is a store of the traces as they are, they are not synchronized
+/// again.
 pub(crate) fn open_named(
     named: &Named,
     kept: Option<&Path>,
@@ -101,7 +104,8 @@ pub(crate) fn open_named(
     Ok(opened)
 }
 
-/// The traces that were named: a store stands for those of which it was made, and pieces with spans for those of which they were mapped.
+/// The traces that were named: a store stands for those of which it was made, and pieces with spans for those
+/// of which they were mapped.
 pub(crate) struct Named {
     /// Traces and captures.
     traces: Vec<PathBuf>,
@@ -180,8 +184,8 @@ fn refuse_missing(paths: &[PathBuf]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks before hours of reading that a file can be written, is not one of the inputs, and does not belong to a store. A store and pieces
-/// among the inputs stand for their traces, too.
+/// Checks before hours of reading that a file can be written, is not one of the inputs, and does not belong
+/// to a store. A store and pieces among the inputs stand for their traces, too.
 ///
 /// # Errors
 /// It cannot be written, is an input, or belongs to a store.
@@ -196,6 +200,9 @@ pub fn check_output(path: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
         // Problems of the store are reported when it is read.
         read.extend(index::traces_of(store).unwrap_or_default());
         read.extend(index::files_of(store));
+    }
+    for chunks in inputs.iter().filter(|input| isochrone_files::piece::is_chunks(input)) {
+        read.extend(isochrone_files::traces_of_chunks(chunks).into_iter().filter(|path| path.exists()));
     }
     if let Ok(Some(PieceKind::Spans)) = pieces::kind(inputs) {
         read.extend(pieces::traces_of(inputs).unwrap_or_default());

@@ -1,4 +1,5 @@
-//! Events that are named by their host, a condition, a time or a number. Not exactly one such event is an error, which lists some.
+//! Events that are named by their host, a condition, a time or a number. Not exactly one such event is an
+//! error, which lists some.
 
 use std::collections::VecDeque;
 
@@ -8,6 +9,7 @@ use isochrone_experiment::{Experiment, Instant, Opened, TimedTrace, TimedTraces}
 use isochrone_time::UnixNs;
 use isochrone_timing::check_names;
 
+use super::events::refuse_chunks;
 use super::filter::BoundCondition;
 use super::host_selection;
 use crate::arguments::{EventArg, EventFormat};
@@ -58,6 +60,7 @@ pub(super) fn find<'c>(
         return Ok((Vec::new(), Vec::new()));
     }
     let experiment = opened.experiment();
+    refuse_chunks(&experiment)?;
     let TimedTraces { traces: mut sources, .. } = experiment.traces();
     let is_of = |source: &TimedTrace<'_>, event: &EventArg| {
         source.host == event.host || source.clock().is_some_and(|clock| clock.entry.host == event.host)

@@ -1,10 +1,11 @@
-//! `isochrone map` and `isochrone merge`, and `isochrone analyze` of mapped pieces: traces are read in one process, and tables made in another.
-//! The content of a file is in `isochrone_experiment::pieces`.
+//! `isochrone map` and `isochrone merge`, and `isochrone analyze` of mapped pieces: traces are read in one
+//! process, and tables made in another. The content of a file is in `isochrone_experiment::pieces`.
 
 use std::path::{Path, PathBuf};
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Recorded};
 use isochrone_corrections::Clocks;
+use isochrone_experiment::chunks::ChunkHead;
 use isochrone_experiment::pieces::{
     Asked, Held, HostFacts, MappedPiece, MissingPiece, Part, PieceSet, PiecesError, holds_spans, map_spans,
     traces_of_spans,
@@ -12,6 +13,7 @@ use isochrone_experiment::pieces::{
 use isochrone_experiment::{
     ModelError, ModelledHost, Question, Spread, TimeBase, read_clocks, read_corrections, reports,
 };
+use isochrone_files::piece::is_chunks;
 use isochrone_pipeline::piece_file::is_piece;
 use isochrone_pipeline::{Border, Piece, SpanLog};
 use isochrone_time::UnixNs;
@@ -21,7 +23,7 @@ use super::analyze::{
     add_notes, check_options, hosts, model_error, note_unmatched, options, report_undecodable, style,
 };
 use super::reports::check_scratch;
-use super::{check_output, host_selection, lami, open, refuse_missing};
+use super::{check_output, chunks, host_selection, lami, open, refuse_missing};
 use crate::arguments::time::TimeArg;
 use crate::arguments::{Analyze, Decides, Map, MapNames, Merge};
 use crate::output::{Console, note, warning};
@@ -41,6 +43,11 @@ pub(crate) fn map(arguments: &Map, console: &Console) -> anyhow::Result<()> {
     };
     let chosen: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     check_options(analyze, &chosen, console)?;
+    anyhow::ensure!(
+        !is_chunk(arguments) || !kinds.contains(&AnalysisKind::Usage),
+        "usage divides the time between the first and the last event, which a chunk alone does not \
+         show: map `spans`, or a part (--piece 1/1) of all traces"
+    );
     refuse("map", analyze, Decides::Tables)?;
     refuse("map", analyze, Decides::Traces)?;
     check_output(output, &[&analyze.traces[..], analyze.clock.sync.as_slice()].concat())?;
@@ -59,10 +66,21 @@ pub(crate) fn map(arguments: &Map, console: &Console) -> anyhow::Result<()> {
     let question = Question { kinds, options: &options, times, periods: None };
     let spread = Spread { threads: analyze.threads, pieces: None };
     let bar = bar(arguments, &hosts, console);
+    if is_chunk(arguments) {
+        let mapped = question.map(&hosts, Part::Core, spread, Some(&|bytes| bar.add(bytes)));
+        bar.finish();
+        let head = ChunkHead { asked: question.asked(&hosts, corrections), has_spans: false };
+        return chunks::write(&experiment, &head, mapped, &hosts, output, console);
+    }
     let mapped = question.map(&hosts, part, spread, Some(&|bytes| bar.add(bytes)));
     bar.finish();
     let set = PieceSet::new(question.asked(&hosts, corrections));
     write(set, mapped, &hosts, arguments, console)
+}
+
+/// Whether what was named is mapped as a chunk of its own: no part of it was chosen.
+fn is_chunk(arguments: &Map) -> bool {
+    arguments.piece.is_none() && arguments.from.is_none() && arguments.to.is_none()
 }
 
 /// Maps a part of each host with all its spans to a file.
@@ -83,6 +101,12 @@ fn map_all_spans(arguments: &Map, console: &Console) -> anyhow::Result<()> {
     let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();
     let spread = Spread { threads: analyze.threads, pieces: None };
     let bar = bar(arguments, &hosts, console);
+    if is_chunk(arguments) {
+        let mapped = map_spans(&hosts, &captures, Part::Core, spread, Some(&|bytes| bar.add(bytes)));
+        bar.finish();
+        let head = ChunkHead { asked: Asked::spans(), has_spans: true };
+        return chunks::write(&experiment, &head, mapped, &hosts, output, console);
+    }
     let mapped = map_spans(&hosts, &captures, part, spread, Some(&|bytes| bar.add(bytes)));
     bar.finish();
     write(PieceSet::new(Asked::spans()), mapped, &hosts, arguments, console)
@@ -116,9 +140,13 @@ fn write<C: Held>(
 }
 
 /// Merges files to one.
-pub(crate) fn merge(Merge { files, output }: &Merge, console: &Console) -> anyhow::Result<()> {
+pub(crate) fn merge(arguments: &Merge, console: &Console) -> anyhow::Result<()> {
+    let Merge { files, output } = arguments;
     refuse_missing(files)?;
     check_output(output, files)?;
+    if chunks::are_named(files) {
+        return chunks::merge(arguments, console);
+    }
     if let Some(other) = files.iter().find(|file| !is_piece(file)) {
         // The error tells what it is.
         read::<AnalysisSet>(std::slice::from_ref(other))?;
@@ -152,7 +180,16 @@ pub(super) enum PieceKind {
 /// # Errors
 /// Pieces and traces were named, or pieces of both kinds.
 pub(super) fn kind(paths: &[PathBuf]) -> anyhow::Result<Option<PieceKind>> {
+    let is_piece = |path: &Path| is_piece(path) && !is_chunks(path);
     let Some(piece) = paths.iter().find(|path| is_piece(path)) else { return Ok(None) };
+    if let Some(chunk) = paths.iter().find(|path| is_chunks(path)) {
+        anyhow::bail!(
+            "{} holds chunks that were mapped alone, and {} a part of traces: only pieces of one kind \
+             can be merged",
+            Plain(chunk.display()),
+            Plain(piece.display())
+        );
+    }
     if !paths.iter().all(|path| is_piece(path)) {
         anyhow::bail!(
             "{}: a mapped piece, which cannot be combined with traces: map those as well (`isochrone map`)",
@@ -332,7 +369,7 @@ fn part(arguments: &Map, extent: Option<(UnixNs, UnixNs)>) -> anyhow::Result<Par
 }
 
 /// Refuses options that decide what does not apply.
-fn refuse(to: &str, arguments: &Analyze, decides: Decides) -> anyhow::Result<()> {
+pub(super) fn refuse(to: &str, arguments: &Analyze, decides: Decides) -> anyhow::Result<()> {
     let Some(option) = arguments.given.iter().find(|option| option.decides == decides) else { return Ok(()) };
     let why = match decides {
         Decides::Kept if to == SPANS => "they hold all of the traces: give it to `isochrone analyze`",

@@ -1,5 +1,6 @@
-//! `isochrone sync eval`: a synchronization judged by the messages themselves, and `isochrone sync --dry-run`: the result of the matching alone.
-//! The tables are in [`crate::render::evaluation`].
+//! `isochrone sync eval`: a synchronization judged by the messages themselves, and
+//! `isochrone sync --dry-run`: the result of the matching alone. The tables are in
+//! [`crate::render::evaluation`].
 
 use std::path::{Path, PathBuf};
 
@@ -70,7 +71,8 @@ pub(super) fn dry_run(arguments: &Sync, console: &Console) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Reads traces and captures, passes on their messages, and reports problems. Losses of inputs do not make the result partial.
+/// Reads traces and captures, passes on their messages, and reports problems. Losses of inputs do not make
+/// the result partial.
 fn read(
     inputs: &Inputs,
     options: &Options,
@@ -100,7 +102,8 @@ struct Judged {
     traces: Vec<PathBuf>,
 }
 
-/// Separates a `sync.json` from traces, among which it may be named; without traces, those are judged from which it was made.
+/// Separates a `sync.json` from traces, among which it may be named; without traces, those are judged from
+/// which it was made.
 fn judged(arguments: &Eval) -> anyhow::Result<Judged> {
     let is_kept = |path: &PathBuf| {
         path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) && path.is_file()

@@ -1,4 +1,5 @@
-//! Events as lines: text like babeltrace2's, JSON, or CSV ([`csv`]). Memory is bounded, however long a line gets.
+//! Events as lines: text like babeltrace2's, JSON, or CSV ([`csv`]). Memory is bounded, however long a line
+//! gets.
 
 mod csv;
 
@@ -264,8 +265,8 @@ impl<'i, W: Write> Printer<'i, W> {
         }
     }
 
-    /// `{"time_ns":…,"bounds_ns":[…],"island":…,"host":…,"event":…,"packet_context":{…},…}`; where bounds are requested, also
-    /// `"e95_ns"` and `"ordered"`.
+    /// `{"time_ns":…,"bounds_ns":[…],"island":…,"host":…,"event":…,"packet_context":{…},…}`; where bounds are
+    /// requested, also `"e95_ns"` and `"ordered"`.
     fn json(&mut self, source: usize, at: Option<UnixNs>, event: &Event<'i>) -> io::Result<()> {
         self.out.extend_from_slice(b"{\"time_ns\":");
         self.number_or_null(at.map(|at| at.0));

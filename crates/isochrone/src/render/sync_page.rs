@@ -1,5 +1,5 @@
-//! The report of a synchronization as a page, or as a part of one: values for [`isochrone_export::html`], from what was found and from some of
-//! the messages.
+//! The report of a synchronization as a page, or as a part of one: values for [`isochrone_export::html`],
+//! from what was found and from some of the messages.
 
 use std::io;
 
@@ -35,7 +35,8 @@ struct Pair<'s> {
     is_forth: bool,
 }
 
-/// A synchronization with pictures of at most `max_pictures` links. `number` gives the index among the clocks of a number in the sample.
+/// A synchronization with pictures of at most `max_pictures` links. `number` gives the index among the clocks
+/// of a number in the sample.
 pub(crate) fn of(
     artefact: &Artefact,
     clocks: &Clocks,
@@ -115,7 +116,8 @@ fn span(clock: &Clock) -> Option<(i64, i64)> {
     Some((rows.first()?.raw, rows.last()?.raw))
 }
 
-/// The pictures of a link, with at most `max_dots` dots in each direction and `steps` steps of bounds; `None` where its clocks cannot be compared.
+/// The pictures of a link, with at most `max_dots` dots in each direction and `steps` steps of bounds; `None`
+/// where its clocks cannot be compared.
 fn section(
     artefact: &Artefact,
     clocks: &Clocks,

@@ -1,4 +1,5 @@
-//! Reports of analyses for people: a heading, tables with units that fit, bars where there is something to see.
+//! Reports of analyses for people: a heading, tables with units that fit, bars where there is something to
+//! see.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -64,8 +65,8 @@ fn heading(report: &Report, at: Option<UnixNs>, hosts: usize) -> String {
     format!("{}: {begin} to {end} {zone} ({span}){clocks}", report.analysis)
 }
 
-/// Columns that are left out where not all fit, in this order: those that follow from others, then those that are seldom needed. Programs get
-/// all.
+/// Columns that are left out where not all fit, in this order: those that follow from others, then those that
+/// are seldom needed. Programs get all.
 const SPARE: &[&str] = &[
     "raised_stdev_ns",
     "stdev_ns",

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod captures;
+mod chunks;
 mod cli;
 mod common;
 mod damaged_files;

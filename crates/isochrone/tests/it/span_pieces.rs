@@ -185,7 +185,7 @@ fn what_is_wrong_is_named() {
     place.refused(&["analyze", "states", one, three], &["pieces of h1 are missing"]);
     place.refused(&["analyze", "states", one, shop], &["cannot be combined with traces"]);
     let kept = place.file("kept.piece");
-    place.ok("none", &["map", "-q", "cputop", shop, "-o", &kept]);
+    place.ok("none", &["map", "-q", "cputop", "--piece", "1/1", shop, "-o", &kept]);
     place
         .refused(&["merge", one, &kept, "-o", &place.file("x")], &["holds spans and", "kept.piece does not"]);
     place.refused(&["map", "spans", "--begin", "06:10:25", shop, "-o", &kept], &["--begin does not apply"]);
@@ -194,13 +194,13 @@ fn what_is_wrong_is_named() {
     // Of some hosts alone, when all are there.
     let app = Path::new(shop).join("app");
     let alone = place.file("app.piece");
-    place.ok("none", &["map", "-q", "spans", "-o", &alone, app.to_str().unwrap()]);
+    place.ok("none", &["map", "-q", "spans", "--piece", "1/1", "-o", &alone, app.to_str().unwrap()]);
     place.ok("alone", &["analyze", "-q", "states", &alone]);
     // Traces that are not what they were when they were mapped.
     let moved = place.directory.path().join("moved");
     copy(&app, &moved);
     let piece = place.file("moved.piece");
-    place.ok("none", &["map", "-q", "spans", "-o", &piece, moved.to_str().unwrap()]);
+    place.ok("none", &["map", "-q", "spans", "--piece", "1/1", "-o", &piece, moved.to_str().unwrap()]);
     fs::remove_file(moved.join("kernel/ch_0")).unwrap();
     place.refused(&["analyze", "states", &piece], &["were not mapped of its traces as they are now"]);
     fs::remove_dir_all(&moved).unwrap();

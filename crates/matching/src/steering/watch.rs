@@ -103,6 +103,21 @@ impl<'t> SteeringWatch<'t> {
         self.watchers.get(class).is_some_and(Option::is_some)
     }
 
+    /// Whether a switch is one of a daemon, or of what may be one; what is looked at of other switches is
+    /// when the last one was.
+    pub(crate) fn concerns(&self, event: &Event<'_>) -> bool {
+        let Some(Some(Watcher::Switch(fields))) = self.watchers.get(event.class().index) else {
+            return false;
+        };
+        let may_be = |field: &FieldRef| daemons::may_be(&comm(event, field));
+        self.on.is_some() || may_be(&fields.prev) || may_be(&fields.next)
+    }
+
+    /// Whether a call that sets the clock was entered and has not returned.
+    pub(crate) fn has_calls_under_way(&self) -> bool {
+        !self.under_way.is_empty()
+    }
+
     /// Looks at an event.
     #[inline]
     pub(crate) fn see(&mut self, event: &Event<'_>) {

@@ -1,4 +1,5 @@
-//! Pieces that are missing: what does not depend on them is emitted alike, and what does is unknown, not wrong.
+//! Pieces that are missing: what does not depend on them is emitted alike, and what does is unknown, not
+//! wrong.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -24,9 +25,9 @@ fn who(thread: ThreadId) -> String {
     }
 }
 
-/// A span as a line that knows no lives, with the time that it needs to be known: from what it depends on to its end.
-/// `is_named`: whether to say who was running when it was emitted; that may be unknown until the CPU's next switch. Wakers are
-/// left out for that reason.
+/// A span as a line that knows no lives, with the time that it needs to be known: from what it depends on to
+/// its end. `is_named`: whether to say who was running when it was emitted; that may be unknown until the
+/// CPU's next switch. Wakers are left out for that reason.
 fn line(
     recorded: &Span,
     away: &HashMap<String, Vec<RawNs>>,
@@ -109,8 +110,8 @@ fn line(
             };
             (format!("thread {} {} {what}", who(it.thread), it.at), it.at, it.at)
         }
-        // What is known by half, and what is known of files and of threads in the end, depends on all of the past; waits are told with
-        // their calls.
+        // What is known by half, and what is known of files and of threads in the end, depends on all of the
+        // past; waits are told with their calls.
         Span::HalfSyscall(_) | Span::Unknown(_) | Span::File(_) | Span::Retired(_) | Span::Poll(_) => {
             return None;
         }
@@ -217,23 +218,25 @@ fn check_gap(all: &[Span], rest: &[Span], (from, to): (RawNs, RawNs), what: &str
     }
 }
 
-/// Files that were closed before are emitted alike. Others may be emitted otherwise, but none is opened by a call that was not, unless it
-/// is emitted as doubtful.
+/// Files that were closed before are emitted alike. Others may be emitted otherwise, but none is opened by a
+/// call that was not, unless it is emitted as doubtful.
 fn check_files(all: &[Span], rest: &[Span], (from, to): (RawNs, RawNs), what: &str) {
     let opening = |it: &FileSpan| (who(it.thread), it.fd, it.begin, it.opened_by);
     let life = |it: &FileSpan| (opening(it), it.end, it.closed_by, it.name.clone());
     let is_unidentified = |it: &FileSpan| it.thread.tid().is_none();
     let recorded: HashSet<_> = files(rest).map(life).collect();
-    // Where it is unknown until a switch, which is missing, which thread runs on some CPU, it is not known in whose table he does something.
+    // Where it is unknown until a switch, which is missing, which thread runs on some CPU, it is not known in
+    // whose table he does something.
     let is_all_known = !files(rest).any(is_unidentified);
-    // That two threads have one table, and a descriptor of one is that of the other, may be shown by what is missing.
+    // That two threads have one table, and a descriptor of one is that of the other, may be shown by what is
+    // missing.
     let is_certain = |it: &FileSpan| it.end < from && it.closed_by != ClosedBy::Unseen && is_all_known;
     for it in files(all).filter(|it| is_certain(it)) {
         assert!(recorded.contains(&life(it)), "{what}: without {from}..{to}: {it:?}");
     }
     let openings: HashSet<_> = files(all).map(opening).collect();
-    // Who has the table of whom, and so what is inherited, may depend on what is missing. Of a call whose entry is missing is
-    // emitted what it makes as a rule: a dup2 of a number to itself makes nothing.
+    // Who has the table of whom, and so what is inherited, may depend on what is missing. Of a call whose
+    // entry is missing is emitted what it makes as a rule: a dup2 of a number to itself makes nothing.
     let is_sure = |it: &FileSpan| {
         let is_seen = matches!(it.opened_by, OpenedBy::Call(call) if call != Opener::Dup2 || it.kind != FileKind::Unknown);
         is_seen && !it.is_doubtful
@@ -332,7 +335,8 @@ fn missing_pieces_of_real_hosts() {
     check(unpacked("vm/disk1", directory.path()), 2);
 }
 
-/// Without the stream of a CPU, that CPU is unknown for all of the time, and what others did is emitted alike.
+/// Without the stream of a CPU, that CPU is unknown for all of the time, and what others did is emitted
+/// alike.
 #[test]
 fn missing_streams() {
     for seed in seeds(20) {

@@ -1,4 +1,5 @@
-//! Many hosts in one queue: each gets the model that it has alone, few models wait, and what fails fails alone.
+//! Many hosts in one queue: each gets the model that it has alone, few models wait, and what fails fails
+//! alone.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -64,8 +64,9 @@ fn events_far_from_their_packet_are_drawn_near() {
     assert_eq!(ordered(&[too_far]), [(900_000, 0, 5), (2_000_001, 0, 2_000_001)]);
 }
 
-/// How many events of a stream are read: packets that have begin, end and number of another one are left out, and packets end
-/// before an event that is more than 1 ms from them and from their neighbours, or earlier than the event before it.
+/// How many events of a stream are read: packets that have begin, end and number of another one are left out,
+/// and packets end before an event that is more than 1 ms from them and from their neighbours, or earlier
+/// than the event before it.
 fn readable(packets: &[Raw]) -> usize {
     const SLACK: u64 = 1_000_000;
     let mut sorted: Vec<&Raw> = Vec::new();
@@ -169,7 +170,8 @@ fn a_rotated_session_is_the_session() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Streams of any times in any packets: those that overlap, go back, break, or say nonsense of themselves.
+    /// Streams of any times in any packets: those that overlap, go back, break, or say nonsense of
+    /// themselves.
     #[test]
     fn cuts_change_nothing(
         streams in prop::collection::vec(

@@ -1,7 +1,8 @@
-//! Packets, files and trace chunks that are removed or cut: nothing is emitted that contradicts the whole trace, and what is far
-//! from the hole is emitted as before.
+//! Packets, files and trace chunks that are removed or cut: nothing is emitted that contradicts the whole
+//! trace, and what is far from the hole is emitted as before.
 //!
-//! `ISOCHRONE_REMOVED=1000 cargo test --release -p isochrone-pipeline --test it removed::` tries so many random hosts.
+//! `ISOCHRONE_REMOVED=1000 cargo test --release -p isochrone-pipeline --test it removed::` tries so many
+//! random hosts.
 
 #![allow(clippy::print_stdout)] // Says what it measured.
 
@@ -238,7 +239,8 @@ impl Tally {
     }
 }
 
-/// All of a file's packets: begin and length in bytes, and the time without it: from the packet before to the one after.
+/// All of a file's packets: begin and length in bytes, and the time without it: from the packet before to the
+/// one after.
 type Parts = Vec<(usize, usize, (RawNs, RawNs))>;
 
 /// By stream file, below the directory.
@@ -260,8 +262,8 @@ fn packets(directory: &Path) -> BTreeMap<PathBuf, Parts> {
     files
 }
 
-/// Removes and cuts packets and files of a copy, one at a time. `index`: whether indexes stay; `some`: of so many damages one is
-/// tried.
+/// Removes and cuts packets and files of a copy, one at a time. `index`: whether indexes stay; `some`: of so
+/// many damages one is tried.
 fn damage(original: &Path, copy: &Path, index: bool, some: usize, tally: &mut Tally) {
     copy_all(original, copy, index);
     let whole = deeds(copy);

@@ -79,7 +79,8 @@ fn headers_of_neighbours_become_one() {
     assert_eq!(header(begin, cut).merged(other), None);
 }
 
-/// The checksum of a body that is nonsense may be right: the file may be written by an attacker. `bytes` becomes the body.
+/// The checksum of a body that is nonsense may be right: the file may be written by an attacker. `bytes`
+/// becomes the body.
 fn forged(bytes: &[u8]) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.piece");

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
-use datafusion::common::{Result, ScalarValue, internal_err, plan_err};
+use datafusion::common::{Result, ScalarValue, exec_err, internal_err, plan_err};
 use datafusion::logical_expr::Expr;
 
 use crate::pruning::Pruner;
@@ -54,6 +54,11 @@ impl Table for EventTable {
 
     fn choose(&self, pruner: &Pruner) -> Result<Chosen> {
         let view = self.traced.view();
+        if view.experiment.chunks().is_some() {
+            return exec_err!(
+                "mapped pieces hold a part of the events only: name the traces that they were mapped of"
+            );
+        }
         let names = choose::names(view, pruner);
         // No packet has to be read for events without a requested class.
         let is_none = match (&names, &self.name) {

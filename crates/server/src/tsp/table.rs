@@ -98,6 +98,7 @@ pub(super) async fn lines(request: OutputRequest, Parameters(query): Parameters<
         }
     };
     let job = move |view: &ExperimentView<'_>| {
+        view.refuse_chunks()?;
         let total = view.event_index().total;
         let time = query.requested_times.as_ref().and_then(|times| times.first());
         let start = match (query.requested_table_index, time) {

@@ -177,11 +177,25 @@ impl<'o> ExperimentView<'o> {
         }
     }
 
+    /// Refuses to show events of mapped chunks, which have a part of them only.
+    ///
+    /// # Errors
+    /// Hosts are of mapped chunks.
+    pub(crate) fn refuse_chunks(&self) -> Result<()> {
+        match self.experiment.chunks() {
+            Some(_) => Err(ApiError::missing(
+                "mapped pieces hold a part of the events only: open the traces that they were mapped of",
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// A page of events. Linear in the events from its start on, as far as they are read.
     ///
     /// # Errors
     /// The expression is wrong, or the store cannot be read.
     pub(crate) fn events(&self, query: &EventQuery) -> Result<EventPage> {
+        self.refuse_chunks()?;
         let search = Search::of(&query.search)?;
         let limit = query.limit.clamp(1, MAX_EVENTS);
         let (start, end) = (self.unix(query.window.start), self.unix(query.window.end));

@@ -48,7 +48,8 @@ impl Sample {
     pub(crate) fn of_inputs(inputs: &Inputs, origin: UnixNs, spread: Spread) -> Self {
         let experiment = Experiment::new(inputs, None);
         let hosts = experiment.hosts();
-        let samples = sample(hosts, spread);
+        // Excerpts of mapped chunks are no samples of what happened.
+        let samples = if experiment.chunks().is_some() { Vec::new() } else { sample(hosts, spread) };
         let all: u64 = hosts.iter().map(|host| host.traced.bytes()).sum();
         let read: u64 = samples.iter().map(|sample| sample.bytes).sum();
         let of_host = |(index, sample): (usize, HostSample)| {

@@ -1,6 +1,6 @@
-//! The store of a whole trace has the contents of the store of its pieces, over random hosts: all generations of the tracer,
-//! words of both sizes and byte orders, losses, CPUs that are missing. `ISOCHRONE_RANDOM_HOSTS` is the number of hosts,
-//! `ISOCHRONE_FIRST_HOST` the seed of the first one.
+//! The store of a whole trace has the contents of the store of its pieces, over random hosts: all generations
+//! of the tracer, words of both sizes and byte orders, losses, CPUs that are missing.
+//! `ISOCHRONE_RANDOM_HOSTS` is the number of hosts, `ISOCHRONE_FIRST_HOST` the seed of the first one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -54,7 +54,8 @@ fn cell(column: &ArrayRef, row: usize) -> String {
     }
 }
 
-/// All rows of a table, sorted. `names`: the threads of the numbers in its rows, unless these are the threads' own.
+/// All rows of a table, sorted. `names`: the threads of the numbers in its rows, unless these are the
+/// threads' own.
 fn table(path: &Path, names: &[String]) -> Vec<String> {
     let reader = FileReader::try_new(std::fs::File::open(path).unwrap(), None).unwrap();
     let is_of_spans = !["threads", "thread_names", "open_calls", "states-zoom"]

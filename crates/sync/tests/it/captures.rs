@@ -113,7 +113,8 @@ fn frames_tell_where_they_were_captured() {
         ]),
         fresh,
     );
-    // What comes by way of a router that counts no hops, as in clouds, comes from several addresses; 10.0.0.10 is in all packets.
+    // What comes by way of a router that counts no hops, as in clouds, comes from several addresses;
+    // 10.0.0.10 is in all packets.
     let from = |last: u8, forth: bool| {
         let (own, other) = ([10, 0, 0, 10], [10, 0, 0, last]);
         let (macs, ips) = if forth { ((A, B), (own, other)) } else { ((B, A), (other, own)) };
@@ -229,7 +230,8 @@ fn what_never_leaves_the_host_is_left_out() {
     check(1, &[&B[..], &A, &[8, 6], &[0; 28]].concat());
 }
 
-/// Two captures of an exchange: b's clock is `offset` ns ahead of a's, each packet takes 50 µs, one comes every 10 ms.
+/// Two captures of an exchange: b's clock is `offset` ns ahead of a's, each packet takes 50 µs, one comes
+/// every 10 ms.
 fn exchange(directory: &TempDir, names: [&str; 2], offset: i64) -> [PathBuf; 2] {
     const HEAD: u64 = 1_795_154_041_000_000_000;
     let (mut of_a, mut of_b) = (pcap_header(LITTLE, 0xa1b2_3c4d, 1), pcap_header(LITTLE, 0xa1b2_3c4d, 1));
@@ -339,8 +341,8 @@ fn shared() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/vm")
 }
 
-/// Of a real cluster, the switch saw what the hosts sent and received, packet by packet – but for super segments, which
-/// devices cut up (`ipv6_2`), and for what got lost (`lossy2`).
+/// Of a real cluster, the switch saw what the hosts sent and received, packet by packet – but for super
+/// segments, which devices cut up (`ipv6_2`), and for what got lost (`lossy2`).
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn a_switch_sees_the_packets_of_its_hosts() {

@@ -1,5 +1,5 @@
-//! Every message keeps both of its records: each is found again as an event of the stream that the message names, at the same
-//! raw time and with the same key, by a reader that knows nothing of the matching.
+//! Every message keeps both of its records: each is found again as an event of the stream that the message
+//! names, at the same raw time and with the same key, by a reader that knows nothing of the matching.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What the extractors of every tracer family find in a trace is what was sent: every family, layout, version of IP and
-//! protocol, over links of all kinds.
+//! What the extractors of every tracer family find in a trace is what was sent: every family, layout, version
+//! of IP and protocol, over links of all kinds.
 
 use isochrone_ctf::Trace;
 use isochrone_matching::{Extraction, extract};

@@ -1,6 +1,7 @@
-//! Virtual machines whose clocks are known to a fraction of a microsecond: the truth lies inside the stated interval at
-//! every sample, alone and with the capture of the switch between them as one more host; how wide intervals and realistic
-//! errors are. Prints a line for each host: `cargo test -p isochrone-sync --test it known_clocks:: -- --nocapture`.
+//! Virtual machines whose clocks are known to a fraction of a microsecond: the truth lies inside the stated
+//! interval at every sample, alone and with the capture of the switch between them as one more host; how wide
+//! intervals and realistic errors are. Prints a line for each host:
+//! `cargo test -p isochrone-sync --test it known_clocks:: -- --nocapture`.
 
 #![allow(clippy::print_stdout)] // The figures are wanted.
 
@@ -36,8 +37,8 @@ const SCENARIOS: [(&str, bool); 18] = [
     ("web2gso", true),
 ];
 
-/// What is known to be possible where clocks are steered, set or stopped, µs: the median of the half widths of the worst host, and
-/// the largest error of any, where nothing that lasts is left out.
+/// What is known to be possible where clocks are steered, set or stopped, µs: the median of the half widths
+/// of the worst host, and the largest error of any, where nothing that lasts is left out.
 const LIMITS: [(&str, f64, f64); 7] = [
     ("chrony3.tar.zst", 450.0, 250.0),
     // The error in the fast slew of 83,300 ppm; else it is below 180.
@@ -206,7 +207,8 @@ fn hold_pairs(name: &str, clocks: &Clocks, truths: &[Truth]) -> usize {
     compared
 }
 
-/// What a clock shows at a common instant; `None` outside of its samples, and where it does not run between two of them.
+/// What a clock shows at a common instant; `None` outside of its samples, and where it does not run between
+/// two of them.
 fn shown(truth: &Truth, common: i64) -> Option<i64> {
     let right = truth.samples.partition_point(|sample| sample.1 <= common);
     let (from, to) = (truth.samples.get(right.checked_sub(1)?)?, truth.samples.get(right)?);
@@ -215,8 +217,8 @@ fn shown(truth: &Truth, common: i64) -> Option<i64> {
     ((rise - whole).abs() * 200 < whole).then(|| (i128::from(from.0) + rise * run / whole) as i64)
 }
 
-/// The largest half width over the span of a clock that its own link with the reference proves for straight clocks;
-/// `None` where there is no such link.
+/// The largest half width over the span of a clock that its own link with the reference proves for straight
+/// clocks; `None` where there is no such link.
 fn direct_half_width(clock: &Clock, hosts: &[PathBuf]) -> Option<f64> {
     let (names, messages, _) = crate::common::messages_of(hosts);
     let number = |name: &str| names.iter().position(|host| host == name);
@@ -235,7 +237,8 @@ fn direct_half_width(clock: &Clock, hosts: &[PathBuf]) -> Option<f64> {
     Some(half(rows.first()?.raw)?.max(half(rows.last()?.raw)?))
 }
 
-/// Where clocks are steered, set or stopped: not wider than is known to be possible, and e95 is worth its name.
+/// Where clocks are steered, set or stopped: not wider than is known to be possible, and e95 is worth its
+/// name.
 fn held_to_limits(name: &str, host: &str, judged: &Judged) {
     let Some(&(_, half_width, error)) = LIMITS.iter().find(|limits| limits.0 == name) else { return };
     let (half, e95) = (median(&judged.half_widths), median(&judged.e95));

@@ -1,4 +1,5 @@
-//! Every message found in simulated clusters is one: what left at its one end had not arrived at the other before.
+//! Every message found in simulated clusters is one: what left at its one end had not arrived at the other
+//! before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

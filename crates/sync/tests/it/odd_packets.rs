@@ -1,4 +1,5 @@
-//! Packets that are no messages, or not all of one: fragments, broadcasts, other protocols, buffers without a packet.
+//! Packets that are no messages, or not all of one: fragments, broadcasts, other protocols, buffers without a
+//! packet.
 
 use isochrone_ctf::Trace;
 use isochrone_matching::traffic::Passed;

@@ -1,4 +1,5 @@
-//! Steps of watched sessions: analyses across hosts of successive parts of time, from a store of their chunks.
+//! Steps of watched sessions: analyses across hosts of successive parts of time, from a store of their
+//! chunks.
 
 use isochrone_analysis::{Options, Report};
 use isochrone_crosshost::{Cluster, accounting, messages};

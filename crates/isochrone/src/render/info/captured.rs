@@ -1,4 +1,5 @@
-//! The content of a capture: for programs as described in `docs/json-output.md`, and in some lines for people.
+//! The content of a capture: for programs as described in `docs/json-output.md`, and in some lines for
+//! people.
 
 use std::io::{self, Write};
 

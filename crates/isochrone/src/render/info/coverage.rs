@@ -1,4 +1,5 @@
-//! The recorded time of each host, by CPU, and what is missing. Hosts that lack nothing are not shown; the JSON has all.
+//! The recorded time of each host, by CPU, and what is missing. Hosts that lack nothing are not shown; the
+//! JSON has all.
 
 use std::io::{self, Write};
 
@@ -49,7 +50,7 @@ pub(crate) struct Span {
 }
 
 impl HostInfo {
-    pub(crate) fn new(TimedHost { traced: host, timing }: &TimedHost<'_>) -> Self {
+    pub(crate) fn new(TimedHost { traced: host, timing, .. }: &TimedHost<'_>) -> Self {
         let own = Timing::Own { offset_ns: host.offset_ns };
         let unix = |raw: i64| timing.unwrap_or(own).unix(RawNs(raw)).0;
         let span = |part: &isochrone_hosts::CoverageSpan| {

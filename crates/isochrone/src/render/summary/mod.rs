@@ -1,5 +1,6 @@
-//! The page of `isochrone summary`: findings about an experiment as values for [`isochrone_export::html`], in the order of reading. The sentences
-//! at its top are in [`verdict`], values over time in [`over_time`], requests in [`slow`].
+//! The page of `isochrone summary`: findings about an experiment as values for [`isochrone_export::html`], in
+//! the order of reading. The sentences at its top are in [`verdict`], values over time in [`over_time`],
+//! requests in [`slow`].
 
 mod over_time;
 mod slow;

@@ -1,5 +1,5 @@
-//! What the tests share: a mapper that keeps everything in order, traces written byte by byte, the traces beside the
-//! project.
+//! What the tests share: a mapper that keeps everything in order, traces written byte by byte, the traces
+//! beside the project.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +9,8 @@ use isochrone_hosts::{Host, HostEvents, Item};
 use isochrone_pipeline::{Border, Cuts, MapMerge, Piece, PieceModel, Plan, map_merge};
 use isochrone_time::RawNs;
 
-/// An item of a host in a form that can be compared: time, source, own time in cycles, class, packet; or a loss, or a gap.
+/// An item of a host in a form that can be compared: time, source, own time in cycles, class, packet; or a
+/// loss, or a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
     Event(RawNs, usize, u64, u64, u64),
@@ -113,7 +114,8 @@ pub fn open(directory: &Path) -> Vec<Trace> {
     found.iter().map(|path| Trace::open(path).unwrap()).collect()
 }
 
-/// Where this part of the public data lies. Tests that need it are ignored where it is absent, as `build.rs` finds.
+/// Where this part of the public data lies. Tests that need it are ignored where it is absent, as `build.rs`
+/// finds.
 pub fn shared(part: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(part);
     assert!(path.is_dir(), "{} is not there", path.display());
@@ -155,8 +157,8 @@ pub fn unpacked(part: &str, directory: &Path) -> PathBuf {
     directory.join(name)
 }
 
-/// A packet of a trace that is written byte by byte: begin, end, number, discarded events, times of its events, whether it
-/// breaks after them.
+/// A packet of a trace that is written byte by byte: begin, end, number, discarded events, times of its
+/// events, whether it breaks after them.
 #[derive(Debug, Clone, Default)]
 pub struct Raw {
     pub begin: u64,

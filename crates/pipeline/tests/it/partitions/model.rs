@@ -18,7 +18,8 @@ use isochrone_kernel::{Recorder, Span};
 /// A model of a piece.
 pub type Mapped = PieceModel<PartialState<Both>>;
 
-/// Periods of all sorts: with parents, with ends that compare with begins, without ends, of programs and of the kernel.
+/// Periods of all sorts: with parents, with ends that compare with begins, without ends, of programs and of
+/// the kernel.
 const PERIODS: [&str; 7] = [
     r#"switch : $event == "sched_switch" && next_tid != 0
         : $event == "sched_switch" && prev_tid == $begin.$evt.next_tid && $cpu == $begin.$evt.$cpu"#,

@@ -1,4 +1,5 @@
-//! A cluster of processes on this machine answers as one process does, with as many executors as there may be, and when one of them is killed.
+//! A cluster of processes on this machine answers as one process does, with as many executors as there may
+//! be, and when one of them is killed.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

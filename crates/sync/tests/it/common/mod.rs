@@ -1,5 +1,5 @@
-//! What several tests of matching need: sightings as a source, all messages of some hosts, and the traces beside the
-//! project.
+//! What several tests of matching need: sightings as a source, all messages of some hosts, and the traces
+//! beside the project.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,8 @@ use isochrone_net::Sighting;
 use isochrone_testkit::Cluster;
 use isochrone_time::{RawNs, Window};
 
-/// Where this part of the public data lies. Tests that need it are ignored where it is absent, as `build.rs` finds.
+/// Where this part of the public data lies. Tests that need it are ignored where it is absent, as `build.rs`
+/// finds.
 pub fn shared(part: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(part);
     assert!(path.is_dir(), "{} is not there", path.display());
@@ -103,7 +104,8 @@ pub fn plain(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The bounds between every two hosts hold the truth, either way, and so do the rows of their link, and the instants between.
+/// The bounds between every two hosts hold the truth, either way, and so do the rows of their link, and the
+/// instants between.
 pub fn check_pairs(cluster: &Cluster, artefact: &Artefact) {
     let number = |name: &str| cluster.hosts.iter().position(|host| host.name == name).unwrap();
     let clocks = Clocks::new(artefact).unwrap();

@@ -1,0 +1,220 @@
+//! The cores in files of mapped chunks, as pieces of hosts.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use isochrone_files::Inputs;
+use isochrone_files::piece::{Kind, PieceError, PieceFile, Section};
+use isochrone_hosts::{Host, ReadReport};
+use isochrone_kernel::{PartialState, WithThreads};
+use isochrone_pipeline::{Cuts, Difference, Piece, PieceModel, Plan, program_losses};
+use isochrone_time::{RawNs, Window};
+
+use super::{CORE, ChunkHead, CoreHead, check_version, head_of};
+use crate::model::Model;
+use crate::pieces::Held;
+
+/// What mapped chunks hold of hosts.
+#[derive(Debug, Default)]
+pub struct Chunks {
+    files: Vec<PieceFile>,
+    head: Option<ChunkHead>,
+    /// By the ids of hosts, in the order of time.
+    cores: BTreeMap<String, Vec<Core>>,
+    /// Why they cannot be used.
+    error: Option<String>,
+}
+
+/// A core in a file.
+#[derive(Debug, Clone)]
+pub struct Core {
+    /// What it is known by.
+    pub head: CoreHead,
+    file: usize,
+    section: Section,
+}
+
+impl Chunks {
+    /// Those of some inputs. The models are not read.
+    pub fn of(inputs: &Inputs) -> Self {
+        let mut all = Self { files: inputs.pieces.clone(), ..Self::default() };
+        for (number, file) in inputs.pieces.iter().enumerate() {
+            if let Err(error) = all.add(number, file) {
+                all.error.get_or_insert(error);
+            }
+        }
+        for cores in all.cores.values_mut() {
+            cores.sort_by_key(|core| (core.head.window.start, core.head.window.end));
+            // One that was merged into several files is one.
+            cores.dedup_by(|a, b| a.head == b.head);
+            if let Some(pair) =
+                cores.windows(2).find(|pair| pair[1].head.window.start < pair[0].head.window.end)
+            {
+                let paths =
+                    [pair[0].file, pair[1].file].map(|file| all.files[file].path.display().to_string());
+                all.error.get_or_insert(format!(
+                    "{} and {}: both hold events of the same time; map such traces together",
+                    paths[0], paths[1]
+                ));
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, number: usize, file: &PieceFile) -> Result<(), String> {
+        let head = head_of(file).map_err(|error| error.to_string())?;
+        if let Some(known) = &self.head {
+            let differs = known.asked.difference(&head.asked);
+            let differs =
+                differs.or((known.has_spans != head.has_spans).then_some("for spans and for analyses"));
+            if let Some(what) = differs {
+                let first = self.files.first().map_or(file, |first| first);
+                return Err(format!(
+                    "{} and {} were mapped {what}",
+                    first.path.display(),
+                    file.path.display()
+                ));
+            }
+        }
+        self.head.get_or_insert(head);
+        for section in file.of_kind(Kind::Core) {
+            let core = core_of(file, number, section).map_err(|error| error.to_string())?;
+            self.cores.entry(core.head.host.clone()).or_default().push(core);
+        }
+        Ok(())
+    }
+
+    /// What they were mapped for; `None` where there are none.
+    pub fn head(&self) -> Option<&ChunkHead> {
+        self.head.as_ref()
+    }
+
+    /// Why they cannot be used.
+    pub fn error(&self) -> Option<&str> {
+        self.error.as_deref()
+    }
+
+    /// Those of a host, in the order of time.
+    pub fn of_host(&self, id: &str) -> &[Core] {
+        self.cores.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Cores of a host that do not fit what the other chunks show of it: their time is unknown.
+    pub fn unfit<'c>(&'c self, host: &'c Host<'_>) -> impl Iterator<Item = (&'c Core, Difference)> {
+        let cores = self.of_host(&host.id).iter();
+        cores.filter_map(|core| Some((core, core.head.around.difference(host, core.head.window)?)))
+    }
+
+    /// The file that a core is in.
+    pub fn file_of(&self, core: &Core) -> &PieceFile {
+        &self.files[core.file]
+    }
+
+    /// The plan of a host that has its cores as pieces.
+    pub(crate) fn plan(&self, host: &Host<'_>) -> Plan {
+        let cores = self.of_host(&host.id).iter();
+        let edges = cores.flat_map(|core| [core.head.window.start, core.head.window.end]);
+        Plan::new(host, &Cuts::At(edges.collect()))
+    }
+
+    /// The models of a host's cores, to be taken by pieces.
+    pub(crate) fn take<'c, C: Held>(&'c self, host: &Host<'_>) -> Taken<'c, C> {
+        let unfit: Vec<Window<RawNs>> = self.unfit(host).map(|(core, _)| core.head.window).collect();
+        Taken {
+            chunks: self,
+            host: host.id.clone(),
+            unfit,
+            error: Mutex::default(),
+            consumer: std::marker::PhantomData,
+        }
+    }
+}
+
+/// The models of the cores of one host.
+#[derive(Debug)]
+pub(crate) struct Taken<'c, C> {
+    chunks: &'c Chunks,
+    host: String,
+    /// Windows of cores that do not fit.
+    unfit: Vec<Window<RawNs>>,
+    /// Why a core could not be read.
+    error: Mutex<Option<String>>,
+    consumer: std::marker::PhantomData<fn() -> C>,
+}
+
+impl<C: Held> Taken<'_, C> {
+    /// The model of a piece, if it is a core: a missing piece if the core does not fit, or cannot be read.
+    /// `make` makes the consumer of a piece.
+    pub(crate) fn of_piece(
+        &self,
+        host: &Host<'_>,
+        piece: Piece,
+        make: &impl Fn() -> WithThreads<C>,
+    ) -> Option<PieceModel<Model<C>>> {
+        let window = piece.window();
+        let core = self.chunks.of_host(&self.host).iter().find(|core| core.head.window == window)?;
+        let missing = || PieceModel {
+            piece,
+            model: PartialState::gap(window.start, window.end, make()),
+            report: ReadReport::default(),
+        };
+        if self.unfit.contains(&window) {
+            return Some(missing());
+        }
+        let model: Result<Model<C>, String> = self.chunks.model(core).and_then(|model: Model<C>| {
+            let file = &self.chunks.file_of(core).path;
+            let fits = (model.begin(), model.end()) == (piece.from, piece.to);
+            let fits = fits && model.spans().inner.is_like(&make().inner);
+            fits.then_some(model).ok_or_else(|| format!("{}: the file contradicts itself", file.display()))
+        });
+        Some(match model {
+            Ok(mut model) => {
+                model.settle_phases(program_losses(host, window));
+                PieceModel { piece, model, report: core.head.report.clone() }
+            }
+            Err(error) => {
+                self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                missing()
+            }
+        })
+    }
+
+    /// Why one of the cores could not be read.
+    pub(crate) fn into_error(self) -> Option<String> {
+        self.error.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Chunks {
+    /// The model of a core.
+    fn model<C: Held>(&self, core: &Core) -> Result<Model<C>, String> {
+        let file = self.file_of(core);
+        let content = file.read(&core.section).map_err(|error| error.to_string())?;
+        if core.head.form != C::FORM {
+            return Err(format!(
+                "{}: written by a program whose models have another form; map the chunk again with this one",
+                file.path.display()
+            ));
+        }
+        let damaged = || core.section.damaged(&file.path, "a model cannot be decoded").to_string();
+        let (_, body) = split(&content).ok_or_else(damaged)?;
+        let (model, rest) = postcard::take_from_bytes::<Model<C>>(body).map_err(|_| damaged())?;
+        if rest.is_empty() { Ok(model) } else { Err(damaged()) }
+    }
+}
+
+/// The head of a core, and its model's bytes.
+fn split(content: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = content.split_first_chunk::<8>()?;
+    rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
+}
+
+fn core_of(file: &PieceFile, number: usize, section: &Section) -> Result<Core, PieceError> {
+    check_version(file, section, "a mapped window in it", CORE)?;
+    let damaged = || section.damaged(&file.path, "the head of a mapped window cannot be decoded");
+    let head: CoreHead = serde_json::from_slice(&file.read_first_part(section)?).map_err(|_| damaged())?;
+    match head.window.start < head.window.end {
+        true => Ok(Core { head, file: number, section: *section }),
+        false => Err(damaged()),
+    }
+}

@@ -1,0 +1,92 @@
+//! Chunks that were mapped alone: what each was mapped to, and models of hosts that are made of them.
+//!
+//! A file of mapped chunks ([`isochrone_files::piece`]) holds an excerpt of each trace, which is opened as
+//! the trace would be, and what the *core* of each host was mapped to: the window in which nothing depends on
+//! the chunks before and after it ([`Host::core`](isochrone_hosts::Host::core)). What was read of the rest is
+//! in the excerpts. So a host of mapped chunks is a host as any other, with all its streams, losses and gaps;
+//! where its events are needed, cores are taken from the file, and the windows between them are mapped from
+//! the excerpts, which is known only when the neighbours are there.
+
+mod cores;
+mod models;
+mod write;
+
+use isochrone_files::Inputs;
+use isochrone_files::piece::{Kind, PieceError, PieceFile, Section};
+use isochrone_hosts::ReadReport;
+use isochrone_pipeline::Surroundings;
+use isochrone_time::{RawNs, Window};
+use isochrone_timing::TimedHost;
+use serde::{Deserialize, Serialize};
+
+use crate::pieces::Asked;
+
+pub use cores::{Chunks, Core};
+pub use models::model;
+pub(crate) use models::modelled;
+pub use write::{ChunkError, merge_chunks, write_chunks};
+
+/// Version of the heads of files.
+pub(crate) const HEAD: u32 = 1;
+/// Version of sections with cores, beside the form of the model in them.
+pub(crate) const CORE: u32 = 1;
+
+/// What a file of mapped chunks says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChunkHead {
+    /// What the chunks were mapped for.
+    pub asked: Asked,
+    /// Whether the cores hold all spans; else what the analyses keep.
+    pub has_spans: bool,
+}
+
+/// What a core is known by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreHead {
+    /// The host's id.
+    pub host: String,
+    /// From where to where, raw ns.
+    pub window: Window<RawNs>,
+    /// What surrounded it when it was mapped.
+    pub around: Surroundings,
+    /// What was read, and what was missing.
+    pub report: ReadReport,
+    /// The form of the model.
+    pub form: u64,
+}
+
+/// What a file of mapped chunks says of itself.
+///
+/// # Errors
+/// The file cannot be read, or has no head.
+pub fn head_of(file: &PieceFile) -> Result<ChunkHead, PieceError> {
+    let Some(section) = file.of_kind(Kind::Head).next() else {
+        return Err(PieceError::Damaged { path: file.path.clone(), offset: 0, what: "it has no head" });
+    };
+    check_version(file, section, "its head", HEAD)?;
+    let content = file.read(section)?;
+    serde_json::from_slice(&content).map_err(|_| section.damaged(&file.path, "its head is another one"))
+}
+
+/// Refuses sections of later versions.
+fn check_version(
+    file: &PieceFile,
+    section: &Section,
+    what: &'static str,
+    known: u32,
+) -> Result<(), PieceError> {
+    match section.version > known {
+        true => Err(PieceError::Version { path: file.path.clone(), what, found: section.version, known }),
+        false => Ok(()),
+    }
+}
+
+/// Whether some inputs are mapped chunks, all of them.
+pub fn are_chunks(inputs: &Inputs) -> bool {
+    !inputs.traces.is_empty() && inputs.traces.iter().all(|input| input.piece.is_some())
+}
+
+/// What was mapped of the chunks of a host, where its traces are excerpts.
+pub(crate) fn chunks_of<'h>(host: &'h TimedHost<'_>) -> Option<&'h Chunks> {
+    host.kept.as_deref()?.downcast_ref()
+}

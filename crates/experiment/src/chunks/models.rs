@@ -1,0 +1,177 @@
+//! Models of hosts: of their traces, or of their mapped chunks, whose cores are taken from the files.
+
+use isochrone_hosts::{Host, HostEvents, Progress, ReadReport};
+use isochrone_kernel::{Finished, MergeError, Spans, WithThreads};
+use isochrone_pipeline::{Job, MapMerge, Piece, PieceModel, SpanLog, SpanMapper, map_merge_all};
+use isochrone_time::RawNs;
+use isochrone_timing::{TimedHost, Timing};
+
+use super::chunks_of;
+use super::cores::{Chunks, Taken};
+use crate::model::{Model, ModelError, ModelledHost, Spread, Wanted, of_traces};
+use crate::pieces::Held;
+
+/// Reads hosts, and gives what was heard of each, in their order: `make` makes for each of them what makes a
+/// consumer for each piece of its trace. A host without a [`timing`](TimedHost::timing) is not read.
+/// `progress` gets the bytes that were read; the sum of [`HostContext::bytes`](isochrone_hosts::Host::bytes)
+/// is all.
+///
+/// One pool of threads takes the pieces of all hosts from one queue, see
+/// [`isochrone_pipeline::map_merge_all`]. Results do not depend on the spread.
+///
+/// ```
+/// use isochrone_experiment::{Inputs, Opened, Spread, Wanted, model};
+/// # use isochrone_testkit::{Cluster, Family};
+/// # let directory = tempfile::tempdir()?;
+/// # Cluster::chain(2).messages(10).seconds(1).write(directory.path(), Family::IPV4)?;
+/// # let paths = [directory.path().to_owned()];
+/// let opened = Opened::unsynchronized(Inputs::open(&paths));
+/// let experiment = opened.experiment();
+/// let all = experiment.select(&[])?.hosts;
+/// // A consumer that hears nothing: only the threads are of interest.
+/// for host in model(&all, Spread::default(), &Wanted::default(), |_, _| || (), None) {
+///     let host = host?;
+///     println!("{} threads in {} events", host.model.threads.iter().count(), host.report.events);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
+    hosts: &[&TimedHost<'o>],
+    spread: Spread,
+    wanted: &Wanted,
+    make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
+    progress: Option<Progress<'_>>,
+) -> Vec<Result<ModelledHost<'o, S>, ModelError>> {
+    let timed = hosts.iter().filter(|host| host.timing.is_some()).copied();
+    let (chunked, traced): (Vec<_>, Vec<_>) = timed.partition(|host| chunks_of(host).is_some());
+    let mut chunked = of_chunks(&chunked, spread, wanted, &make, progress).into_iter();
+    let mut traced = of_traces(&traced, spread, wanted, make, progress).into_iter();
+    let one = |host: &&TimedHost<'o>| {
+        let uncorrected = || ModelError::Uncorrected(host.name().to_owned());
+        let timing = host.timing.ok_or_else(uncorrected)?;
+        // There is one for each host that has a timing, in the order of the hosts.
+        let model = if chunks_of(host).is_some() { chunked.next() } else { traced.next() };
+        Ok(ModelledHost::new(host, timing, model.ok_or_else(uncorrected)??))
+    };
+    hosts.iter().map(one).collect()
+}
+
+/// The models of hosts whose chunks were mapped with their spans, all of which have a timing, in their order.
+fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
+    hosts: &[&TimedHost<'o>],
+    spread: Spread,
+    wanted: &Wanted,
+    make: &impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
+    progress: Option<Progress<'_>>,
+) -> Vec<Result<(Finished<S>, ReadReport), ModelError>> {
+    let error = |host: &TimedHost<'_>, why: &str| ModelError::Chunks {
+        host: host.name().to_owned(),
+        why: why.to_owned(),
+    };
+    let has_spans = |host: &&TimedHost<'o>| {
+        let head = chunks_of(host).and_then(Chunks::head);
+        head.is_none_or(|head| head.has_spans)
+    };
+    let refused = match () {
+        () if !hosts.iter().all(has_spans) => Some("its chunks were mapped for analyses, not for `spans`"),
+        () if wanted.lines => Some("the arguments of system calls are in its traces, not in mapped chunks"),
+        () if wanted.periods.is_some() => Some("periods are found in its traces, not in mapped chunks"),
+        () => None,
+    };
+    if let Some(why) = refused {
+        return hosts.iter().map(|host| Err(error(host, why))).collect();
+    }
+    let parts = read_chunks(hosts, spread.threads(), wanted, |_, _| SpanLog::default, progress);
+    let one = |(part, host): (Result<PieceModel<Model<SpanLog>>, ModelError>, &&TimedHost<'o>)| {
+        let PieceModel { model, report, .. } = part?;
+        let timing = host.timing.ok_or_else(|| ModelError::Uncorrected(host.name().to_owned()))?;
+        let consumer = make(host, timing);
+        let model = model.finish().with_threads().try_with_spans(|log| log.replay(consumer));
+        Ok((model.map_err(|damaged| error(host, &damaged.to_string()))?, report))
+    };
+    parts.into_iter().zip(hosts).map(one).collect()
+}
+
+/// Hosts of chunks that were mapped for some analyses, in their order: as [`model`] gives them of their
+/// traces.
+pub(crate) fn modelled<'o, C: Held, F: Fn() -> C + Sync>(
+    hosts: &[&TimedHost<'o>],
+    spread: Spread,
+    wanted: &Wanted,
+    make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
+    progress: Option<Progress<'_>>,
+) -> Vec<Result<ModelledHost<'o, C>, ModelError>> {
+    let timed: Vec<&TimedHost<'o>> = hosts.iter().filter(|host| host.timing.is_some()).copied().collect();
+    let mut parts = read_chunks(&timed, spread.threads(), wanted, make, progress).into_iter();
+    let one = |host: &&TimedHost<'o>| {
+        let uncorrected = || ModelError::Uncorrected(host.name().to_owned());
+        let timing = host.timing.ok_or_else(uncorrected)?;
+        let part = parts.next().ok_or_else(uncorrected)??;
+        Ok(ModelledHost::of_pieces(host.name().to_owned(), timing, host.recorded().lacking(), part))
+    };
+    hosts.iter().map(one).collect()
+}
+
+/// The models of hosts of mapped chunks, all of which have a timing, with the consumer that they were mapped
+/// with: cores are taken from the files, and what lies between them is mapped from excerpts.
+fn read_chunks<'o, C: Held, F: Fn() -> C + Sync>(
+    hosts: &[&TimedHost<'o>],
+    threads: usize,
+    wanted: &Wanted,
+    make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
+    progress: Option<Progress<'_>>,
+) -> Vec<Result<PieceModel<Model<C>>, ModelError>> {
+    let error = |host: &TimedHost<'_>, why| ModelError::Chunks { host: host.name().to_owned(), why };
+    let mut jobs = Vec::with_capacity(hosts.len());
+    for host in hosts {
+        let (Some(timing), Some(chunks)) = (host.timing, chunks_of(host)) else { continue };
+        if let Some(why) = chunks.error() {
+            return hosts.iter().map(|host| Err(error(host, why.to_owned()))).collect();
+        }
+        let consumer = make(host, timing);
+        let make = move || WithThreads::new(consumer());
+        let mapper = CoreMapper { make, lines: wanted.lines, cores: chunks.take::<C>(&host.traced) };
+        jobs.push(Job { host: &host.traced, plan: chunks.plan(&host.traced), mapper });
+    }
+    let parts = map_merge_all(&jobs, threads, |_, part| part, progress);
+    let named = |((part, job), host): ((Result<_, MergeError>, Job<'_, '_, CoreMapper<'_, _, C>>), _)| {
+        let host: &&TimedHost<'_> = host;
+        let part = part.map_err(|source| ModelError::Merge { host: host.name().to_owned(), source })?;
+        job.mapper.cores.into_error().map_or(Ok(part), |why| Err(error(host, why)))
+    };
+    parts.into_iter().zip(jobs).zip(hosts).map(named).collect()
+}
+
+/// Maps what lies between the cores of chunks, and takes the cores as they were mapped.
+struct CoreMapper<'c, F, C> {
+    make: F,
+    lines: bool,
+    cores: Taken<'c, C>,
+}
+
+impl<C: Held, F: Fn() -> WithThreads<C> + Sync> CoreMapper<'_, F, C> {
+    fn spans(&self) -> SpanMapper<&F> {
+        SpanMapper::new(&self.make).lines(self.lines)
+    }
+}
+
+impl<C: Held, F: Fn() -> WithThreads<C> + Sync> MapMerge for CoreMapper<'_, F, C> {
+    type Model = Model<C>;
+    type Error = MergeError;
+
+    fn map<'t>(&self, host: &Host<'t>, piece: Piece, events: &mut HostEvents<'_, 't>) -> Model<C> {
+        self.spans().map(host, piece, events)
+    }
+
+    fn gap(&self, host: &Host<'_>, from: RawNs, to: RawNs) -> Model<C> {
+        self.spans().gap(host, from, to)
+    }
+
+    fn mapped(&self, host: &Host<'_>, piece: Piece) -> Option<PieceModel<Model<C>>> {
+        self.cores.of_piece(host, piece, &self.make)
+    }
+
+    fn merge(&self, left: Model<C>, right: Model<C>) -> Result<Model<C>, MergeError> {
+        left.merge(right)
+    }
+}

@@ -1,0 +1,177 @@
+//! Writing files of mapped chunks.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use isochrone_ctf::Event;
+use isochrone_files::piece::{Kind, NewSection, PieceError, PieceFile, Section, SectionWriter};
+use isochrone_files::{EXCERPT, ExcerptError, ExcerptHead, InputTrace, excerpt_section, output};
+use isochrone_hosts::SLACK;
+use isochrone_matching::NeededEvents;
+use isochrone_pipeline::Surroundings;
+use isochrone_time::{RawNs, Window};
+use serde::Serialize;
+
+use super::{CORE, ChunkHead, CoreHead, HEAD, head_of};
+use crate::experiment::Experiment;
+use crate::pieces::{Held, MappedPiece};
+
+/// Events that lie this near to a core are kept beside it, ns: they may count as outside of it.
+const MARGIN: i128 = 2 * SLACK as i128;
+
+/// Why mapped chunks cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ChunkError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Piece(#[from] PieceError),
+    /// An excerpt of a trace cannot be made.
+    #[error(transparent)]
+    Excerpt(#[from] ExcerptError),
+    /// The file cannot be written.
+    #[error(transparent)]
+    Output(#[from] output::OutputError),
+    /// A part of it cannot be written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// Two files were mapped for different questions.
+    #[error("{} and {} were mapped {what}", one.display(), other.display())]
+    Differ {
+        /// A file.
+        one: PathBuf,
+        /// Another one.
+        other: PathBuf,
+        /// `with other options`.
+        what: &'static str,
+    },
+}
+
+/// Writes the chunks of an experiment to a file: excerpts of its traces, and what the cores of its hosts were
+/// mapped to. Linear in the traces.
+///
+/// # Errors
+/// A trace cannot be copied, or the file not be written.
+pub fn write_chunks<C: Held>(
+    experiment: &Experiment<'_>,
+    head: &ChunkHead,
+    mapped: &[MappedPiece<C>],
+    path: &Path,
+) -> Result<(), ChunkError> {
+    // By index of the trace: the window that was mapped.
+    let mut windows: HashMap<usize, Window<RawNs>> = HashMap::new();
+    let mut arounds: HashMap<&str, Surroundings> = HashMap::new();
+    for host in experiment.hosts() {
+        let of_host = mapped.iter().find(|piece| piece.facts.id == host.traced.id);
+        let Some(window) = of_host.map(|piece| piece.piece().window()) else { continue };
+        windows.extend(host.traced.trace_indices.iter().map(|&index| (index, window)));
+        arounds.insert(&host.traced.id, Surroundings::of(&host.traced, window));
+    }
+    output::write_with(path, |to| {
+        let io = |source| ChunkError::Io { path: path.to_owned(), source };
+        let mut sections = SectionWriter::new(to).map_err(io)?;
+        sections.add(Kind::Head, HEAD, json(head).map_err(io)?).map_err(io)?;
+        for (index, input) in experiment.inputs.traces.iter().enumerate() {
+            let excerpt = excerpt_of(input, windows.get(&index).copied())?;
+            sections.add(Kind::Trace, EXCERPT, excerpt).map_err(io)?;
+        }
+        for piece in mapped {
+            let Some(around) = arounds.get(piece.facts.id.as_str()) else { continue };
+            let core = core_section(piece, around).map_err(io)?;
+            sections.add(Kind::Core, CORE, core).map_err(io)?;
+        }
+        sections.finish().map_err(io)
+    })
+}
+
+fn json<T: Serialize>(value: &T) -> io::Result<NewSection> {
+    let mut section = NewSection::new()?;
+    serde_json::to_writer(&mut section, value)?;
+    Ok(section)
+}
+
+fn core_section<C: Held>(piece: &MappedPiece<C>, around: &Surroundings) -> io::Result<NewSection> {
+    let head = CoreHead {
+        host: piece.facts.id.clone(),
+        window: piece.piece().window(),
+        around: around.clone(),
+        report: piece.report().clone(),
+        form: C::FORM,
+    };
+    let head = serde_json::to_vec(&head)?;
+    let mut section = NewSection::new()?;
+    section.write_all(&(head.len() as u64).to_le_bytes())?;
+    section.write_all(&head)?;
+    postcard::to_io(&piece.part.model, &mut section).map_err(io::Error::other)?;
+    Ok(section)
+}
+
+/// The excerpt of a trace: all of its events outside of the window that was mapped, and those in it that a
+/// synchronization looks at.
+fn excerpt_of(input: &InputTrace, window: Option<Window<RawNs>>) -> Result<NewSection, ExcerptError> {
+    let trace = &input.trace;
+    let packets = trace.streams().iter().flat_map(|stream| &stream.packets);
+    let head = ExcerptHead {
+        path: trace.path().to_owned(),
+        inner: input.inner.clone(),
+        bytes: packets.map(|packet| packet.total_bits / 8).sum(),
+    };
+    let mut needed: Vec<NeededEvents<'_>> =
+        (0..trace.streams().len()).map(|stream| NeededEvents::new(trace, stream)).collect();
+    let choose = |stream: usize, _: usize, events: &[Event<'_>], flags: &mut [bool]| {
+        let clock = trace.clock(stream);
+        let is_mapped = |event: &Event<'_>| {
+            let raw = clock.zip(event.cycles()).map(|(clock, cycles)| clock.raw_ns(cycles));
+            window.zip(raw).is_some_and(|(window, raw)| {
+                i128::from(window.start.0) + MARGIN <= raw && raw < i128::from(window.end.0) - MARGIN
+            })
+        };
+        needed[stream].select(events, flags);
+        for (event, flag) in events.iter().zip(flags) {
+            *flag |= !is_mapped(event);
+        }
+    };
+    excerpt_section(&head, trace, choose)
+}
+
+/// Writes all chunks of some files to one: what is in several of them once. The bytes depend on the chunks
+/// alone, not on the order of the files. Linear in the bytes; memory is that of the directory of sections.
+///
+/// # Errors
+/// A file cannot be read, or the output not be written; two files were mapped for different questions.
+pub fn merge_chunks(paths: &[PathBuf], to: &Path) -> Result<(), ChunkError> {
+    let files = paths.iter().map(|path| PieceFile::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut first: Option<(&PieceFile, ChunkHead)> = None;
+    for file in &files {
+        let head = head_of(file)?;
+        let (one, known) = first.get_or_insert_with(|| (file, head.clone()));
+        let differs = known.asked.difference(&head.asked);
+        let is_other = known.has_spans != head.has_spans;
+        if let Some(what) = differs.or(is_other.then_some("for spans and for analyses")) {
+            let (one, other) = (one.path.clone(), file.path.clone());
+            return Err(ChunkError::Differ { one, other, what });
+        }
+    }
+    let Some((_, head)) = first else { return Ok(()) };
+    let sections = |file| move |section| (file, section);
+    let mut all: Vec<(&PieceFile, &Section)> = (files.iter())
+        .flat_map(|file| file.sections.iter().map(sections(file)))
+        .filter(|(_, section)| section.kind != Kind::Head)
+        .collect();
+    all.sort_by_key(|(_, section)| section.identity());
+    all.dedup_by_key(|(_, section)| section.identity());
+    output::write_with(to, |out| {
+        let io = |source| ChunkError::Io { path: to.to_owned(), source };
+        let mut merged = SectionWriter::new(out).map_err(io)?;
+        merged.add(Kind::Head, HEAD, json(&head).map_err(io)?).map_err(io)?;
+        for (file, section) in all {
+            file.copy(section, &mut merged).map_err(io)?;
+        }
+        merged.finish().map_err(io)
+    })
+}

@@ -1,0 +1,174 @@
+//! `isochrone map` of chunks that are mapped alone, `isochrone merge` and `isochrone analyze` of files of
+//! them. The content of a file is in `isochrone_experiment::chunks`.
+
+use std::path::{Path, PathBuf};
+
+use isochrone_analysis::{AnalysisKind, Options};
+use isochrone_corrections::Clocks;
+use isochrone_corrections::artefact::Artefact;
+use isochrone_experiment::chunks::{ChunkError, ChunkHead, head_of, merge_chunks, write_chunks};
+use isochrone_experiment::pieces::{Asked, Held, MappedPiece};
+use isochrone_experiment::{Experiment, ModelError, Opened, Question, Spread, TimeBase, reports};
+use isochrone_files::piece::{PieceFile, is_chunks};
+use isochrone_time::RawNs;
+use isochrone_timing::{TimedHost, Times, Timing, recorded};
+
+use super::analyze::{add_notes, model_error, options, report_undecodable, style};
+use super::pieces::refuse;
+use super::reports::check_scratch;
+use super::{answers, host_selection, lami, open};
+use crate::arguments::{Analyze, Decides, Merge};
+use crate::output::{Console, note, warning};
+use crate::render::plain::{Plain, plain};
+use crate::render::time;
+
+/// Whether files of mapped chunks were named, and nothing else.
+///
+/// # Errors
+/// Files of mapped chunks and other things were named.
+pub(super) fn are_named(paths: &[PathBuf]) -> bool {
+    paths.iter().any(|path| is_chunks(path)) && paths.iter().all(|path| is_chunks(path))
+}
+
+/// What files of mapped chunks were mapped for, as the first of them says.
+pub(super) fn head(paths: &[PathBuf]) -> anyhow::Result<Option<ChunkHead>> {
+    let Some(first) = paths.iter().find(|path| is_chunks(path)) else { return Ok(None) };
+    let head = PieceFile::open(first).and_then(|file| head_of(&file));
+    head.map(Some).map_err(|error| anyhow::anyhow!("{}", Plain(error)))
+}
+
+/// Writes what the cores of hosts were mapped to, with excerpts of all traces.
+pub(super) fn write<C: Held>(
+    experiment: &Experiment<'_>,
+    head: &ChunkHead,
+    mapped: Vec<Result<Option<MappedPiece<C>>, ModelError>>,
+    hosts: &[&TimedHost<'_>],
+    output: &Path,
+    console: &Console,
+) -> anyhow::Result<()> {
+    let mut pieces = Vec::with_capacity(mapped.len());
+    for (mapped, host) in mapped.into_iter().zip(hosts) {
+        match mapped.map_err(model_error)? {
+            Some(piece) => {
+                report_undecodable(&host.traced.name, piece.report(), console);
+                pieces.push(piece);
+            }
+            None => note!(
+                console,
+                "{}: at no time all of its streams are certain without the chunks beside it: its events are kept as they are",
+                plain(host.name())
+            ),
+        }
+    }
+    write_chunks(experiment, head, &pieces, output).map_err(|error| chunk_error(&error))
+}
+
+/// Merges files of mapped chunks.
+pub(super) fn merge(Merge { files, output }: &Merge, console: &Console) -> anyhow::Result<()> {
+    merge_chunks(files, output).map_err(|error| chunk_error(&error))?;
+    let opened = open(std::slice::from_ref(output), TimeBase::Own, &Console::new(true))?;
+    report(&opened.experiment(), console);
+    Ok(())
+}
+
+/// Notes what is missing between chunks, and warns of those that do not fit.
+pub(super) fn report(experiment: &Experiment<'_>, console: &Console) {
+    let Some(chunks) = experiment.chunks() else { return };
+    for host in experiment.hosts() {
+        let own = Timing::Own { offset_ns: host.traced.offset_ns };
+        let at = |raw: RawNs| time::full(own.unix(raw));
+        for gap in host.traced.gaps() {
+            note!(
+                console,
+                "{}: a chunk is missing from {} to {}: what happened then is unknown",
+                plain(host.name()),
+                at(gap.start),
+                at(gap.end)
+            );
+        }
+        for (core, difference) in chunks.unfit(&host.traced) {
+            warning!(
+                "{}: {}: mapped alone, and {difference}: what happened from {} to {} is unknown",
+                Plain(chunks.file_of(core).path.display()),
+                plain(host.name()),
+                at(core.head.window.start),
+                at(core.head.window.end)
+            );
+        }
+    }
+}
+
+/// Answers `isochrone analyze` from chunks that were mapped for analyses.
+pub(super) fn analyse(
+    arguments: &Analyze,
+    kinds: &[AnalysisKind],
+    head: &ChunkHead,
+    console: &Console,
+) -> anyhow::Result<()> {
+    refuse("mapped pieces", arguments, Decides::Kept)?;
+    refuse("mapped pieces", arguments, Decides::Traces)?;
+    let asked = &head.asked;
+    if let Some(lacks) = kinds.iter().find(|kind| !asked.kinds.contains(kind)) {
+        let mapped: Vec<&str> = asked.kinds.iter().map(|kind| kind.name()).collect();
+        anyhow::bail!(
+            "the pieces were not mapped for {}; they were mapped for {}",
+            lacks.name(),
+            mapped.join(", ")
+        );
+    }
+    let opened = open(&arguments.traces, base(arguments, asked)?, console)?;
+    let experiment = opened.experiment();
+    report(&experiment, console);
+    let hosts = hosts(arguments, &opened, &experiment, console)?;
+    if arguments.test_compatibility {
+        return lami::check_compatible(kinds, &recorded(&hosts));
+    }
+    let options: Options = asked.options.with_tables_of(&options(arguments));
+    let spread = Spread { threads: arguments.threads, pieces: None };
+    let question = Question { kinds: &asked.kinds, options: &options, times: asked.times, periods: None };
+    let modelled = answers::modelled_with_notes(&question, &hosts, spread, arguments, console)?;
+    let mut all = reports(&modelled, &options, spread);
+    all.retain(|report| kinds.iter().any(|kind| kind.name() == report.analysis));
+    all.sort_by_key(|report| kinds.iter().position(|kind| kind.name() == report.analysis));
+    let timings: Vec<(&str, Timing<'_>)> =
+        hosts.iter().filter_map(|host| Some((host.name(), host.timing?))).collect();
+    add_notes(arguments, &mut all, &recorded(&hosts), &timings);
+    style(arguments).print(&all, asked.times.at, hosts.len(), console)?;
+    check_scratch(&options.scratch, console)
+}
+
+/// On which clocks chunks are shown: those that they were mapped with where times were asked for, else any.
+fn base(arguments: &Analyze, asked: &Asked) -> anyhow::Result<TimeBase> {
+    let is_fixed = asked.times != Times::default();
+    if !is_fixed {
+        return Ok(arguments.clock.time_base()?);
+    }
+    anyhow::ensure!(
+        arguments.clock.sync.is_none(),
+        "--sync: the pieces were mapped for times on other clocks: give it to `isochrone map`"
+    );
+    match &asked.corrections {
+        None => Ok(TimeBase::Own),
+        Some(_) if arguments.clock.no_sync => anyhow::bail!(
+            "--no-sync: the pieces were mapped for times on common clocks: map them without --sync"
+        ),
+        Some(text) => Ok(TimeBase::Kept(Clocks::new(&Artefact::from_json(text)?)?)),
+    }
+}
+
+fn hosts<'e, 'o>(
+    arguments: &Analyze,
+    opened: &'o Opened,
+    experiment: &'e Experiment<'o>,
+    console: &Console,
+) -> anyhow::Result<Vec<&'e TimedHost<'o>>> {
+    let consequence = host_selection::NOT_COMPARABLE;
+    let hosts = host_selection::choose(opened, experiment, &arguments.hosts, consequence, console)?;
+    let is_corrected = hosts.iter().any(|host| host.timing.and_then(Timing::clock).is_some());
+    anyhow::ensure!(!arguments.bounds || is_corrected, host_selection::NO_BOUNDS);
+    Ok(hosts)
+}
+
+fn chunk_error(error: &ChunkError) -> anyhow::Error {
+    anyhow::anyhow!("{}", Plain(error))
+}

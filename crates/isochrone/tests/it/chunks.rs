@@ -1,0 +1,225 @@
+//! Chunks of real rotated sessions, each mapped where nothing else is, and merged in a random order: every command
+//! shows what it shows of the session.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use isochrone_testkit::Random;
+use serde_json::Value;
+
+use crate::common::shared;
+
+/// Analyses that need nothing but the chunks.
+const ANALYSES: &str = "cputop,fds,iolatencystats,iolog,iousagetop,irqstats,memtop,periodlog,processes,\
+                        schedfreq,schedstats,syscalls,syscallstats";
+
+/// Commands that read traces or a store.
+const COMMANDS: [&[&str]; 9] = [
+    &["analyze", "cputop,syscallstats,schedlog,irqstats,periodstats,usage"],
+    &["states"],
+    &["phases"],
+    &["critical-path"],
+    &["accounting"],
+    &["blocking"],
+    &["ipc"],
+    &["messages"],
+    &["sync"],
+];
+
+/// A program with a cache of its own.
+fn isochrone(cache: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+    command.env("XDG_CACHE_HOME", cache).args(arguments).output().unwrap()
+}
+
+/// What a command that succeeds prints.
+fn ok(cache: &Path, arguments: &[&str]) -> String {
+    let output = isochrone(cache, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// The chunks below a directory: those of rotated sessions, and traces that are whole.
+fn chunks(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut inner: Vec<PathBuf> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    inner.retain(|path| path.is_dir());
+    inner.sort();
+    match directory.file_name().is_some_and(|name| name == "archives") {
+        true => found.extend(inner),
+        false if inner.iter().any(|path| path.join("metadata").exists()) => found.push(directory.to_owned()),
+        false => inner.iter().for_each(|path| found.extend(chunks(path))),
+    }
+    found
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => _ = fs::copy(entry.path(), target).unwrap(),
+        }
+    }
+}
+
+/// Maps each chunk of a session alone, and merges the pieces two by two. Gives the merged file, and the sizes of each
+/// chunk and its piece.
+fn map_alone(session: &Path, what: &[&str], work: &Path, random: &mut Random) -> (PathBuf, Vec<(u64, u64)>) {
+    let (mut files, mut sizes) = (Vec::new(), Vec::new());
+    for (number, chunk) in chunks(session).into_iter().enumerate() {
+        let alone = work.join("alone").join(format!("{number}"));
+        copy(&chunk, &alone);
+        let piece = work.join(format!("{number}.piece"));
+        ok(work, &[&["map", "-q"], what, &[text(&alone), "-o", text(&piece)]].concat());
+        sizes.push((size(&alone), fs::metadata(&piece).unwrap().len()));
+        fs::remove_dir_all(&alone).unwrap();
+        files.push(piece);
+    }
+    assert!(files.len() > 1, "{}", session.display());
+    let mut step = 0;
+    while files.len() > 1 {
+        let [one, other] = [(), ()].map(|()| files.remove(random.below(files.len() as u64) as usize));
+        let both = work.join(format!("step{step}"));
+        ok(work, &["merge", "-q", text(&one), text(&other), "-o", text(&both)]);
+        files.push(both);
+        step += 1;
+    }
+    (files.remove(0), sizes)
+}
+
+fn size(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).unwrap().map(Result::unwrap);
+    entries.map(|it| if it.path().is_dir() { size(&it.path()) } else { it.metadata().unwrap().len() }).sum()
+}
+
+/// A document of JSON without the paths of traces.
+fn without_paths(text: &str) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                members.retain(|name, _| !["path", "directory", "argument"].contains(&name.as_str()));
+                members.values_mut().for_each(strip);
+            }
+            Value::Array(elements) => elements.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::from_str(text).unwrap();
+    strip(&mut value);
+    value
+}
+
+/// Every command shows the same of a session and of its chunks.
+fn check_commands(session: &Path, seed: u64) {
+    let [work, cache] = [(), ()].map(|()| tempfile::tempdir().unwrap());
+    let (merged, sizes) = map_alone(session, &["spans"], work.path(), &mut Random::new(seed));
+    for (chunk, piece) in sizes {
+        // Where the kernel was traced.
+        assert!(piece * 4 <= chunk || chunk < 200_000, "{}: {piece} of {chunk} bytes", session.display());
+    }
+    for command in COMMANDS {
+        let [whole, found] = [session, merged.as_path()].map(|path| {
+            let output =
+                isochrone(cache.path(), &[command, &["-q", "--format", "json", text(path)]].concat());
+            (output.status.code(), String::from_utf8(output.stdout).unwrap())
+        });
+        assert_eq!(whole.0, found.0, "{command:?} of {}", session.display());
+        if whole.1 != found.1 {
+            assert_eq!(
+                without_paths(&whole.1),
+                without_paths(&found.1),
+                "{command:?} of {}",
+                session.display()
+            );
+        }
+    }
+}
+
+/// Analyses that the chunks were mapped for are those of the session.
+fn check_analyses(session: &Path, seed: u64) {
+    let work = tempfile::tempdir().unwrap();
+    let (merged, _) = map_alone(session, &[ANALYSES], work.path(), &mut Random::new(seed));
+    let analyze = ["analyze", "-q", ANALYSES, "--format", "json", "--no-sync"];
+    let whole = ok(work.path(), &[&analyze[..], &[text(session)]].concat());
+    let found = ok(work.path(), &[&analyze[..], &[text(&merged)]].concat());
+    assert!(whole == found, "{}", session.display());
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared")]
+fn of_two_rotated_machines() {
+    let session = shared().join("data/vm/rot2");
+    check_commands(&session, 1);
+    check_analyses(&session, 2);
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared")]
+fn of_a_machine_with_programs() {
+    check_commands(&shared().join("data/vm/phases3"), 3);
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared")]
+fn of_programs() {
+    let session = shared().join("data/ust/rotated");
+    check_commands(&session, 4);
+    check_analyses(&session, 5);
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared")]
+fn pieces_are_small() {
+    let work = tempfile::tempdir().unwrap();
+    let session = shared().join("data/vm/rot2");
+    let (_, sizes) = map_alone(&session, &["cputop,syscallstats"], work.path(), &mut Random::new(6));
+    for (chunk, piece) in sizes {
+        assert!(piece * 20 <= chunk, "{piece} of {chunk} bytes");
+    }
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared")]
+fn what_is_missing_is_said() {
+    let [work, cache] = [(), ()].map(|()| tempfile::tempdir().unwrap());
+    let archives = shared().join("data/vm/rot2/h1/archives");
+    let mut pieces = Vec::new();
+    for (number, chunk) in chunks(&archives).into_iter().enumerate() {
+        let piece = work.path().join(format!("{number}.piece"));
+        ok(work.path(), &["map", "-q", "spans", text(&chunk), "-o", text(&piece)]);
+        pieces.push((chunk, piece));
+    }
+    // All but the third, as pieces and as a session.
+    let session = work.path().join("session/archives");
+    for (number, (chunk, _)) in pieces.iter().enumerate().filter(|(number, _)| *number != 2) {
+        copy(chunk, &session.join(format!("{number}")));
+    }
+    let merged = work.path().join("merged");
+    let files: Vec<&str> = pieces
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| *number != 2)
+        .map(|(_, (_, piece))| text(piece))
+        .collect();
+    let output = isochrone(cache.path(), &[&["merge", "-o", text(&merged)], &files[..]].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("h1: a chunk is missing from 2026-11-20 05:56:5"), "{said}");
+    for command in [&["analyze", "cputop,syscallstats"][..], &["states"]] {
+        let [whole, found] = [&session, &merged]
+            .map(|path| ok(cache.path(), &[command, &["-q", "--format", "json", text(path)]].concat()));
+        assert!(whole == found, "{command:?}");
+    }
+    // Events are in the traces.
+    let output = isochrone(cache.path(), &["events", text(&merged)]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("mapped pieces hold a part of the events only"), "{said}");
+}
