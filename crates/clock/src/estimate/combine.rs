@@ -8,7 +8,7 @@
 //! clock was left alone, short ones where it was not. It is put inside of the guarantee last. All of this is
 //! statistics: the guarantee knows nothing of it.
 
-use crate::estimate::curve::{Curve, SlowPeriod};
+use crate::estimate::curve::{Curve, SlowPeriod, Variances};
 use crate::estimate::line::{MIN_MESSAGES_TO_STATE_ERROR, PairEstimate, VARIANCE_FACTOR};
 use crate::estimate::straightness::{Straightness, median};
 use crate::estimate::{between, between::Node, folds::estimate, sample::sample_of, straightness};
@@ -34,10 +34,14 @@ const BENT_WITHIN: f64 = 0.25;
 const LEVELS_DOWN: u32 = 3;
 /// Share of the noise of least delays that is in the estimate's error.
 const NOISE_SHARE: f64 = 0.35;
-/// Where stretches that were tested are straight, this share of the half width is added to the error: a clock
-/// that is steered may have moved in a way that no test shows.
+/// Where stretches that were tested are straight, this share of the half width is in the error: a clock that
+/// is steered may have moved in a way that no test shows.
 const SETTLED: f64 = 0.1;
-/// The same where none was tested, …
+/// In the stated error, what the half width is above `ROUND_TRIPS` least round trips counts by this share
+/// only: it grows with what is assumed and with the time between messages, the error hardly does.
+const SETTLED_BEYOND: f64 = 0.02;
+const ROUND_TRIPS: f64 = 1.5;
+/// The share where none was tested, …
 const UNSETTLED: f64 = 0.35;
 /// … and where no stretch is straight: anything that is possible is as likely.
 const UNKNOWN: f64 = 0.5;
@@ -95,6 +99,18 @@ struct Combined {
     is_settled: bool,
 }
 
+impl Combined {
+    /// How far a clock may have moved in a way that no test shows, by half of what the guarantee leaves; one
+    /// standard deviation, ns, in the variances for weights and for the stated error.
+    fn unseen(&self, half: f64) -> [f64; 2] {
+        if !self.is_settled {
+            return [UNSETTLED * half; 2];
+        }
+        let near = half.min(ROUND_TRIPS * 2.0 * self.margin);
+        [SETTLED * half, SETTLED * near + SETTLED_BEYOND * (half - near)]
+    }
+}
+
 /// The estimate of the messages of a link over `ends`, inside of `chain`; `None` without messages both ways.
 pub(crate) fn combined(corridor: &Corridor, chain: &SegmentChain, ends: Span) -> Option<Curve> {
     let messages = corridor.x_range()?;
@@ -147,7 +163,7 @@ pub(crate) fn combined(corridor: &Corridor, chain: &SegmentChain, ends: Span) ->
     let mut nodes: Vec<Node> = Vec::with_capacity(instants.len());
     // (half the least round trip, noise)
     let mut margins: Vec<(f64, f64)> = Vec::new();
-    let mut shares: Vec<f64> = Vec::with_capacity(instants.len());
+    let mut unseen: Vec<[f64; 2]> = Vec::with_capacity(instants.len());
     for x in instants {
         let (lo, hi) = (bound(Side::Lower, x), bound(Side::Upper, x));
         let middle = lo.zip(hi).map(|(lo, hi)| lo.midpoint(hi));
@@ -162,19 +178,20 @@ pub(crate) fn combined(corridor: &Corridor, chain: &SegmentChain, ends: Span) ->
             node.y = node.clamped(base.saturating_add(combine_at.y.round() as i64));
             node.variance = combine_at.variance;
         }
+        // What is assumed of the clock gives how far the line of a straight stretch may be off anyway.
+        unseen.push(match (node.half(), &combine_at) {
+            (half, _) if !half.is_finite() => [0.0; 2],
+            (half, Some(combine_at)) => combine_at.unseen(half),
+            (half, None) => [UNKNOWN * half; 2],
+        });
         nodes.push(node);
-        shares.push(
-            combine_at.map_or(UNKNOWN, |combine_at| if combine_at.is_settled { SETTLED } else { UNSETTLED }),
-        );
     }
     between::fill_unknown(&mut nodes, wander.max(RATE_CHANGE));
-    // What is assumed of the clock gives how far the line of a straight stretch may be off anyway.
-    let error = |(node, share): (&Node, f64)| {
-        let rest =
-            if node.half().is_finite() { (share * node.half()).powi(2) / VARIANCE_FACTOR } else { 0.0 };
-        (node.x, node.y, node.variance + rest)
+    let variances = |(node, unseen): (&Node, [f64; 2])| {
+        let [weight, error] = unseen.map(|unseen| node.variance + unseen.powi(2) / VARIANCE_FACTOR);
+        (node.x, node.y, Variances { weight, error })
     };
-    let mut nodes: Vec<(i64, i64, f64)> = nodes.iter().zip(shares).map(error).collect();
+    let mut nodes: Vec<(i64, i64, Variances)> = nodes.iter().zip(unseen).map(variances).collect();
     for i in 1..nodes.len() {
         nodes[i].1 = nodes[i].1.max(nodes[i - 1].1);
     }

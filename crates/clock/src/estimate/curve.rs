@@ -52,12 +52,37 @@ pub struct SlowPeriod {
     pub slow_ns: i64,
 }
 
-/// Variance over time, ns².
+/// Variances of an estimate at an instant, ns², without the factor for delays that are not exponential.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Variances {
+    /// By which it is weighed against what other links say.
+    pub(crate) weight: f64,
+    /// That of the stated error.
+    pub(crate) error: f64,
+}
+
+impl Variances {
+    /// One variance for both.
+    fn both(variance: f64) -> Self {
+        Self { weight: variance, error: variance }
+    }
+
+    /// Both with the same added.
+    pub(crate) fn plus(self, more: f64) -> Self {
+        Self { weight: self.weight + more, error: self.error + more }
+    }
+
+    fn max(self, other: Self) -> Self {
+        Self { weight: self.weight.max(other.weight), error: self.error.max(other.error) }
+    }
+}
+
+/// Variances over time.
 #[derive(Debug, Clone, PartialEq)]
 enum Spread {
     Line(Box<PairEstimate>),
-    /// (x, variance), by x.
-    Nodes(Vec<(i64, f64)>),
+    /// By x.
+    Nodes(Vec<(i64, Variances)>),
 }
 
 impl Curve {
@@ -123,14 +148,16 @@ impl Curve {
             is_statistical: is_statistical(&whole),
             slow: None,
             // The factor is in already.
-            spread: Spread::Nodes(nodes.into_iter().map(|(x, _, v)| (x, v / VARIANCE_FACTOR)).collect()),
+            spread: Spread::Nodes(
+                nodes.into_iter().map(|(x, _, v)| (x, Variances::both(v / VARIANCE_FACTOR))).collect(),
+            ),
         })
     }
 
-    /// An estimate through nodes (a's time, b's time, variance in ns² without the factor), by time; `messages` is
-    /// the number of those of the direction that has fewer.
+    /// An estimate through nodes (a's time, b's time, variances), by time; `messages` is the number of those
+    /// of the direction that has fewer.
     pub(crate) fn through_nodes(
-        nodes: Vec<(i64, i64, f64)>,
+        nodes: Vec<(i64, i64, Variances)>,
         margin: f64,
         slow: Option<SlowPeriod>,
         messages: u64,
@@ -156,19 +183,20 @@ impl Curve {
         }
     }
 
-    /// Statistical variance at `x`, ns², without the factor for delays that are not exponential.
-    pub(crate) fn variance(&self, x: i64) -> f64 {
+    /// Statistical variances at `x`.
+    pub(crate) fn variances(&self, x: i64) -> Variances {
         match &self.spread {
-            Spread::Line(line) => line.offset_variance(x),
+            Spread::Line(line) => Variances::both(line.offset_variance(x)),
             Spread::Nodes(nodes) => {
                 let right = nodes.partition_point(|n| n.0 < x).min(nodes.len().saturating_sub(1));
                 let left = right.saturating_sub(1);
-                let near = nodes.get(left).zip(nodes.get(right)).map_or(0.0, |(l, r)| l.1.max(r.1));
+                let around = nodes.get(left).zip(nodes.get(right));
+                let near = around.map_or(Variances::both(0.0), |(l, r)| l.1.max(r.1));
                 let ends = nodes.first().zip(nodes.last());
                 let beyond = ends.map_or(0, |(first, last)| {
                     first.0.saturating_sub(x).max(x.saturating_sub(last.0)).max(0)
                 });
-                near + (RATE_BEYOND * beyond as f64).powi(2)
+                near.plus((RATE_BEYOND * beyond as f64).powi(2))
             }
         }
     }

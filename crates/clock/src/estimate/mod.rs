@@ -28,7 +28,7 @@ pub use sample::{DirectionSample, RetainedPoint};
 pub use suspect::{Cleaned, NotAffine, Suspect, SuspectReason, clean};
 
 pub(crate) use combine::combined;
-pub(crate) use curve::Curve;
+pub(crate) use curve::{Curve, Variances};
 pub(crate) use line::VARIANCE_FACTOR;
 pub(crate) use rate_change::{Change, changes, exceeds, has_moved, is_pinched, range, rate_change};
 pub(crate) use suspect::{MAX_CONTRADICTIONS, MESSAGES_PER_CONTRADICTION, MIN_MESSAGES_TO_REFUSE};

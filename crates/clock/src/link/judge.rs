@@ -368,7 +368,7 @@ impl Link {
             // the other.
             let hidden = model.asymmetry * relation.margin(x);
             let drift = self.drift().map_or(0.0, |(messages, rate)| messages.beyond(x) as f64 * rate);
-            let own = 2.0 * (relation.variance(x) + hidden * hidden + drift * drift).sqrt();
+            let own = 2.0 * (relation.variances(x).error + hidden * hidden + drift * drift).sqrt();
             let own = Some(own).filter(|own| own.is_finite() && relation.is_statistical());
             let (a, b) = (of_a.1.at(x), of_b.1.at(estimate(x)));
             let joint = a.zip(b).map(|(a, b)| a.2 as f64 + b.2 as f64);

@@ -6,7 +6,7 @@
 //! `crate::network::reach` and `crate::network::joint` use them.
 
 use crate::correction::Correction;
-use crate::estimate::{Change, Curve, SlowPeriod};
+use crate::estimate::{Change, Curve, SlowPeriod, Variances};
 use crate::geometry::{Bounded, Direction, Side, Wander};
 use crate::link::{steered::Steered, violations::Allowance};
 use crate::span::Span;
@@ -263,18 +263,17 @@ impl Relation {
         }
     }
 
-    /// The statistical variance of the estimate at `x` (a's time), ns². Between two pieces either may be
-    /// right.
-    pub(crate) fn variance(&self, x: i64) -> f64 {
+    /// The statistical variances of the estimate at `x` (a's time). Between two pieces either may be right.
+    pub(crate) fn variances(&self, x: i64) -> Variances {
         let right = self.pieces.partition_point(|p| p.x.begin <= x);
         let own = &self.pieces[right.saturating_sub(1)];
-        let variance = own.curve.variance(x);
+        let variances = own.curve.variances(x);
         match self.pieces.get(right).filter(|_| x > own.x.end && right > 0) {
             Some(next) => {
                 let apart = next.curve.map.apply(x) as i128 - own.curve.map.apply(x) as i128;
-                variance + (apart as f64).powi(2)
+                variances.plus((apart as f64).powi(2))
             }
-            None => variance,
+            None => variances,
         }
     }
 

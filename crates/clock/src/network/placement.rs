@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::MAX_ABS_NS;
 use crate::correction::{Correction, end_rates};
-use crate::estimate::{PairEstimate, VARIANCE_FACTOR};
+use crate::estimate::{PairEstimate, VARIANCE_FACTOR, Variances};
 use crate::link::{BreakKind, ClockBreak, Link, Relation};
 use crate::model::{Assumptions, Model};
 use crate::network::least_squares::{Disagreement, Placed, Ties};
@@ -133,13 +133,12 @@ impl<'a> IslandData<'a> {
         }
         let at = |&instant: &i64| {
             let first = self.along_the_tree(clocks, instant);
-            let [sum, difference] = system.placed_at_once(|link, relation| momentary(relation, link, &first));
+            let (corrections, variances) =
+                system.placed_at_once(|link, relation| momentary(relation, link, &first));
             let shown =
                 |(&clock, by): (&usize, &Vector1<f64>)| first[clock].saturating_add(by.x.round() as i64);
-            let variance =
-                |(sum, difference): (&Matrix1<f64>, &Matrix1<f64>)| f64::midpoint(sum.x, difference.x);
-            let shown: Vec<i64> = self.tree.order.iter().zip(&sum.corrections).map(shown).collect();
-            (shown, sum.covariances.iter().zip(&difference.covariances).map(variance).collect::<Vec<f64>>())
+            let shown: Vec<i64> = self.tree.order.iter().zip(&corrections).map(shown).collect();
+            (shown, variances)
         };
         let found: Vec<(Vec<i64>, Vec<f64>)> = instants.par_iter().map(at).collect();
         let (mut shown, mut variance) = (vec![Vec::new(); clocks], vec![Vec::new(); clocks]);
@@ -166,6 +165,13 @@ struct TiedLink<'a> {
     shared: f64,
     /// Of its stamps, and of what little is known of few messages: at every instant another.
     own: f64,
+}
+
+/// A [`Disagreement`] at one instant.
+struct Momentary {
+    scale: f64,
+    shift: f64,
+    variances: Variances,
 }
 
 impl<'a> System<'a> {
@@ -197,29 +203,32 @@ impl<'a> System<'a> {
                 + Matrix2::from_diagonal_element(tied.own);
             Disagreement { covariance, ..said }
         };
-        self.answer(&self.links.iter().map(disagreement).collect::<Vec<_>>())
+        let said: Vec<_> = self.links.iter().map(disagreement).collect();
+        self.ties.place(&said).unwrap_or_else(|| self.ties.open())
     }
 
-    /// The same at one instant, as if it were two that fall together: half of their sum, whose errors are
-    /// independent of those of their difference, and that. The difference is nothing; the variance at the
-    /// instant is the mean of both.
-    fn placed_at_once(&self, said: impl Fn(&Link, &Relation) -> Disagreement<1>) -> [Placed<1>; 2] {
-        let disagreement = |tied: &TiedLink<'_>| {
-            let said = said(tied.link, tied.relation);
-            let covariance = said.covariance * VARIANCE_FACTOR + Matrix1::new(tied.own);
-            Disagreement { covariance, ..said }
+    /// The corrections at one instant, and their variances, ns², as if it were two that fall together: half
+    /// of their sum, whose errors are independent of those of their difference, and that. The difference is
+    /// nothing; the variance at the instant is the mean of both. Links count by their weights in the
+    /// corrections, and by their stated errors in the variances.
+    fn placed_at_once(&self, said: impl Fn(&Link, &Relation) -> Momentary) -> (Vec<Vector1<f64>>, Vec<f64>) {
+        let said: Vec<Momentary> = self.links.iter().map(|tied| said(tied.link, tied.relation)).collect();
+        let disagreements = |variance: fn(&Variances) -> f64, shared: f64| -> Vec<Disagreement<1>> {
+            let disagreement = |(said, tied): (&Momentary, &TiedLink<'_>)| {
+                let own = variance(&said.variances) * VARIANCE_FACTOR + tied.own;
+                let covariance = Matrix1::new(own + shared * tied.shared);
+                Disagreement { scale: said.scale, shift: Vector1::new(said.shift), covariance }
+            };
+            said.iter().zip(&self.links).map(disagreement).collect()
         };
-        let differences: Vec<Disagreement<1>> = self.links.iter().map(disagreement).collect();
-        let sum = |(said, tied): (&Disagreement<1>, &TiedLink<'_>)| Disagreement {
-            covariance: said.covariance + Matrix1::new(2.0 * tied.shared),
-            ..*said
+        let sums = disagreements(|v| v.weight, 2.0);
+        let corrections = self.ties.corrections(&sums).unwrap_or_else(|| self.ties.open().corrections);
+        let covariances = |shared: f64| {
+            let of = disagreements(|v| v.error, shared);
+            self.ties.covariances(&of).unwrap_or_else(|| self.ties.open().covariances)
         };
-        let sums: Vec<Disagreement<1>> = differences.iter().zip(&self.links).map(sum).collect();
-        [self.answer(&sums), self.answer(&differences)]
-    }
-
-    fn answer<const B: usize>(&self, links: &[Disagreement<B>]) -> Placed<B> {
-        self.ties.place(links).unwrap_or_else(|| self.ties.open())
+        let mean = |(sum, difference): (&Matrix1<f64>, &Matrix1<f64>)| f64::midpoint(sum.x, difference.x);
+        (corrections, covariances(2.0).iter().zip(&covariances(0.0)).map(mean).collect())
     }
 }
 
@@ -279,14 +288,14 @@ fn straight(relation: &Relation, link: &Link, early: &[i64], late: &[i64]) -> Di
 }
 
 /// Disagreement of two clocks at one instant by their relation.
-fn momentary(relation: &Relation, link: &Link, shown: &[i64]) -> Disagreement<1> {
+fn momentary(relation: &Relation, link: &Link, shown: &[i64]) -> Momentary {
     // Maps of many links do not fit into the caches: none is looked up twice.
     let (x, later) = (shown[link.a], shown[link.a].saturating_add(MIN_BASE_NS));
     let (y, then) = (relation.map.apply(x), relation.map.apply(later));
-    Disagreement {
+    Momentary {
         scale: rate((x, y), (later, then)),
-        shift: Vector1::new((y as i128 - shown[link.b] as i128) as f64),
-        covariance: Matrix1::new(relation.variance(x)),
+        shift: (y as i128 - shown[link.b] as i128) as f64,
+        variances: relation.variances(x),
     }
 }
 

@@ -131,5 +131,5 @@ fn the_likely_error_holds() {
         covered.len()
     );
     // The guarantee grows with what is assumed of the clocks; the likely error does not by as much.
-    assert!(widths[widths.len() / 2] < 0.3, "{:.2}", widths[widths.len() / 2]);
+    assert!(widths[widths.len() / 2] < 0.2, "{:.2}", widths[widths.len() / 2]);
 }

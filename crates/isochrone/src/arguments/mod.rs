@@ -252,8 +252,8 @@ pub(crate) enum Command {
         isochrone order --event app:net_dev_xmit@05:54:01.823216897 --event 'db:$event == \"syscall_entry_openat\" && tid == 212' --traces app/ db/\n  \
         isochrone order 0 12.5 1 12.7 --messages list.txt                             times as the list has them\n\n\
         The answer is one of three. Proven: under the assumptions about the clocks (in the report of `isochrone sync`), and whatever the \
-        delays of messages were, the other order is impossible. Likely: the other order is possible; with the likely error (e95) as a \
-        normal distribution, this order has a probability of 0.9 or more, which is printed. Open: either may have been first; the \
+        delays of messages were, the other order is impossible. Likely: the other order is possible; by the likely error (e95), this \
+        order has a probability of 0.9 or more, which is printed. Open: either may have been first; the \
         distance that would be a proof is printed. An instant of one host is bounded on the other's clock by the messages between the \
         two and by those of all links together, whichever is tighter. Instants of one host are ordered by its own clock, events of equal times by their stream.\n\n\
         Exit status: 0 where something is guaranteed, even if the order is open; 1 where nothing is, and the reason is printed: no messages tie the hosts, messages \
