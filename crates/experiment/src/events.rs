@@ -187,7 +187,7 @@ impl<'o> Experiment<'o> {
             .filter_map(|host| Some((host, several_zeros(&host.traced)?)))
             .flat_map(|(host, zero_ns)| host.traced.trace_indices.iter().map(move |&place| (place, zero_ns)))
             .collect();
-        let whole = self.inputs.traces.iter().enumerate().filter(|(_, input)| input.piece.is_none());
+        let whole = self.inputs.traces.iter().enumerate().filter(|(_, input)| input.excerpt.is_none());
         for (place, input) in whole {
             match TimedTrace::new(input, place, self.clocks, self.keeps_all, zeros.get(&place).copied()) {
                 Some(trace) => traces.push(trace),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use isochrone_corrections::Clocks;
 use isochrone_ctf::Trace;
-use isochrone_files::{InputCapture, Inputs};
+use isochrone_files::{ClassContent, InputCapture, Inputs, StreamContent};
 use isochrone_hosts::{Host, Hosts, Progress};
-use isochrone_matching::{CaptureFacts, TraceFacts, capture, survey};
+use isochrone_matching::{CaptureFacts, StreamFacts, Tally, TraceFacts, capture, survey};
 use isochrone_sync::{Options, Outcome, SyncError, synchronize};
 use isochrone_timing::{TimedHost, UnknownHost, check_names};
 
@@ -139,7 +139,7 @@ impl<'o> Experiment<'o> {
         let Hosts { hosts, left_out } = Hosts::group(inputs.traces.iter().map(|input| &input.trace));
         let chunks = (!inputs.pieces.is_empty()).then(|| Arc::new(Chunks::of(inputs)));
         let is_mapped =
-            |host: &Host<'_>| host.trace_indices.iter().any(|&index| inputs.traces[index].piece.is_some());
+            |host: &Host<'_>| host.trace_indices.iter().any(|&index| inputs.traces[index].excerpt.is_some());
         let timed = |traced: Host<'o>| {
             let kept = chunks.clone().filter(|_| is_mapped(&traced));
             TimedHost { kept: kept.map(|kept| kept as _), ..TimedHost::new(traced, clocks, keeps_all) }
@@ -183,6 +183,10 @@ impl<'o> Experiment<'o> {
             hosts.flat_map(|host| host.traced.first_packets()).collect();
         let first = |trace, stream| first.get(&(trace, stream)).copied().unwrap_or(0);
         let mut traces = survey(&traces, &first, progress);
+        for (input, facts) in self.inputs.traces.iter().zip(&mut traces) {
+            let content = input.excerpt.iter().flat_map(|excerpt| &excerpt.content);
+            facts.streams.iter_mut().zip(content).for_each(|(facts, content)| of_whole(facts, content));
+        }
         let captures = capture::survey(&self.inputs.captures, progress);
         let again = self.hosts.iter().flat_map(|host| host.traced.recounted_discards());
         for ((place, stream), events) in again {
@@ -191,6 +195,16 @@ impl<'o> Experiment<'o> {
             }
         }
         Survey { traces, captures }
+    }
+}
+
+/// Replaces what an excerpt has of a stream by what the stream has.
+fn of_whole(facts: &mut StreamFacts, content: &StreamContent) {
+    facts.bytes = content.bytes;
+    for ClassContent { class, events, bytes } in &content.classes {
+        if let Some(tally) = facts.classes.get_mut(*class) {
+            *tally = Tally { count: *events, bytes: *bytes };
+        }
     }
 }
 

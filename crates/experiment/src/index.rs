@@ -77,7 +77,7 @@ pub fn sources(inputs: &Inputs) -> Result<Vec<Source>, StoreError> {
     for file in &inputs.pieces {
         all.push(Source::of(&file.path)?);
     }
-    for input in inputs.traces.iter().filter(|input| input.piece.is_none()) {
+    for input in inputs.traces.iter().filter(|input| input.excerpt.is_none()) {
         let directory = input.trace.path();
         for name in ["metadata"].into_iter().chain(input.trace.file_names()) {
             all.push(Source::of(&directory.join(name))?);

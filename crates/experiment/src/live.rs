@@ -3,25 +3,55 @@
 //!
 //! Who gets the bytes (`isochrone_ctf::live`) says how far each trace is known. What is read is remembered as
 //! a packet and a number of events in it, so that nothing of a trace is borrowed while it grows.
+//!
+//! Several hosts can be synchronized on the way ([`synchronize_growing`]): what is shown is then of the time
+//! that was read for the corrections of now, so that these have bounds for all of it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use isochrone_corrections::Clocks;
+use isochrone_corrections::{Clock, Clocks};
 use isochrone_ctf::live::LiveTrace;
 use isochrone_ctf::merge::Merge;
 use isochrone_ctf::{Diagnostic, Error, Event, StreamEvents, Trace};
 use isochrone_files::{InputTrace, Inputs};
 use isochrone_hosts::clocks;
+use isochrone_sync::{Options, Outcome, SyncError, synchronize};
 use isochrone_time::{RawNs, UnixNs};
+use isochrone_timing::Timing;
 
 use crate::events::TimedTrace;
+
+/// On which clocks growing traces are shown.
+#[derive(Debug)]
+pub enum LiveBase {
+    /// Each host's own.
+    Own,
+    /// Those of corrections that were made before.
+    Kept(Clocks),
+    /// One, to which the hosts are synchronized on the way: nothing is shown before [`LiveEvents::correct`].
+    OnTheWay,
+}
+
+/// How far new corrections moved a clock at the end of the time that those before were of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// The host.
+    pub host: String,
+    /// How much later its last instant is now, ns of the common clock.
+    pub later_ns: i128,
+    /// Whether that is beyond the bounds that it had.
+    pub is_beyond: bool,
+}
 
 /// Growing traces, and how far they have been read.
 #[derive(Debug)]
 pub struct LiveEvents {
     inputs: Inputs,
     clocks: Option<Clocks>,
+    /// Where hosts are synchronized on the way: the traces as they were when they were read for the
+    /// corrections.
+    corrected: Option<Vec<LiveTrace>>,
     /// By trace and stream.
     places: HashMap<(usize, usize), Place>,
     /// Of so many traces, since events of them were shown: the Unix times of the zeros of their clocks. Later
@@ -52,10 +82,24 @@ enum Through {
 }
 
 impl LiveEvents {
-    /// Without traces so far; `clocks`: whose times are wanted, if not those of each host.
-    pub fn new(clocks: Option<Clocks>) -> Self {
+    /// Without traces so far.
+    pub fn new(base: LiveBase) -> Self {
+        let (clocks, corrected) = match base {
+            LiveBase::Own => (None, None),
+            LiveBase::Kept(clocks) => (Some(clocks), None),
+            LiveBase::OnTheWay => (None, Some(Vec::new())),
+        };
         let (places, zeros, waiting, diagnostics) = Default::default();
-        Self { inputs: Inputs::default(), clocks, places, zeros, waiting, diagnostics }
+        Self { inputs: Inputs::default(), clocks, corrected, places, zeros, waiting, diagnostics }
+    }
+
+    /// Takes the corrections by what traces had when they were as given, or that there are none: then each
+    /// host is on its own clock. What was shown is not shown again. Linear in the clocks.
+    pub fn correct(&mut self, clocks: Option<Clocks>, read: Vec<LiveTrace>) -> Vec<Revision> {
+        self.corrected = clocks.is_some().then_some(read);
+        let before = std::mem::replace(&mut self.clocks, clocks);
+        let (Some(before), Some(now)) = (&before, &self.clocks) else { return Vec::new() };
+        before.iter().filter_map(|old| revision(old, now)).collect()
     }
 
     /// The traces so far, in the order of their paths, each with what its times mean; those without a
@@ -112,8 +156,9 @@ impl LiveEvents {
     }
 
     /// Looks at traces again, and gives all events that nothing of these can come before any more, each once:
-    /// `show` gets the traces as they are and the events. `is_known`: whether these are all traces that there
-    /// can be now. Linear in what is new, and in the events of the packets that each stream is in.
+    /// `show` gets the traces as they are, the corrections, and the events. `is_known`: whether these are all
+    /// traces that there can be now. Where hosts are synchronized on the way, they are those of the time that
+    /// the corrections are of. Linear in what is new, and in the events of the packets that each stream is in.
     ///
     /// # Errors
     /// A directory cannot be listed, or what `show` says.
@@ -121,13 +166,22 @@ impl LiveEvents {
         &mut self,
         growing: &[LiveTrace],
         is_known: bool,
-        show: impl for<'t> FnOnce(&[TimedTrace<'t>], &mut dyn Iterator<Item = LiveEvent<'t>>) -> Result<(), E>,
+        show: impl for<'t> FnOnce(
+            &'t [TimedTrace<'t>],
+            Option<&'t Clocks>,
+            &mut dyn Iterator<Item = LiveEvent<'t>>,
+        ) -> Result<(), E>,
     ) -> Result<(), E> {
         self.look(growing)?;
         let known = is_known && self.waiting.is_empty();
+        let is_corrected = |input: &InputTrace| {
+            self.clocks.as_ref().is_some_and(|clocks| clocks.of_trace(&input.trace).is_some())
+        };
+        let lacks_corrections = self.corrected.is_some() && !self.inputs.traces.iter().all(is_corrected);
+        let states = self.corrected.as_deref().unwrap_or(growing);
         let timed = self.timed();
-        let until = match known {
-            true => timed.iter().map(|timed| through(timed, growing)).fold(Through::All, Through::earlier),
+        let until = match known && !lacks_corrections {
+            true => timed.iter().map(|timed| through(timed, states)).fold(Through::All, Through::earlier),
             false => Through::Unknown,
         };
         let mut places = self.places.clone();
@@ -157,7 +211,7 @@ impl LiveEvents {
             Some((number, unix, event))
         });
         // What the reader does not take comes again.
-        show(&timed, &mut ready)?;
+        show(&timed, self.clocks.as_ref(), &mut ready)?;
         let found: Vec<Diagnostic> = merge.diagnostics().filter(|_| is_over).cloned().collect();
         self.diagnostics.extend(found);
         let has_shown = self.places != places;
@@ -183,7 +237,7 @@ impl LiveEvents {
                             argument,
                             inner: PathBuf::new(),
                             trace,
-                            piece: None,
+                            excerpt: None,
                         });
                     }
                     // They arrive in parts.
@@ -196,6 +250,24 @@ impl LiveEvents {
         }
         Ok(())
     }
+}
+
+/// Synchronizes what is there so far of growing traces; the reference is a host, where one is named. Linear
+/// in the events.
+///
+/// # Errors
+/// As [`synchronize`].
+pub fn synchronize_growing(growing: &[LiveTrace], reference: Option<String>) -> Result<Outcome, SyncError> {
+    let paths: Vec<PathBuf> = growing.iter().map(|growing| growing.directory.clone()).collect();
+    synchronize(&Inputs::open(&paths), &Options { reference, ..Options::default() }, &|_| ())
+}
+
+fn revision(old: &Clock, now: &Clocks) -> Option<Revision> {
+    let new = now.iter().find(|new| new.entry.id == old.entry.id)?;
+    let (_, last) = old.span()?;
+    let (then, now) = (Timing::Common(old).stamp(last), new.unix(last));
+    let is_beyond = then.lo.is_some_and(|lo| now < lo) || then.hi.is_some_and(|hi| hi < now);
+    Some(Revision { host: new.entry.host.clone(), later_ns: now - then.unix, is_beyond })
 }
 
 /// The place of a trace among those that are read, the Unix time of an event, and the event.

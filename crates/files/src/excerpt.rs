@@ -1,14 +1,14 @@
 //! Excerpts of traces in files of mapped chunks.
 //!
-//! The content of a section: the length of a head (u64) and the head, as JSON; the length of the metadata
-//! (u64) and their text; then, for each stream file, the length of its name (u64), the name, the length of
-//! its bytes (u64), and these, which are packets of CTF.
+//! The content of a section is parts, each after its length (u64): a head, as JSON; the text of the metadata;
+//! then, for each stream file, its name and its bytes, which are packets of CTF; last, as JSON, what the
+//! streams of the trace have.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use isochrone_ctf::write::excerpt;
-use isochrone_ctf::{Event, Schemas, Trace};
+use isochrone_ctf::{Event, Schemas, Stream, Trace};
 use serde::{Deserialize, Serialize};
 
 use crate::piece::{Kind, NewSection, PieceError, PieceFile, Section};
@@ -23,8 +23,47 @@ pub struct ExcerptHead {
     pub path: PathBuf,
     /// Path from the argument that led to it.
     pub inner: PathBuf,
-    /// Bytes of its packets.
+}
+
+/// What a stream of the trace of an excerpt has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamContent {
+    /// Bytes of its packets, with their padding.
     pub bytes: u64,
+    /// The event classes that occur.
+    pub classes: Vec<ClassContent>,
+}
+
+/// What a stream has of an event class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassContent {
+    /// Index of the class in the stream class.
+    pub class: usize,
+    /// Number of events.
+    pub events: u64,
+    /// Their bytes, headers included.
+    pub bytes: u64,
+}
+
+impl StreamContent {
+    /// What comes of the bytes of the packets of a stream, and of the number and the bytes of its events by
+    /// event class.
+    pub fn new(bytes: u64, classes: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let class = |(class, (events, bytes))| ClassContent { class, events, bytes };
+        let classes = classes.into_iter().enumerate().map(class).filter(|class| class.events > 0);
+        Self { bytes, classes: classes.collect() }
+    }
+}
+
+/// An excerpt that was opened.
+#[derive(Debug)]
+pub struct OpenedExcerpt {
+    /// What is known of its trace.
+    pub head: ExcerptHead,
+    /// What the streams of that trace have, by their index.
+    pub content: Vec<StreamContent>,
+    /// The excerpt. Its path is that of the trace.
+    pub trace: Trace,
 }
 
 /// Why there is no excerpt.
@@ -46,21 +85,35 @@ pub enum ExcerptError {
 pub fn excerpt_section<'t>(
     head: &ExcerptHead,
     trace: &'t Trace,
-    choose: impl FnMut(usize, usize, &[Event<'t>], &mut [bool]),
+    mut choose: impl FnMut(usize, usize, &[Event<'t>], &mut [bool]),
 ) -> Result<NewSection, ExcerptError> {
     let mut section = NewSection::new()?;
     put(&mut section, &serde_json::to_vec(head).map_err(io::Error::from)?)?;
     put(&mut section, trace.metadata_text().as_bytes())?;
     let mut failed = None;
-    excerpt(trace, choose, |file| {
+    // By stream and event class: events, and their bytes.
+    let none = |stream| vec![(0, 0); trace.stream_plan(stream).events.len()];
+    let mut counts: Vec<Vec<(u64, u64)>> = (0..trace.streams().len()).map(none).collect();
+    let count_and_choose = |stream: usize, packet, events: &[Event<'t>], flags: &mut [bool]| {
+        for event in events {
+            let (events, bytes) = &mut counts[stream][event.class().index];
+            (*events, *bytes) = (*events + 1, *bytes + event.size());
+        }
+        choose(stream, packet, events, flags);
+    };
+    excerpt(trace, count_and_choose, |file| {
         let written = put(&mut section, file.name.as_bytes()).and_then(|()| put(&mut section, &file.bytes));
         failed = failed.take().or(written.err());
         Ok(())
     })?;
-    match failed {
-        Some(error) => Err(error.into()),
-        None => Ok(section),
+    if let Some(error) = failed {
+        return Err(error.into());
     }
+    let bytes = |stream: &Stream| stream.packets.iter().map(|packet| packet.total_bits / 8).sum();
+    let content = |(stream, counts)| StreamContent::new(bytes(stream), counts);
+    let content: Vec<_> = trace.streams().iter().zip(counts).map(content).collect();
+    put(&mut section, &serde_json::to_vec(&content).map_err(io::Error::from)?)?;
+    Ok(section)
 }
 
 /// Bytes after their length.
@@ -69,7 +122,7 @@ fn put(section: &mut NewSection, bytes: &[u8]) -> io::Result<()> {
     section.write_all(bytes)
 }
 
-/// Opens the excerpt in a section. Its path is that of the trace.
+/// Opens the excerpt in a section.
 ///
 /// # Errors
 /// The section cannot be read, or holds something else.
@@ -77,7 +130,7 @@ pub fn open_excerpt(
     file: &PieceFile,
     section: &Section,
     known: &Schemas,
-) -> Result<(ExcerptHead, Trace), PieceError> {
+) -> Result<OpenedExcerpt, PieceError> {
     if section.version > EXCERPT {
         let (found, known, what) = (section.version, EXCERPT, "an excerpt of a trace in it");
         return Err(PieceError::Version { path: file.path.clone(), what, found, known });
@@ -85,9 +138,11 @@ pub fn open_excerpt(
     let content = file.read(section)?;
     let damaged = |what| section.damaged(&file.path, what);
     let parts = parts(&content).ok_or_else(|| damaged("an excerpt has no such parts"))?;
-    let [head, metadata, files @ ..] = parts.as_slice() else {
+    let [head, metadata, files @ .., content] = parts.as_slice() else {
         return Err(damaged("an excerpt has no head"));
     };
+    let content: Vec<StreamContent> =
+        serde_json::from_slice(content).map_err(|_| damaged("an excerpt says something else of streams"))?;
     let head: ExcerptHead =
         serde_json::from_slice(head).map_err(|_| damaged("an excerpt has another head"))?;
     let metadata = String::from_utf8(metadata.to_vec()).map_err(|_| damaged("metadata are no text"))?;
@@ -97,7 +152,8 @@ pub fn open_excerpt(
     let files = files.ok_or_else(|| damaged("an excerpt has other files"))?;
     let path: &Path = &head.path;
     let trace = Trace::in_memory(path, metadata, files, known);
-    Ok((head.clone(), trace.map_err(|_| damaged("the metadata of an excerpt cannot be understood"))?))
+    let trace = trace.map_err(|_| damaged("the metadata of an excerpt cannot be understood"))?;
+    Ok(OpenedExcerpt { head, content, trace })
 }
 
 /// Where the traces were that a file of mapped chunks has excerpts of, as far as it says so. Linear in the

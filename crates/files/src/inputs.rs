@@ -8,7 +8,7 @@ use isochrone_ctf::{Reason, Schemas, Trace, find_traces};
 use rayon::prelude::*;
 
 use crate::captures::{InputCapture, find_captures};
-use crate::excerpt::open_excerpt;
+use crate::excerpt::{OpenedExcerpt, StreamContent, open_excerpt};
 use crate::piece::{self, Kind, PieceError, PieceFile, Section};
 use isochrone_corrections::artefact::{Refused, RefusedKind};
 
@@ -41,8 +41,17 @@ pub struct InputTrace {
     pub inner: PathBuf,
     /// The trace, or an excerpt of it.
     pub trace: Trace,
-    /// The file of mapped chunks that it is an excerpt in.
-    pub piece: Option<PathBuf>,
+    /// Of what it is an excerpt, where it is one.
+    pub excerpt: Option<ExcerptOf>,
+}
+
+/// Of what an excerpt is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExcerptOf {
+    /// The file of mapped chunks that it is in.
+    pub piece: PathBuf,
+    /// What the streams of the whole trace have, by their index.
+    pub content: Vec<StreamContent>,
 }
 
 impl InputTrace {
@@ -102,7 +111,7 @@ impl Inputs {
             match opened {
                 Ok(trace) => {
                     let inner = path.strip_prefix(argument).map(Path::to_owned).unwrap_or_default();
-                    inputs.add(InputTrace { argument: argument.clone(), inner, trace, piece: None });
+                    inputs.add(InputTrace { argument: argument.clone(), inner, trace, excerpt: None });
                 }
                 Err(error) => inputs.refuse_error(&error),
             }
@@ -130,14 +139,16 @@ impl Inputs {
         let opened = PieceFile::open(path).and_then(|file| {
             let traces: Vec<&Section> = file.of_kind(Kind::Trace).collect();
             let open = |section: &&Section| open_excerpt(&file, section, schemas);
-            let traces = traces.par_iter().map(open).collect::<Result<Vec<_>, PieceError>>()?;
+            let mut traces = traces.par_iter().map(open).collect::<Result<Vec<_>, PieceError>>()?;
+            traces.sort_by(|a, b| a.head.path.cmp(&b.head.path));
             Ok((file, traces))
         });
         match opened {
             Ok((file, traces)) => {
-                for (head, trace) in traces {
+                for OpenedExcerpt { head, content, trace } in traces {
                     let (argument, inner) = (path.to_owned(), head.inner);
-                    self.add(InputTrace { argument, inner, trace, piece: Some(path.to_owned()) });
+                    let excerpt = Some(ExcerptOf { piece: path.to_owned(), content });
+                    self.add(InputTrace { argument, inner, trace, excerpt });
                 }
                 self.pieces.push(file);
             }

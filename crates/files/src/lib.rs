@@ -9,5 +9,8 @@ pub mod output;
 pub mod piece;
 
 pub use captures::{InputCapture, is_capture};
-pub use excerpt::{EXCERPT, ExcerptError, ExcerptHead, excerpt_section, open_excerpt, traces_of_chunks};
+pub use excerpt::{
+    ClassContent, EXCERPT, ExcerptError, ExcerptHead, OpenedExcerpt, StreamContent, excerpt_section,
+    open_excerpt, traces_of_chunks,
+};
 pub use inputs::{InputTrace, Inputs, UnknownCapture};

@@ -71,6 +71,8 @@ pub fn survey(
     for (trace, facts) in facts.iter_mut().enumerate() {
         for (stream, facts) in facts.streams.iter_mut().enumerate() {
             facts.first_packet = first(trace, stream);
+            let packets = &traces[trace].trace.streams()[stream].packets[facts.first_packet..];
+            facts.bytes = packets.iter().map(|packet| packet.total_bits / 8).sum();
         }
     }
     facts
@@ -452,6 +454,7 @@ impl<'t> StreamSource<'t> {
         let classes = classes.into_iter().map(|class| class.tally).collect();
         StreamFacts {
             classes,
+            bytes: 0,
             first,
             last,
             first_packet: 0,

@@ -168,9 +168,9 @@ fn targets<'i>(inputs: &'i Inputs, directory: &Path) -> Result<Vec<Target<'i>>, 
     let mut roots: HashMap<String, &Path> = HashMap::new();
     let mut found = Vec::new();
     let place = existing_part(directory);
-    for InputTrace { argument, inner, piece, .. } in &inputs.traces {
-        if let Some(piece) = piece {
-            return Err(CopyError::Excerpt(piece.clone()));
+    for InputTrace { argument, inner, excerpt, .. } in &inputs.traces {
+        if let Some(excerpt) = excerpt {
+            return Err(CopyError::Excerpt(excerpt.piece.clone()));
         }
         if place.as_deref().is_some_and(|place| argument.canonicalize().is_ok_and(|a| place.starts_with(a))) {
             return Err(CopyError::Inside { target: directory.to_owned(), argument: argument.clone() });

@@ -24,8 +24,8 @@ pub struct ExcerptFile {
 /// Writes all packets of a trace with those events that `choose` selects: it gets the stream, the packet's
 /// index in [`Stream::packets`](crate::trace::Stream::packets), its events, and a flag for each, `false` at
 /// first. Packets of one stream come in the order of time as far as their files have them in that order.
-/// Packets that cannot be decoded to their ends are kept as they are, whatever is selected. `done` gets each
-/// file.
+/// Packets that cannot be decoded to their ends come with the events before that, and are kept as they are,
+/// whatever is selected. `done` gets each file.
 ///
 /// Linear in the trace; memory is the events of one packet and the excerpt of one file.
 ///
@@ -44,13 +44,13 @@ pub fn excerpt<'t>(
             events.clear();
             let mut decoded = trace.packet(stream, number);
             events.extend(decoded.by_ref());
+            flags.clear();
+            flags.resize(events.len(), false);
+            choose(stream, number, &events, &mut flags);
             if decoded.error().is_some() {
                 bytes.extend_from_slice(trace.packet_bytes(packet));
                 continue;
             }
-            flags.clear();
-            flags.resize(events.len(), false);
-            choose(stream, number, &events, &mut flags);
             let failed = |error: EncodeError| {
                 let file = trace.packet_file_name(packet);
                 let message = format!("{file}, packet {}, byte {}: {error}", packet.number, packet.offset);

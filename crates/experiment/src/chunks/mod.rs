@@ -83,7 +83,7 @@ fn check_version(
 
 /// Whether some inputs are mapped chunks, all of them.
 pub fn are_chunks(inputs: &Inputs) -> bool {
-    !inputs.traces.is_empty() && inputs.traces.iter().all(|input| input.piece.is_some())
+    !inputs.traces.is_empty() && inputs.traces.iter().all(|input| input.excerpt.is_some())
 }
 
 /// What was mapped of the chunks of a host, where its traces are excerpts.

@@ -115,12 +115,7 @@ fn core_section<C: Held>(piece: &MappedPiece<C>, around: &Surroundings) -> io::R
 /// synchronization looks at.
 fn excerpt_of(input: &InputTrace, window: Option<Window<RawNs>>) -> Result<NewSection, ExcerptError> {
     let trace = &input.trace;
-    let packets = trace.streams().iter().flat_map(|stream| &stream.packets);
-    let head = ExcerptHead {
-        path: trace.path().to_owned(),
-        inner: input.inner.clone(),
-        bytes: packets.map(|packet| packet.total_bits / 8).sum(),
-    };
+    let head = ExcerptHead { path: trace.path().to_owned(), inner: input.inner.clone() };
     let mut needed: Vec<NeededEvents<'_>> =
         (0..trace.streams().len()).map(|stream| NeededEvents::new(trace, stream)).collect();
     let choose = |stream: usize, _: usize, events: &[Event<'_>], flags: &mut [bool]| {

@@ -4,6 +4,7 @@
 
 mod chunks;
 mod instants;
+mod live;
 mod messages;
 mod order;
 mod pool;

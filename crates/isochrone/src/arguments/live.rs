@@ -9,6 +9,7 @@ use clap::Args;
 use isochrone_ctf::live::PORT;
 
 use super::analyze::{duration, size};
+use super::common::Clock;
 use super::events::EventFormat;
 use super::time::Zone;
 
@@ -18,9 +19,16 @@ pub(crate) struct Live {
     /// Sessions of relay daemons, of one host or many; without a session, the daemon's sessions are listed
     #[arg(required = true, value_name = "net://HOST[:PORT][/host/HOSTNAME/SESSION]", value_parser = session)]
     pub(crate) sessions: Vec<SessionUrl>,
-    /// Put times on the common clock of this file, written by `isochrone sync -o` [default: each host stays on its own clock]
-    #[arg(long, value_name = "FILE", help_heading = "Times")]
-    pub(crate) sync: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) clock: Clock,
+    /// How long to wait for messages that tie all hosts; then hosts that are not tied are shown on their own
+    /// clocks
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = wait, help_heading = "Times")]
+    pub(crate) wait_sync: Duration,
+    /// Show the bounds of each time on the common clock, and mark with `~` events that may have happened
+    /// before the line above, which is of another host
+    #[arg(long, help_heading = "Times")]
+    pub(crate) bounds: bool,
     #[command(flatten)]
     pub(crate) zone: Zone,
     /// How to print events

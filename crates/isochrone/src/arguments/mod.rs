@@ -176,10 +176,13 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         isochrone live net://relay                                      the sessions of a relay daemon\n  \
         isochrone live net://relay/host/web1/shop                       one of them, as `isochrone events` shows it\n  \
-        isochrone live net://relay/host/web1/shop net://relay/host/db/shop --sync sync.json\n\n\
+        isochrone live net://relay/host/web1/shop net://relay/host/db/shop --bounds\n\n\
         Such a session is created with: lttng create shop --live --set-url=net://relay. It is shown from its start to its end. \
         An event is printed when no host can send an earlier one any more, about two periods of the live timer \
-        after it happened. Meanwhile the traces are kept on the disk.")]
+        after it happened. Meanwhile the traces are kept on the disk.\n\n\
+        Several hosts are synchronized by the packets received so far, again and again. Bounds are those \
+        that these packets prove. What has been printed stays as it is; where later packets move a clock \
+        beyond the bounds that it had, a warning is printed.")]
     Live(Live),
     /// Analyse sessions that are being rotated, chunk by chunk as they are finished
     #[command(

@@ -88,23 +88,49 @@ pub(super) fn report_clocks<'c>(
     console: &Console,
 ) {
     let Some(clocks) = opened.clocks() else { return };
-    let mut islands: BTreeMap<usize, BTreeMap<usize, &Clock>> = BTreeMap::new();
-    for clock in shown {
-        islands.entry(clock.entry.island).or_default().insert(clock.number, clock);
-    }
-    let islands: Vec<Vec<&Clock>> =
-        islands.into_values().map(|island| island.into_values().collect()).collect();
+    let islands = islands_of(shown);
     let refused = opened.synchronized().map_or(&[][..], |outcome| &outcome.refused);
     for refused in refused.iter().filter(|refused| refused.what != RefusedKind::Trace) {
         complaints::show_refused(std::slice::from_ref(refused), "warning");
     }
     if opened.is_synchronized() {
-        for island in islands.iter().filter(|island| island.iter().any(|clock| !is_reference(clock))) {
-            note!(console, "{}", synchronized(island, clocks));
-        }
+        note_islands(&islands, clocks, "", console);
     }
+    if warn_apart(&islands, consequence, console)
+        && let Some(outcome) = opened.synchronized()
+    {
+        complaints::show_advice(&outcome.advice, console);
+    }
+}
+
+/// Notes the bounds of clocks that this command has synchronized; `until` is put after each.
+pub(super) fn note_synchronized(clocks: &Clocks, until: &str, console: &Console) {
+    note_islands(&islands_of(clocks.iter()), clocks, until, console);
+}
+
+/// Warns of hosts that no messages tie to the others.
+pub(super) fn warn_untied(clocks: &Clocks, consequence: &str, console: &Console) {
+    warn_apart(&islands_of(clocks.iter()), consequence, console);
+}
+
+fn islands_of<'c>(shown: impl IntoIterator<Item = &'c Clock>) -> Vec<Vec<&'c Clock>> {
+    let mut islands: BTreeMap<usize, BTreeMap<usize, &Clock>> = BTreeMap::new();
+    for clock in shown {
+        islands.entry(clock.entry.island).or_default().insert(clock.number, clock);
+    }
+    islands.into_values().map(|island| island.into_values().collect()).collect()
+}
+
+fn note_islands(islands: &[Vec<&Clock>], clocks: &Clocks, until: &str, console: &Console) {
+    for island in islands.iter().filter(|island| island.iter().any(|clock| !is_reference(clock))) {
+        note!(console, "{}{until}", synchronized(island, clocks));
+    }
+}
+
+/// Whether there are several islands, which it warns of.
+fn warn_apart(islands: &[Vec<&Clock>], consequence: &str, console: &Console) -> bool {
     if islands.len() < 2 {
-        return;
+        return false;
     }
     let shown = |island: &Vec<&Clock>| match island.len() {
         1 => listed(island),
@@ -116,9 +142,7 @@ pub(super) fn report_clocks<'c>(
         "no usable chain of messages ties {} together{consequence}",
         names.join(if islands.len() == 2 { " and " } else { "; " })
     );
-    if let Some(outcome) = opened.synchronized() {
-        complaints::show_advice(&outcome.advice, console);
-    }
+    true
 }
 
 /// Maximum number of hosts that are named; the rest is counted.

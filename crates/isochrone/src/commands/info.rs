@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use isochrone_experiment::{Inputs, Opened, Survey};
+use isochrone_files::InputTrace;
+use isochrone_matching::TraceFacts;
 
-use super::events::refuse_chunks;
 use super::named;
 use crate::arguments::{Info, ReportFormat};
 use crate::output::{self, Console};
@@ -25,10 +26,20 @@ pub(crate) fn run(arguments: &Info, console: &Console) -> anyhow::Result<()> {
     complaints::of_inputs(&inputs, console)?;
     let opened = Opened::unsynchronized(inputs);
     let (inputs, experiment) = (opened.inputs(), opened.experiment());
-    refuse_chunks(&experiment)?;
     let bar = Progress::over_bytes(inputs, "reading", console);
     let Survey { traces: facts, captures: captured } = experiment.survey(&|bytes| bar.add(bytes));
     bar.finish();
+    // What an excerpt has is that of its whole trace.
+    let is_part = |(input, facts): (&InputTrace, &TraceFacts)| {
+        input.excerpt.is_some() && facts.streams.iter().any(|stream| stream.first_packet > 0)
+    };
+    if let Some((input, _)) = inputs.traces.iter().zip(&facts).find(|&found| is_part(found)) {
+        anyhow::bail!(
+            "{}: an earlier snapshot has packets of it, and a mapped piece does not say what is in each: \
+             name the traces that it was mapped of",
+            input.path().display()
+        );
+    }
     for facts in &facts {
         complaints::show(facts.diagnostics(), console);
     }

@@ -1,5 +1,6 @@
 //! `isochrone live`: events of sessions that are being recorded, from LTTng's relay daemons.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::num::NonZeroU64;
@@ -11,17 +12,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use isochrone_ctf::live::{Connection, LiveError, LiveSession, LiveTrace, Room};
-use isochrone_experiment::{LiveEvents, read_clocks};
-use isochrone_time::UnixNs;
+use isochrone_experiment::{LiveBase, LiveEvents, read_clocks};
 use isochrone_unfinished::UnfinishedDirectory;
 
+use super::live_clocks::LiveClocks;
 use super::live_page::LivePage;
 use super::signals::stop_on_signals;
 use super::{events, host_selection};
 use crate::arguments::{EventFormat, Live, SessionUrl};
 use crate::output::{self, Console, eprint_line, note, warn_partial};
 use crate::render::complaints;
-use crate::render::events::{Printer, Style};
+use crate::render::events::{Last, Printer, Style};
 use crate::render::plain::{Plain, plain};
 
 /// Interval of attempts to connect again.
@@ -47,7 +48,7 @@ struct Lost {
 /// State of the output.
 struct Printed {
     style: Style,
-    last_time: Option<UnixNs>,
+    last: Last,
     /// Number of events still to print.
     left: u64,
     is_first: bool,
@@ -65,7 +66,13 @@ pub(crate) fn run(arguments: &Live, console: &Console) -> anyhow::Result<()> {
         named.len() == arguments.sessions.len(),
         "name a session of each relay daemon, or of none to list them: net://HOST/host/HOSTNAME/SESSION"
     );
-    let clocks = arguments.sync.as_deref().map(read_clocks).transpose()?;
+    let hosts = named.iter().map(|(_, (host, _))| host).collect::<BTreeSet<_>>().len();
+    let (base, mut clocks) = match &arguments.clock.sync {
+        Some(path) => (LiveBase::Kept(read_clocks(path)?), None),
+        None if arguments.clock.no_sync || hosts == 1 => (LiveBase::Own, None),
+        None => (LiveBase::OnTheWay, Some(LiveClocks::new(hosts, arguments.wait_sync))),
+    };
+    anyhow::ensure!(!arguments.bounds || !matches!(base, LiveBase::Own), host_selection::NO_BOUNDS);
     // Removed at the end, also by a signal; what a killed process left is removed by the next one.
     let (_temporary, directory) = match &arguments.keep {
         Some(kept) => {
@@ -90,19 +97,19 @@ pub(crate) fn run(arguments: &Live, console: &Console) -> anyhow::Result<()> {
         let session = session.map_err(|error| live_error(&error))?;
         followed.push(Followed { address: url.address.clone(), session, lost: None, is_over: false });
     }
-    let open = |listen| LivePage::open(listen, &directory, arguments.sync.as_deref());
+    let open = |listen| LivePage::open(listen, &directory, &arguments.clock);
     let page = arguments.listen.map(open).transpose()?;
-    if followed.len() > 1 && clocks.is_none() {
+    if hosts > 1 && arguments.clock.no_sync {
         note!(
             console,
             "each host is on its own clock: the order of events of different hosts is meaningless"
         );
     }
-    let style = Style { format: arguments.format, bounds: false, date: arguments.date };
+    let style = Style { format: arguments.format, bounds: arguments.bounds, date: arguments.date };
     let left = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
-    let printed = Printed { style, last_time: None, left, is_first: true };
+    let printed = Printed { style, last: Last::default(), left, is_first: true };
     let run = Run { reconnect: arguments.reconnect, is_stopped: &is_stopped, page: page.as_ref(), console };
-    run.follow(&mut followed, LiveEvents::new(clocks), printed)?;
+    run.follow(&mut followed, LiveEvents::new(base), clocks.as_mut(), printed)?;
     if let Some(page) = page {
         page.end(&is_stopped);
     }
@@ -127,6 +134,7 @@ impl Run<'_> {
         self,
         followed: &mut [Followed],
         mut events: LiveEvents,
+        mut clocks: Option<&mut LiveClocks>,
         mut printed: Printed,
     ) -> anyhow::Result<()> {
         let mut is_printed = true;
@@ -140,9 +148,17 @@ impl Run<'_> {
             if let Some(page) = self.page {
                 page.add_received(bytes);
             }
-            let is_last = followed.iter().all(|one| one.is_over) || self.is_stopped.load(Ordering::Relaxed);
+            let is_over = followed.iter().all(|one| one.is_over);
+            let is_last = is_over || self.is_stopped.load(Ordering::Relaxed);
             let growing: Vec<LiveTrace> = followed.iter().flat_map(|one| one.session.traces()).collect();
             let is_known = !followed.iter().any(|one| one.session.has_unread());
+            if let Some(clocks) = clocks.as_deref_mut().filter(|_| is_printed) {
+                clocks.add_received(bytes);
+                match is_over {
+                    true => clocks.finish(&growing, &mut events, self.console),
+                    false => clocks.advance(&growing, is_known, &mut events, self.console),
+                }
+            }
             if is_printed && !print(&mut events, &growing, is_known, &mut printed)? {
                 if self.page.is_none() {
                     break;
@@ -155,6 +171,9 @@ impl Run<'_> {
             if bytes == 0 {
                 thread::sleep(wait);
             }
+        }
+        if let Some(clocks) = clocks {
+            clocks.report(&events, self.console);
         }
         for path in events.uncorrected() {
             host_selection::warn_uncorrected(path.display(), self.console);
@@ -177,11 +196,11 @@ fn print(
     printed: &mut Printed,
 ) -> anyhow::Result<bool> {
     let mut is_read = true;
-    events.read(growing, is_known, |traces, ready| {
+    events.read(growing, is_known, |traces, clocks, ready| {
         let written = output::print(|stdout| {
             let mut printer = match printed.is_first {
-                true => Printer::new(printed.style, traces, None, &mut *stdout),
-                false => Printer::continued(printed.style, printed.last_time, traces, None, &mut *stdout),
+                true => Printer::new(printed.style, traces, clocks, &mut *stdout),
+                false => Printer::continued(printed.style, printed.last, traces, clocks, &mut *stdout),
             };
             while printed.left > 0
                 && let Some((source, unix, event)) = ready.next()
@@ -189,7 +208,7 @@ fn print(
                 printer.event(source, unix, &event)?;
                 printed.left -= 1;
             }
-            printed.last_time = printer.finish()?;
+            printed.last = printer.finish()?;
             printed.is_first = false;
             Ok(())
         })?;

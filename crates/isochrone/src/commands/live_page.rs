@@ -52,19 +52,18 @@ struct Received {
 }
 
 impl LivePage {
-    /// Serves a page over the traces below a directory. `sync`: a file of corrections; without one, several hosts are synchronized by the
-    /// packets received.
+    /// Serves a page over the traces below a directory.
     ///
     /// # Errors
     /// The address cannot be listened on, or there is no directory for stores.
-    pub(super) fn open(listen: SocketAddr, directory: &Path, sync: Option<&Path>) -> anyhow::Result<Self> {
+    pub(super) fn open(listen: SocketAddr, directory: &Path, clock: &Clock) -> anyhow::Result<Self> {
         let stores =
             UnfinishedDirectory::temporary("isochrone-live-stores").context("no temporary directory")?;
         let received = Arc::new(Received::default());
-        let clock = Clock { sync: sync.map(Path::to_owned), no_sync: false };
         let paths = vec![directory.to_owned()];
-        let command = command_line(&paths, &clock);
-        let library = library(stores.path().to_owned(), Arc::clone(&received), clock, command, &paths);
+        let command = command_line(&paths, clock);
+        let library =
+            library(stores.path().to_owned(), Arc::clone(&received), clock.clone(), command, &paths);
         let opener = Opener { library: Arc::clone(&library), paths };
         let first = opener.open()?;
         let current = Current::new(Arc::clone(&first));

@@ -29,6 +29,7 @@ pub(crate) mod index;
 pub(crate) mod info;
 mod lami;
 pub(crate) mod live;
+mod live_clocks;
 mod live_page;
 mod named_events;
 mod on_cluster;

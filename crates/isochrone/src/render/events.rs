@@ -58,6 +58,15 @@ impl Style {
     }
 }
 
+/// What a printer has written last, for another one to continue.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Last {
+    /// The time of the last event that has one.
+    time: Option<UnixNs>,
+    /// The index of the last event's trace among all that were opened, and its raw time.
+    event: Option<(usize, RawNs)>,
+}
+
 /// Writes events.
 pub(crate) struct Printer<'i, W> {
     writer: W,
@@ -87,17 +96,17 @@ impl<'i, W: Write> Printer<'i, W> {
         clocks: Option<&'i Clocks>,
         writer: W,
     ) -> Self {
-        let mut printer = Self::continued(style, None, sources, clocks, writer);
+        let mut printer = Self::continued(style, Last::default(), sources, clocks, writer);
         if style.format == EventFormat::Csv {
             csv::header(printer.bounds.is_some(), &mut printer.out);
         }
         printer
     }
 
-    /// Continues the output of another printer, whose last event was at `last_time`.
+    /// Continues the output of another printer.
     pub(crate) fn continued(
         style: Style,
-        last_time: Option<UnixNs>,
+        last: Last,
         sources: &'i [TimedTrace<'i>],
         clocks: Option<&'i Clocks>,
         writer: W,
@@ -113,8 +122,10 @@ impl<'i, W: Write> Printer<'i, W> {
             times: time::TimeWriter::new(style.date),
             sources,
             bounds,
-            last_time,
-            last: None,
+            last_time: last.time,
+            last: last.event.and_then(|(place, raw)| {
+                Some((sources.iter().position(|source| source.place == place)?, raw))
+            }),
             contexts,
             heads: heads(sources),
             cpus: EventCpus::default(),
@@ -136,11 +147,12 @@ impl<'i, W: Write> Printer<'i, W> {
         Ok(())
     }
 
-    /// Passes the rest to the writer; returns the time of the last event.
-    pub(crate) fn finish(mut self) -> io::Result<Option<UnixNs>> {
+    /// Passes the rest to the writer.
+    pub(crate) fn finish(mut self) -> io::Result<Last> {
         self.writer.write_all(&self.out)?;
         self.writer.flush()?;
-        Ok(self.last_time)
+        let event = self.last.map(|(source, raw)| (self.sources[source].place, raw));
+        Ok(Last { time: self.last_time, event })
     }
 
     fn refresh_context(&mut self, source: usize, event: &Event<'i>) {

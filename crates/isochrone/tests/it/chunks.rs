@@ -15,7 +15,8 @@ const ANALYSES: &str = "cputop,fds,iolatencystats,iolog,iousagetop,irqstats,memt
                         schedfreq,schedstats,syscalls,syscallstats";
 
 /// Commands that read traces or a store.
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 10] = [
+    &["info"],
     &["analyze", "cputop,syscallstats,schedlog,irqstats,periodstats,usage"],
     &["states"],
     &["phases"],
@@ -75,7 +76,7 @@ fn copy(from: &Path, to: &Path) {
 fn map_alone(session: &Path, what: &[&str], work: &Path, random: &mut Random) -> (PathBuf, Vec<(u64, u64)>) {
     let (mut files, mut sizes) = (Vec::new(), Vec::new());
     for (number, chunk) in chunks(session).into_iter().enumerate() {
-        let alone = work.join("alone").join(format!("{number}"));
+        let alone = work.join("alone").join(format!("{number:03}"));
         copy(&chunk, &alone);
         let piece = work.join(format!("{number}.piece"));
         ok(work, &[&["map", "-q"], what, &[text(&alone), "-o", text(&piece)]].concat());

@@ -31,21 +31,25 @@ enum Way {
     EndlessMetadata,
 }
 
-/// A relay daemon with one session, `web/s`, of one stream. Gives the session's address.
-fn relay(way: Way) -> String {
+/// A relay daemon with one session, `s`, of one stream of a host of the shop. Gives the session's address.
+fn relay_of(way: Way, host: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("net://{}/host/web/s", listener.local_addr().unwrap());
+    let address = format!("net://{}/host/{host}/s", listener.local_addr().unwrap());
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             // It ends with the connection.
-            thread::spawn(move || answer(way, stream));
+            thread::spawn(move || answer(way, host, stream));
         }
     });
     address
 }
 
-fn answer(way: Way, mut stream: TcpStream) -> std::io::Result<()> {
-    let shop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop/client/kernel");
+fn relay(way: Way) -> String {
+    relay_of(way, "client")
+}
+
+fn answer(way: Way, host: &str, mut stream: TcpStream) -> std::io::Result<()> {
+    let shop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop").join(host).join("kernel");
     let (metadata, stream_file) = (fs::read(shop.join("metadata"))?, fs::read(shop.join("ch_0"))?);
     let (mut packets, mut rest) = (Vec::new(), &stream_file[..]);
     while !rest.is_empty() {
@@ -73,8 +77,9 @@ fn answer(way: Way, mut stream: TcpStream) -> std::io::Result<()> {
         let said = match u32::from_be_bytes(head[8..12].try_into().unwrap()) {
             1 => [longs(&[1]), shorts(&[2, 4, 1])].concat(),
             8 => shorts(&[1]),
-            2 => [shorts(&[1]), longs(&[1]), shorts(&[100_000, 0, 2]), text("web", 64), text("s", 255)]
-                .concat(),
+            2 => {
+                [shorts(&[1]), longs(&[1]), shorts(&[100_000, 0, 2]), text(host, 64), text("s", 255)].concat()
+            }
             3 => {
                 let path = if way == Way::Apart { "other" } else { "k" };
                 [shorts(&[1, 2]), entry(1, 1, path, "metadata"), entry(2, 0, "k", "ch_0")].concat()
@@ -144,6 +149,34 @@ fn what_is_lost_is_what_events_say_of_it() {
     let said = lines(live(Way::Magic, &["--keep", kept.to_str().unwrap()]).output().unwrap());
     let events = Command::new(env!("CARGO_BIN_EXE_isochrone")).args(["events"]).arg(&kept).output();
     assert_eq!(said, lines(events.unwrap()));
+}
+
+/// Several hosts are synchronized on the way: when all has come, times and bounds are those of whole traces.
+#[test]
+fn several_hosts_are_on_one_clock() {
+    let directory = tempfile::tempdir().unwrap();
+    let kept = directory.path().join("kept");
+    let sessions = ["client", "app", "db"].map(|host| relay_of(Way::Right, host));
+    let isochrone = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_isochrone")).args(arguments).output().unwrap();
+        (output.status.code(), output.stdout, String::from_utf8(output.stderr).unwrap())
+    };
+    let sessions = sessions.each_ref().map(String::as_str);
+    for options in [&["--bounds"][..], &["--format", "json", "--bounds"], &["--no-sync"]] {
+        let live = ["live", "--keep", kept.to_str().unwrap()];
+        let (status, live, said) = isochrone(&[&live, options, &sessions].concat());
+        assert_eq!(status, Some(0), "{said}");
+        let is_synchronized = !options.contains(&"--no-sync");
+        assert_eq!(said.contains("times of 3 hosts are synchronized"), is_synchronized, "{said}");
+        let (_, events, _) = isochrone(&[&["events", "-q"], options, &[kept.to_str().unwrap()]].concat());
+        assert!(live == events && !live.is_empty(), "{options:?}");
+        fs::remove_dir_all(&kept).unwrap();
+    }
+    // Hosts that exchange no messages are waited for, and then on their own clocks.
+    let alone = [relay_of(Way::Right, "client"), relay_of(Way::Right, "db")];
+    let (status, out, said) = isochrone(&["live", &alone[0], &alone[1]]);
+    assert!(status == Some(1) && !out.is_empty(), "{said}");
+    assert!(said.contains("no usable chain of messages ties h1 and h3 together"), "{said}");
 }
 
 #[test]

@@ -269,7 +269,7 @@ impl<'t> StreamInfo<'t> {
             clock: trace.stream_class(stream).clock,
             totals: Totals {
                 packets: found.packets.len() - facts.first_packet,
-                bytes: found.packets[facts.first_packet..].iter().map(|packet| packet.total_bits / 8).sum(),
+                bytes: facts.bytes,
                 events: facts.events(),
                 begin_ns: unix(trace, stream, facts.first),
                 end_ns: unix(trace, stream, facts.last),
