@@ -2,6 +2,7 @@
 import { api } from "./api";
 import { formatDuration } from "./format";
 import { LINE, type Layout } from "./layout";
+import type { Renewal } from "./renewal";
 import type { Rows } from "./rows";
 import type { Status } from "./status";
 import type { Range, View } from "./view";
@@ -16,6 +17,7 @@ export class Activity {
   private asked = 0;
   constructor(private readonly view: View, private readonly rows: Rows, private readonly layout: Layout, private readonly status: Status) {}
   watch(watcher: () => void): void { this.watchers.add(watcher); }
+  renew(renewal: Renewal): void { if (this.sortedBy !== null) this.sortedBy = renewal.range(this.sortedBy); }
   /** Nothing is asked for. */
   get isIdle(): boolean { return this.asked === 0; }
 

@@ -16,6 +16,8 @@ export interface Experiment {
   messages: { count: number; inverted_own: number; inverted: number } | null; traces: string[]; command: string; notes: string[];
   /** Which look at the traces it is, and whether another one is to be expected: they are still being recorded. */
   look: number; grows: boolean;
+  /** What rows and times of answers are of; null until it is ready. */
+  store: string | null;
 }
 export interface Loss { host: number; cpu: number | null; begin: Time; end: Time; what: string; count: number | null }
 export interface Break { host: number | string; at: Time; text: string }
@@ -80,11 +82,21 @@ export class ApiError extends Error {
   constructor(readonly status: number, message: string) { super(message); }
 }
 
+/** What answers have to be of, and what to do when one is of something else. */
+export const expected: { store: string | null; other: () => void } = { store: null, other: () => undefined };
+/** The answer is of another store than what is shown: its rows and times are others. */
+export const OTHER_STORE = 409;
+
 async function answer(path: string, init: RequestInit | undefined, signal?: AbortSignal): Promise<Response> {
   const response = await fetch(`api/${path}`, { ...init, signal }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "The server does not answer. Was it stopped? Start it again with the command that you used, and this page goes on.");
   });
+  const store = response.headers.get("isochrone-store");
+  if (path !== "experiment" && expected.store !== null && store !== null && store !== expected.store) {
+    expected.other();
+    throw new ApiError(OTHER_STORE, "The traces have changed: this page shows them anew in a moment.");
+  }
   if (response.ok) return response;
   const said = await response.json().catch(() => ({})) as { error?: string };
   throw new ApiError(response.status, said.error ?? `The server answered ${response.status}.`);

@@ -1,6 +1,7 @@
 // Marked instants with their names. Talks to: view. Used by: axis (flags), URL (keeps them), header (list), keys.
 import type { Clock, Time } from "./api";
 import { formatTime, placesFor } from "./format";
+import type { Renewal } from "./renewal";
 import type { View } from "./view";
 
 export interface Bookmark { readonly at: Time; readonly row: number | null; readonly clock: Clock; readonly span: Time; readonly name: string }
@@ -14,6 +15,9 @@ export class Bookmarks {
   set(list: readonly Bookmark[]): void {
     this.list = list.slice(-MOST);
     for (const watcher of this.watchers) watcher();
+  }
+  renew(renewal: Renewal): void {
+    this.set(this.list.map((mark) => ({ ...mark, at: renewal.time(mark.at), row: mark.row === null ? null : renewal.row(mark.row) })));
   }
   /** Marks the begin of the selection, else the instant under the pointer, else the middle of the window. Twice at the same place takes it away. */
   toggle(): Bookmark | null {

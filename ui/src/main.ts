@@ -1,6 +1,6 @@
 // Starts the page: makes its parts, tells them of each other, opens the traces. Talks to: all parts.
 import { Activity } from "./activity";
-import { api, type ApiError, type PathOf } from "./api";
+import { api, OTHER_STORE, type ApiError, type Experiment, type PathOf } from "./api";
 import { Bookmarks, type Bookmark } from "./bookmarks";
 import { ClockSwitch } from "./clock";
 import { commandsOf } from "./commands";
@@ -9,7 +9,7 @@ import { Drawer } from "./drawer";
 import { exportPng, exportSvg, svgOf } from "./graph/export";
 import { Graph } from "./graph/graph";
 import { GraphPointer } from "./graph/pointer";
-import { followGrowth } from "./growth";
+import { Growth } from "./growth";
 import { Header } from "./header";
 import { Help } from "./help";
 import { Inspector } from "./inspector";
@@ -33,6 +33,10 @@ import { View } from "./view";
 const TREE_WIDTH = "isochrone.tree", PATH_PANEL = "critical-path";
 /** Pages lower than this begin without the drawer. */
 const ROOM_FOR_DRAWER = 600;
+/** How much of the store's name is in the address. */
+const OF_LENGTH = 8;
+/** How long it is said that there are other traces. */
+const OTHERS_MS = 2000;
 
 const view = new View(), rows = new Rows(view), layout = new Layout(rows), navigation = new Navigation(view, rows, layout);
 const clock = new ClockSwitch(view, navigation), bookmarks = new Bookmarks(view), status = new Status();
@@ -53,6 +57,7 @@ const header = new Header(view, clock, search, bookmarks, {
   bookmark: () => void bookmarks.toggle(), goTo: goToBookmark, clearRows: () => view.set({ onlyRows: null, path: null }),
 });
 new GraphPointer(graph, navigation, inspector, tooltip);
+const growth = new Growth(view, navigation, [rows, tree, bookmarks, navigation, activity, graph.tiles, graph.arrows], loadOverview, showOthers);
 
 let isReady = false;
 hideToken();
@@ -78,17 +83,33 @@ async function start(): Promise<void> {
   const experiment = await stage.untilReady((experiment) => view.set({ experiment }));
   if (experiment === null) return;
   view.set({ experiment, clock: asked.clock, window: navigation.padded(navigation.boundsOf(asked.clock)), rows: await api.rows() });
-  await minimap.load();
-  graph.losses = minimap.overview?.losses ?? [];
+  growth.start(experiment);
+  await loadOverview();
   stage.element.replaceWith(minimap.element, body, drawer.element, status.element);
   listen(commands);
   tree.focus();
-  await restore(asked);
+  await restore(fitting(asked, experiment));
   const changed = () => address.changed();
   view.watch(changed, "window", "selection", "row", "clock", "onlyRows", "path");
   for (const part of [rows, drawer, search, bookmarks, activity]) part.watch(changed);
   isReady = true;
-  void followGrowth(experiment, view, navigation, address);
+}
+async function loadOverview(): Promise<void> {
+  await minimap.load();
+  graph.losses = minimap.overview?.losses ?? [];
+  graph.invalidate();
+}
+/** The server has other traces than the page shows: nothing of the place is of these. */
+function showOthers(): void {
+  stage.say("The server shows other traces now: this page shows them from the start.");
+  history.replaceState(null, "", location.pathname + location.search);
+  setTimeout(() => location.reload(), OTHERS_MS);
+}
+/** What an address asks for, as far as it is of these traces: rows of others are others. */
+function fitting(asked: AddressState, experiment: Experiment): AddressState {
+  if (asked.of === null || experiment.store?.startsWith(asked.of) === true) return asked;
+  status.say("The link is of other traces, or of these before they changed: what it asks for is not shown.", true);
+  return { ...readAddress(""), drawer: asked.drawer };
 }
 /** What the address asks for, else a first sight: all, what was active on top. */
 async function restore(asked: AddressState): Promise<void> {
@@ -115,7 +136,7 @@ async function restorePath(of: PathOf): Promise<void> {
 function place(): AddressState {
   const { window, selection, row, clock, onlyRows, path } = view.now;
   return {
-    window: navigation.window ?? window, selection, row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
+    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection, row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
   };
 }
 function goToBookmark(mark: Bookmark): void {
@@ -125,9 +146,9 @@ function goToBookmark(mark: Bookmark): void {
 /** What the states' requests say: the first thing to fail when the server is gone. */
 function noteFailure(error: ApiError | null): void {
   status.note(graph.tiles.size.requests > 0 ? "loading …" : "");
-  if (error === null) return;
+  if (error === null || error.status === OTHER_STORE) return;
   if (error.status !== 0 && error.status !== 503) { status.say(error.message, true); return; }
-  void stage.lost(error.message, () => { graph.tiles.request(); graph.invalidate(); });
+  void stage.lost(error.message, () => { void growth.look(); graph.tiles.request(); graph.invalidate(); });
 }
 
 /** For tests and measurements. */
@@ -136,7 +157,7 @@ window.isochrone = {
   view, rows, layout, navigation, graph, clock, drawer,
   frames: () => graph.frames(), isReady: () => isReady, svg: () => svgOf(graph),
   /** Nothing moves, nothing is asked for, all that was asked for is drawn, the address says so. */
-  isIdle: () => isReady && !navigation.isMoving && !clock.isSliding && graph.isIdle && search.isIdle && inspector.isIdle && activity.isIdle && drawer.isIdle && address.isIdle,
+  isIdle: () => isReady && !navigation.isMoving && !clock.isSliding && graph.isIdle && search.isIdle && inspector.isIdle && activity.isIdle && drawer.isIdle && address.isIdle && growth.isIdle,
   /** Colour of a pixel of the time graph, bars and all, in CSS pixels. */
   pixel: (x: number, y: number) => graph.pixel(x, y),
 };

@@ -3,6 +3,7 @@
 import { animate } from "./animate";
 import type { Clock, Time } from "./api";
 import type { Layout } from "./layout";
+import type { Renewal } from "./renewal";
 import type { Rows } from "./rows";
 import type { Navigator, Range, View } from "./view";
 
@@ -40,6 +41,15 @@ export class Navigation implements Navigator {
     if (now - this.lastMove > REST_MS) this.remember();
     this.lastMove = now;
     this.moveTo(to, move);
+  }
+  /** Times are of another origin now: where the window was, and is going to, stays the same time. */
+  renew(renewal: Renewal): void {
+    const moved = (it: AddressState): AddressState => ({ ...it, ...renewal.range(it) });
+    this.past = this.past.map(moved);
+    this.future = this.future.map(moved);
+    this.stop();
+    if (this.target !== null) this.view.set({ window: this.target });
+    this.target = null;
   }
   /** Makes what is shown now a step of undo. */
   remember(): void {

@@ -2,6 +2,7 @@
 // Talks to: view (all rows, the rows of a request). Used by: tree, time graph, search, URL.
 import type { Path, Row } from "./api";
 import { PATH_HEAD, pathRows } from "./pathRows";
+import type { Renewal } from "./renewal";
 import type { View } from "./view";
 
 /** One line of the page: a row, or the fold of a host's rows with little activity. */
@@ -146,6 +147,27 @@ export class Rows {
     }
     this.pinned = [...kept.pinned];
     this.change();
+  }
+
+  /** Other numbers of rows and hosts come: keeps what was said of them. The rows themselves are set in the view after this. */
+  renew(renewal: Renewal): void {
+    for (const set of [this.collapsed, this.hidden]) {
+      const ids = [...set].map(renewal.row);
+      set.clear();
+      for (const id of ids) if (id !== null) set.add(id);
+    }
+    const hosts = [...this.unfolded].map(renewal.host);
+    this.unfolded.clear();
+    for (const host of hosts) if (host !== null) this.unfolded.add(host);
+    this.pinned = this.pinned.flatMap((id) => renewal.row(id) ?? []);
+    this.active = new Set([...this.active].flatMap((id) => renewal.row(id) ?? []));
+    if (this.activity === null) return;
+    const activity = new Map<number, number>();
+    for (const [id, time] of this.activity) {
+      const now = renewal.row(id);
+      if (now !== null) activity.set(now, time);
+    }
+    this.activity = activity;
   }
 
   private index(): void {

@@ -77,6 +77,11 @@ export class StagePicture {
     else this.bar.value = share;
   }
 
+  /** Says something above what is shown. */
+  say(message: string): void {
+    this.banner.textContent = message;
+    this.banner.hidden = false;
+  }
   /** The server is gone: says so above what is shown, and asks until it is back. */
   async lost(message: string, back: () => void): Promise<void> {
     if (this.isLost) return;

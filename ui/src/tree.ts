@@ -4,6 +4,7 @@ import { button, h } from "./dom";
 import { formatCount, formatDuration } from "./format";
 import { AXIS, LINE, type Layout } from "./layout";
 import { PATH_HEAD, pathRow } from "./pathRows";
+import type { Renewal } from "./renewal";
 import type { Line, Rows } from "./rows";
 import type { View } from "./view";
 
@@ -65,6 +66,10 @@ export class Tree {
     this.view.set({ row, selection: row === this.view.now.row ? this.view.now.selection : null });
     this.active = line.id;
     this.draw();
+  }
+  renew(renewal: Renewal): void {
+    // Folds and the path have numbers of their own.
+    if (this.active !== null) this.active = this.active >= 0 ? renewal.row(this.active) : null;
   }
   get activeLine(): Line | null { return this.active === null ? null : this.rows.lines[this.rows.placeOf(this.active) ?? -1] ?? null; }
 

@@ -6,6 +6,8 @@ import type { KeptRows } from "./rows";
 import type { Range } from "./view";
 
 export interface AddressState {
+  /** How the name of the store begins that rows and times are of. */
+  of: string | null;
   window: Range | null; selection: Range | null; row: number | null; clock: Clock; drawer: string | null; search: string;
   /** Of which time rows are sorted by activity; false: they are not; null: not said. */
   sorted: Range | false | null;
@@ -64,7 +66,7 @@ export function readAddress(hash: string): AddressState {
     if (at !== undefined) bookmarks.push({ at: Number(at), row: mark === "" ? null : Number(mark), clock: clock === "o" ? "own" : "common", span: Number(span), name: name ?? "" });
   }
   return {
-    window: unpackRange(values.get("w")), selection: unpackRange(values.get("s")), row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
+    of: values.get("of"), window: unpackRange(values.get("w")), selection: unpackRange(values.get("s")), row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
     clock: values.get("c") === "own" ? "own" : "common", drawer: values.get("d"), search: values.get("q") ?? "", sorted: sorted === "0" ? false : unpackRange(sorted),
     rows: { collapsed: unpackIds(values.get("x")), unfolded: unpackIds(values.get("u")), pinned: unpackIds(values.get("p")), hidden: unpackIds(values.get("h")) },
     only: unpackIds(values.get("o")), bookmarks, path: unpackPath(values),
@@ -72,6 +74,7 @@ export function readAddress(hash: string): AddressState {
 }
 export function writeAddress(place: AddressState): string {
   const values = new URLSearchParams();
+  if (place.of !== null) values.set("of", place.of);
   if (place.window !== null) values.set("w", packRange(place.window));
   if (place.selection !== null) values.set("s", packRange(place.selection));
   if (place.row !== null) values.set("r", String(place.row));
@@ -96,12 +99,6 @@ export class Address {
   constructor(private readonly place: () => AddressState) {}
   /** It says what is shown. */
   get isIdle(): boolean { return this.timer === 0; }
-  /** Writes it now, with another window. */
-  write(window: Range | null): void {
-    clearTimeout(this.timer);
-    this.timer = 0;
-    history.replaceState(null, "", writeAddress({ ...this.place(), window }));
-  }
   /** Something has changed. */
   changed(): void {
     clearTimeout(this.timer);

@@ -111,23 +111,68 @@ test("traces that are still being recorded: a new look is shown by itself, and t
   const windowOf = () => page.evaluate(() => window.isochrone.navigation.window ?? window.isochrone.view.now.window);
   const go = (begin, end) => page.evaluate(([begin, end]) => window.isochrone.view.set({ window: { begin, end } }), [begin, end]);
   const { begin, end } = await page.evaluate(() => window.isochrone.navigation.boundsOf("common"));
-  const reloaded = async (change) => {
-    const again = page.waitForEvent("load");
+  // The page is not loaded again: what is typed and where the focus is stay, too.
+  await page.evaluate(() => { window.isSamePage = true; });
+  const renewed = async (change) => {
     change();
-    await again;
+    await page.waitForFunction((look) => window.isochrone.view.now.experiment.look === look, growth.look);
     await rest(page);
+    assert.ok(await page.evaluate(() => window.isSamePage));
   };
   const close = (found, [from, to]) => assert.ok(Math.abs(found.begin - from) < 1e6 && Math.abs(found.end - to) < 1e6, `${found.begin} ${found.end}: ${from} ${to}`);
   // A window in the middle stays where it is, one at the end stays at the end.
   await go(begin + 1e9, begin + 2e9);
   await rest(page);
-  await reloaded(() => { growth = { look: 3, grows: true }; });
+  const row = await page.evaluate(() => window.isochrone.view.now.rows.find((it) => it.kind === "thread").id);
+  await page.evaluate((row) => { window.isochrone.view.set({ row, selection: { begin: window.isochrone.view.now.window.begin, end: window.isochrone.view.now.window.end } }); }, row);
+  await page.locator("input.search").focus();
+  await page.keyboard.type("wg");
+  await rest(page);
+  const lines = await page.evaluate(() => window.isochrone.rows.lines.map((line) => line.label));
+  await renewed(() => { growth = { look: 3, grows: true }; });
   close(await windowOf(), [begin + 1e9, begin + 2e9]);
+  await page.keyboard.type("et");
+  assert.equal(await page.locator("input.search").inputValue(), "wget");
+  assert.deepEqual(await page.evaluate(() => window.isochrone.rows.lines.map((line) => line.label)), lines);
+  const { row: kept, selection } = await page.evaluate(() => ({ row: window.isochrone.view.now.row, selection: window.isochrone.view.now.selection }));
+  assert.equal(kept, row);
+  close(selection, [begin + 1e9, begin + 2e9]);
   await go(end - 1e9, end);
   await rest(page);
-  await reloaded(() => { growth = { look: 4, grows: false }; short = false; });
+  await renewed(() => { growth = { look: 4, grows: false }; short = false; });
   close(await windowOf(), [end, end + 1e9]);
   assert.ok(await page.locator(".growth").isHidden());
+  await page.close();
+  await server.stop();
+});
+
+test("a tab whose server shows other traces says so, and shows these; a link to others is not followed", async () => {
+  const server = await serve(chain3), page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  await page.goto(server.address);
+  await rest(page);
+  await page.evaluate(() => window.isochrone.navigation.zoom(0.5));
+  await rest(page);
+  const link = page.url(), of = await page.evaluate(() => window.isochrone.view.now.experiment.store);
+  assert.ok(link.includes(`of=${of.slice(0, 8)}`), link);
+  // The server was started again, with other traces: an answer says whose it is.
+  let store = "f".repeat(32);
+  await page.route("**/api/**", async (route) => {
+    const answer = await route.fetch(), headers = { ...answer.headers(), "isochrone-store": store };
+    if (!route.request().url().endsWith("/experiment")) { await route.fulfill({ response: answer, headers }); return; }
+    await route.fulfill({ json: { ...(await answer.json()), store }, headers });
+  });
+  await page.evaluate(() => window.isochrone.navigation.zoom(0.3));
+  await page.getByText("The server shows other traces now").waitFor();
+  await page.waitForEvent("load");
+  await rest(page);
+  assert.equal(await page.evaluate(() => window.isochrone.view.now.experiment.store), store);
+  // What the link asks for is of the traces before.
+  await page.goto("about:blank");
+  await page.goto(link.replace(/w=[^&]*/, "w=1,2"));
+  await rest(page);
+  await page.getByText("The link is of other traces").waitFor();
+  const { begin, end } = await page.evaluate(() => window.isochrone.view.now.window);
+  assert.ok(end - begin > 1e9, `${begin} ${end}`);
   await page.close();
   await server.stop();
 });

@@ -10,7 +10,7 @@ globalThis.document = { documentElement: { dataset: {}, style: { setProperty() {
 globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.ImageData = class { constructor(width, height) { this.width = width; this.height = height; this.data = new Uint8ClampedArray(width * height * 4); } };
 
-const format = await load("format"), url = await load("url"), times = await load("panels/times"), tiles = await load("graph/tiles"), paint = await load("graph/paint"), view = await load("view");
+const format = await load("format"), url = await load("url"), times = await load("panels/times"), tiles = await load("graph/tiles"), paint = await load("graph/paint"), view = await load("view"), renewal = await load("renewal");
 
 test("durations have the unit that fits", () => {
   const check = (ns, text) => assert.equal(format.formatDuration(ns), text, `${ns}`);
@@ -42,14 +42,14 @@ test("times keep every nanosecond of an origin that numbers cannot hold", () => 
 });
 
 const nothing = {
-  window: null, selection: null, row: null, clock: "common", drawer: null, search: "", sorted: null,
+  of: null, window: null, selection: null, row: null, clock: "common", drawer: null, search: "", sorted: null,
   rows: { collapsed: [], unfolded: [], pinned: [], hidden: [] }, only: [], bookmarks: [], path: null,
 };
 
 test("the address is read as it was written", () => {
   const states = [
     nothing,
-    { ...nothing, window: { begin: -5, end: 1_000 }, selection: { begin: 1, end: 1 }, row: 0, clock: "own", drawer: "events", search: "a=b&c ü" },
+    { ...nothing, of: "0a1b2c3d", window: { begin: -5, end: 1_000 }, selection: { begin: 1, end: 1 }, row: 0, clock: "own", drawer: "events", search: "a=b&c ü" },
     { ...nothing, sorted: false, only: [1, 2, 3, 7], path: { request: 14 } },
     { ...nothing, sorted: { begin: 0, end: 9 }, path: { row: 3, begin: -1, end: 8 }, rows: { collapsed: [5, 6], unfolded: [9], pinned: [8, 2, 3], hidden: [0] } },
     { ...nothing, bookmarks: [{ at: -7, row: null, clock: "own", span: 3, name: "a~b" }, { at: 1, row: 2, clock: "common", span: 0, name: "" }] },
@@ -63,6 +63,33 @@ test("the address is read as it was written", () => {
 test("a wrong address is ignored", () => {
   const read = url.readAddress("#w=9,1&s=x&r=-3&x=4-2.z.7&o=0-99999999&path=1,2&request=a&b=1~2~q~3~n&sort=1");
   assert.deepEqual({ ...read, only: read.only.length }, { ...nothing, rows: { ...nothing.rows, collapsed: [7] }, only: 100_000 });
+});
+
+test("rows and times are found again in another look at the traces", () => {
+  const experiment = (names, origin) => ({ hosts: names.map((name) => ({ name })), origin_unix_ns: origin });
+  const before = {
+    experiment: experiment(["a", "b"], "1795154041000000005"),
+    rows: [
+      { id: 0, host: 0, kind: "host", label: "a" }, { id: 1, host: 0, kind: "cpu", label: "CPU 0", cpu: 0 }, { id: 2, host: 0, kind: "thread", label: "sh", tid: 7, pid: 7 },
+      { id: 3, host: 0, kind: "thread", label: "old", tid: 9, pid: 9 }, { id: 4, host: 0, kind: "thread", label: "new", tid: 9, pid: 9 }, { id: 5, host: 1, kind: "host", label: "b" }, { id: 6, host: 1, kind: "thread", label: "sh", tid: 7, pid: 7 },
+    ],
+  };
+  const after = {
+    experiment: experiment(["0", "b", "a"], "1795154041000000001"),
+    rows: [
+      { id: 0, host: 0, kind: "host", label: "0" }, { id: 1, host: 1, kind: "host", label: "b" }, { id: 2, host: 1, kind: "thread", label: "sh", tid: 7, pid: 7 }, { id: 3, host: 2, kind: "host", label: "a" },
+      { id: 4, host: 2, kind: "cpu", label: "CPU 0", cpu: 0 }, { id: 5, host: 2, kind: "thread", label: "bash", tid: 7, pid: 7 }, { id: 6, host: 2, kind: "thread", label: "old", tid: 9, pid: 9 },
+      { id: 7, host: 2, kind: "thread", label: "new", tid: 9, pid: 9 }, { id: 8, host: 2, kind: "thread", label: "newest", tid: 9, pid: 9 },
+    ],
+  };
+  const by = renewal.renewal(before, after);
+  assert.deepEqual([0, 1, 2, 3, 4, 5, 6, 99].map(by.row), [3, 4, 5, 6, 7, 1, 2, null]);
+  assert.deepEqual([0, 1, 2].map(by.host), [2, 1, null]);
+  // Origins are beyond what numbers hold exactly; their distance is not.
+  assert.equal(by.shift, 4);
+  assert.deepEqual(by.range({ begin: -1, end: 6 }), { begin: 3, end: 10 });
+  // A row that is gone is none.
+  assert.equal(renewal.renewal(after, before).row(8), null);
 });
 
 const rows = [{ id: 4, host: 0, kind: "host", label: "h1" }, { id: 9, host: 1, kind: "thread", label: "wget", tid: 228 }];

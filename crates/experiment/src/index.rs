@@ -78,6 +78,10 @@ pub fn sources(inputs: &Inputs) -> Result<Vec<Source>, StoreError> {
         all.push(Source::of(&file.path)?);
     }
     for input in inputs.traces.iter().filter(|input| input.excerpt.is_none()) {
+        if input.is_packed {
+            all.push(Source::of(&input.argument)?);
+            continue;
+        }
         let directory = input.trace.path();
         for name in ["metadata"].into_iter().chain(input.trace.file_names()) {
             all.push(Source::of(&directory.join(name))?);

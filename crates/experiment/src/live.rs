@@ -238,6 +238,7 @@ impl LiveEvents {
                             inner: PathBuf::new(),
                             trace,
                             excerpt: None,
+                            is_packed: false,
                         });
                     }
                     // They arrive in parts.

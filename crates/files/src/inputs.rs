@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use crate::captures::{InputCapture, find_captures};
 use crate::excerpt::{OpenedExcerpt, StreamContent, open_excerpt};
+use crate::packed::{is_packed, open_packed};
 use crate::piece::{self, Kind, PieceError, PieceFile, Section};
 use isochrone_corrections::artefact::{Refused, RefusedKind};
 
@@ -43,6 +44,8 @@ pub struct InputTrace {
     pub trace: Trace,
     /// Of what it is an excerpt, where it is one.
     pub excerpt: Option<ExcerptOf>,
+    /// Whether the argument is a file that it is packed in.
+    pub is_packed: bool,
 }
 
 /// Of what an excerpt is.
@@ -65,7 +68,8 @@ impl Inputs {
     /// Finds and opens the traces at or below some paths, several at a time; equal metadata are kept once. A
     /// trace that is reached twice, or that is a copy of another one, is used once.
     ///
-    /// A path that is a file is a capture, whatever its name. Below a directory that is no trace, captures
+    /// A path that is a file is a capture, whatever its name, unless it is one of mapped chunks or one that
+    /// traces are packed in ([`is_packed`]). Below a directory that is no trace, captures
     /// are found by their extensions (`.pcap`, `.pcapng`, `.cap`) and by how they begin; only their first
     /// bytes are read here.
     pub fn open(arguments: &[PathBuf]) -> Self {
@@ -76,6 +80,10 @@ impl Inputs {
         for argument in arguments {
             if piece::is_chunks(argument) {
                 inputs.add_piece(argument, &schemas, &mut seen);
+                continue;
+            }
+            if is_packed(argument) {
+                inputs.add_packed(argument, &schemas, &mut seen);
                 continue;
             }
             if argument.is_file() {
@@ -111,7 +119,13 @@ impl Inputs {
             match opened {
                 Ok(trace) => {
                     let inner = path.strip_prefix(argument).map(Path::to_owned).unwrap_or_default();
-                    inputs.add(InputTrace { argument: argument.clone(), inner, trace, excerpt: None });
+                    inputs.add(InputTrace {
+                        argument: argument.clone(),
+                        inner,
+                        trace,
+                        excerpt: None,
+                        is_packed: false,
+                    });
                 }
                 Err(error) => inputs.refuse_error(&error),
             }
@@ -148,7 +162,7 @@ impl Inputs {
                 for OpenedExcerpt { head, content, trace } in traces {
                     let (argument, inner) = (path.to_owned(), head.inner);
                     let excerpt = Some(ExcerptOf { piece: path.to_owned(), content });
-                    self.add(InputTrace { argument, inner, trace, excerpt });
+                    self.add(InputTrace { argument, inner, trace, excerpt, is_packed: false });
                 }
                 self.pieces.push(file);
             }
@@ -158,6 +172,26 @@ impl Inputs {
                 let why = why.strip_prefix(&format!("{name}: ")).unwrap_or(&why).to_owned();
                 self.refused.push(Refused { what, name, why });
             }
+        }
+    }
+
+    /// Adds the traces in a packed file.
+    fn add_packed(&mut self, path: &Path, schemas: &Schemas, seen: &mut HashSet<PathBuf>) {
+        if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned())) {
+            return self.notes.push(format!("{} was named twice and is used once", path.display()));
+        }
+        match open_packed(path, schemas) {
+            Ok(traces) => {
+                for (inner, trace) in traces {
+                    let argument = path.to_owned();
+                    self.add(InputTrace { argument, inner, trace, excerpt: None, is_packed: true });
+                }
+            }
+            Err(error) => self.refused.push(Refused {
+                what: RefusedKind::Trace,
+                name: path.display().to_string(),
+                why: error.to_string(),
+            }),
         }
     }
 

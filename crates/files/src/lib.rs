@@ -6,6 +6,7 @@ mod captures;
 mod excerpt;
 mod inputs;
 pub mod output;
+mod packed;
 pub mod piece;
 
 pub use captures::{InputCapture, is_capture};
@@ -13,4 +14,5 @@ pub use excerpt::{
     ClassContent, EXCERPT, ExcerptError, ExcerptHead, OpenedExcerpt, StreamContent, excerpt_section,
     open_excerpt, traces_of_chunks,
 };
-pub use inputs::{InputTrace, Inputs, UnknownCapture};
+pub use inputs::{ExcerptOf, InputTrace, Inputs, UnknownCapture};
+pub use packed::{PackedError, is_packed, open_packed};

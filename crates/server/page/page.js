@@ -7,6 +7,11 @@ var ApiError = class extends Error {
 		this.status = status;
 	}
 };
+/** What answers have to be of, and what to do when one is of something else. */
+var expected = {
+	store: null,
+	other: () => void 0
+};
 async function answer(path, init, signal) {
 	const response = await fetch(`api/${path}`, {
 		...init,
@@ -15,6 +20,11 @@ async function answer(path, init, signal) {
 		if (error instanceof DOMException && error.name === "AbortError") throw error;
 		throw new ApiError(0, "The server does not answer. Was it stopped? Start it again with the command that you used, and this page goes on.");
 	});
+	const store = response.headers.get("isochrone-store");
+	if (path !== "experiment" && expected.store !== null && store !== null && store !== expected.store) {
+		expected.other();
+		throw new ApiError(409, "The traces have changed: this page shows them anew in a moment.");
+	}
 	if (response.ok) return response;
 	const said = await response.json().catch(() => ({}));
 	throw new ApiError(response.status, said.error ?? `The server answered ${response.status}.`);
@@ -295,6 +305,9 @@ var Activity = class {
 	watch(watcher) {
 		this.watchers.add(watcher);
 	}
+	renew(renewal) {
+		if (this.sortedBy !== null) this.sortedBy = renewal.range(this.sortedBy);
+	}
 	/** Nothing is asked for. */
 	get isIdle() {
 		return this.asked === 0;
@@ -351,6 +364,13 @@ var Bookmarks = class {
 	set(list) {
 		this.list = list.slice(-50);
 		for (const watcher of this.watchers) watcher();
+	}
+	renew(renewal) {
+		this.set(this.list.map((mark) => ({
+			...mark,
+			at: renewal.time(mark.at),
+			row: mark.row === null ? null : renewal.row(mark.row)
+		})));
 	}
 	/** Marks the begin of the selection, else the instant under the pointer, else the middle of the window. Twice at the same place takes it away. */
 	toggle() {
@@ -1703,6 +1723,24 @@ var Tiles = class {
 			this.states -= tile.begin.length;
 		}
 	}
+	/** Rows have other numbers, and more may have happened: tiles are shown until they have been requested again. Where times are others, all are forgotten. */
+	renew(renewal) {
+		for (const it of this.requests) it.stop.abort();
+		this.requests = [];
+		this.wish = null;
+		const before = [...this.kept];
+		this.kept.clear();
+		this.states = 0;
+		if (renewal.shift !== 0) return;
+		for (const [key, tile] of before) {
+			const [, head, row, rest] = /^(.\d+,)(\d+)(\/.*)$/.exec(key) ?? [];
+			const now = row === void 0 ? null : renewal.row(Number(row));
+			if (now !== null) this.put(`${head}${now}${rest}`, {
+				...tile,
+				isOld: true
+			});
+		}
+	}
 	get size() {
 		return {
 			tiles: this.kept.size,
@@ -1743,7 +1781,7 @@ var Tiles = class {
 	/** Sets what is drawn: `rows` are visible, `near` are close to that. Requests what is missing, once the window rests. */
 	want(rows, near, window, pixels, clock) {
 		const before = this.wish;
-		if (before !== null && before.window === window && before.pixels === pixels && before.clock === clock && same(before.rows, rows)) return;
+		if (before !== null && before.window === window && before.pixels === pixels && before.clock === clock && same$1(before.rows, rows)) return;
 		this.wish = {
 			rows,
 			near,
@@ -1776,7 +1814,11 @@ var Tiles = class {
 	}
 	/** False if there are too many requests. */
 	requestTiles(rows, clock, level, index) {
-		const missing = rows.filter((row) => !this.kept.has(keyOf(clock, this.filterId, row, level, index)) && !this.requests.some((it) => it.clock === clock && it.filterId === this.filterId && it.level === level && it.index === index && it.rows.has(row)));
+		const isThere = (row) => {
+			const tile = this.kept.get(keyOf(clock, this.filterId, row, level, index));
+			return tile !== void 0 && tile.isOld !== true;
+		};
+		const missing = rows.filter((row) => !isThere(row) && !this.requests.some((it) => it.clock === clock && it.filterId === this.filterId && it.level === level && it.index === index && it.rows.has(row)));
 		for (let at = 0; at < missing.length; at += MAX_ROWS$1) {
 			if (this.requests.length >= MAX_REQUESTS) return false;
 			this.fetch(missing.slice(at, at + MAX_ROWS$1), clock, level, index);
@@ -1902,7 +1944,7 @@ function firstEndingAfter(tile, at) {
 	}
 	return low;
 }
-function same(a, b) {
+function same$1(a, b) {
 	return a.length === b.length && a.every((id, index) => id === b[index]);
 }
 // src/graph/picture.ts
@@ -2214,6 +2256,11 @@ var Fetched = class {
 		clearTimeout(this.timer);
 		this.stop?.abort();
 	}
+	/** What is there is of rows and times that are others now. */
+	renew() {
+		this.topic = "";
+		this.setTopic("renewed");
+	}
 	want(window, clock) {
 		const span = window.end - window.begin, range = this.range;
 		if (range !== null && clock === this.clock && range.begin <= window.begin && range.end >= window.end && !(this.isThinned && range.end - range.begin > span * 2 * 1.5)) return;
@@ -2283,6 +2330,11 @@ var Arrows = class {
 	/** No request is pending or scheduled. */
 	get isIdle() {
 		return this.messages.isIdle && this.wakeups.isIdle;
+	}
+	/** Rows and times are others now. */
+	renew() {
+		this.messages.renew();
+		this.wakeups.renew();
 	}
 	/** Asks for what the window lacks. */
 	want() {
@@ -3013,11 +3065,59 @@ var GraphPointer = class {
 		return nearest;
 	}
 };
+// src/renewal.ts
+/** A row by what it is of. Several can be of one name: threads of one number, one after the other. */
+function keysOf(experiment, rows) {
+	const keys = /* @__PURE__ */ new Map(), counts = /* @__PURE__ */ new Map();
+	for (const row of rows) {
+		const host = experiment.hosts[row.host]?.name ?? "", numbers = [
+			row.cpu,
+			row.pid,
+			row.tid
+		];
+		const name = numbers.every((number) => number === void 0) ? row.label : "";
+		const key = [
+			host,
+			row.kind,
+			...numbers,
+			row.container,
+			name
+		].join("\0"), count = counts.get(key) ?? 0;
+		counts.set(key, count + 1);
+		keys.set(`${key}\0${count}`, row.id);
+	}
+	return keys;
+}
+function renewal(before, after) {
+	const now = keysOf(after.experiment, after.rows), ids = /* @__PURE__ */ new Map();
+	for (const [key, id] of keysOf(before.experiment, before.rows)) {
+		const there = now.get(key);
+		if (there !== void 0) ids.set(id, there);
+	}
+	const hosts = before.experiment.hosts.map(({ name }) => after.experiment.hosts.findIndex((host) => host.name === name));
+	const shift = Number(BigInt(before.experiment.origin_unix_ns ?? 0) - BigInt(after.experiment.origin_unix_ns ?? 0));
+	const time = (at) => at + shift;
+	return {
+		shift,
+		time,
+		row: (id) => ids.get(id) ?? null,
+		host: (host) => {
+			const there = hosts[host] ?? -1;
+			return there < 0 ? null : there;
+		},
+		range: ({ begin, end }) => ({
+			begin: time(begin),
+			end: time(end)
+		})
+	};
+}
 // src/growth.ts
 /** How often it is asked whether there is more. */
 var ASK_MS = 1e3;
 /** A window that ends in this last part of itself before the end follows the end. */
 var NEAR = .05;
+/** Corrections of clocks move the ends of a request by less than this from look to look. */
+var SAME_NS = 1e6;
 /** Where a window is when what it is of ends later: all of it stays all (null), the end stays the end, all else stays. */
 function followed(window, bounds, end) {
 	const span = window.end - window.begin, isAtEnd = window.end >= bounds.end - NEAR * span;
@@ -3028,17 +3128,105 @@ function followed(window, bounds, end) {
 		end: window.end + by
 	};
 }
-/** Asks until there is another look at the traces, then shows that. Does nothing for traces that are whole. */
-async function followGrowth(shown, view, navigation, address) {
-	if (!shown.grows) return;
-	let now = null;
-	while (now === null || now.look === shown.look || now.stage.name !== "ready") {
-		await new Promise((done) => setTimeout(done, ASK_MS));
-		now = await api.experiment().catch(() => null);
+var Growth = class {
+	view;
+	navigation;
+	parts;
+	after;
+	other;
+	isAsking = false;
+	timer = 0;
+	/** `parts` are renewed before the view is, `after` has to do when it was; `other`: the server has other traces. */
+	constructor(view, navigation, parts, after, other) {
+		this.view = view;
+		this.navigation = navigation;
+		this.parts = parts;
+		this.after = after;
+		this.other = other;
 	}
-	const { window, clock } = view.now, here = navigation.window ?? window;
-	address.write(here === null || now.end === null ? here : followed(here, navigation.boundsOf(clock), now.end));
-	location.reload();
+	/** Nothing is being asked for or renewed. */
+	get isIdle() {
+		return !this.isAsking;
+	}
+	/** Follows the traces that are shown. */
+	start(shown) {
+		expected.store = shown.store;
+		expected.other = () => void this.look();
+		if (shown.grows) this.askLater();
+	}
+	askLater() {
+		clearTimeout(this.timer);
+		this.timer = window.setTimeout(() => void this.look(), ASK_MS);
+	}
+	/** Whether there is another look at the traces, or there are other traces; then that is shown. */
+	async look() {
+		if (this.isAsking) return;
+		this.isAsking = true;
+		clearTimeout(this.timer);
+		try {
+			const shown = this.view.now.experiment, now = await api.experiment().catch(() => null);
+			if (now !== null && now.stage.name === "ready" && now.hosts.length > 0) {
+				if ((now.store !== shown.store || now.look !== shown.look) && (shown.grows || now.grows) && same(shown.traces, now.traces)) await this.renew(shown, now);
+				else if (now.store !== shown.store) {
+					this.other();
+					return;
+				}
+			}
+		} finally {
+			this.isAsking = false;
+		}
+		if (this.view.now.experiment.grows) this.askLater();
+	}
+	async renew(shown, now) {
+		expected.store = now.store;
+		const answer = await api.rows().catch(() => null);
+		if (answer === null) {
+			expected.store = shown.store;
+			return;
+		}
+		const { rows: before, clock, window, selection, row, onlyRows, path } = this.view.now;
+		const bounds = this.navigation.boundsOf(clock), here = this.navigation.window ?? window;
+		const by = renewal({
+			experiment: shown,
+			rows: before
+		}, {
+			experiment: now,
+			rows: answer
+		});
+		for (const part of this.parts) part.renew(by);
+		const end = (clock === "own" ? now.own?.end : null) ?? now.end ?? bounds.end;
+		const there = followed(by.range(here), by.range(bounds), end);
+		const again = path === null ? null : await pathAgain(path, by);
+		this.view.set({
+			experiment: now,
+			rows: answer,
+			hover: null,
+			path: again,
+			selection: selection === null ? null : by.range(selection),
+			row: row === null ? null : by.row(row),
+			onlyRows: onlyRows === null || again === null ? null : new Set([...onlyRows].flatMap((id) => by.row(id) ?? []))
+		});
+		this.view.set({ window: there ?? this.navigation.padded(this.navigation.boundsOf(clock)) });
+		await this.after();
+	}
+};
+/** The same path: of the thread, or of the request that has the same time now. */
+async function pathAgain(path, by) {
+	if ("row" in path.of) {
+		const row = by.row(path.of.row);
+		return row === null ? null : api.path({
+			row,
+			...by.range(path.of)
+		}).catch(() => null);
+	}
+	const { begin, end } = by.range(path), requests = (await api.requests().catch(() => null))?.requests ?? [];
+	const off = (it) => Math.abs(it.begin - begin) + Math.abs(it.end - end);
+	const nearest = requests.reduce((best, it) => best === null || off(it) < off(best) ? it : best, null);
+	if (nearest === null || off(nearest) > SAME_NS) return null;
+	return api.path({ request: nearest.request }).catch(() => null);
+}
+function same(a, b) {
+	return a.length === b.length && a.every((path, place) => path === b[place]);
 }
 // src/header.ts
 var Header = class {
@@ -3632,6 +3820,18 @@ var Navigation = class {
 		this.lastMove = now;
 		this.moveTo(to, move);
 	}
+	/** Times are of another origin now: where the window was, and is going to, stays the same time. */
+	renew(renewal) {
+		const moved = (it) => ({
+			...it,
+			...renewal.range(it)
+		});
+		this.past = this.past.map(moved);
+		this.future = this.future.map(moved);
+		this.stop();
+		if (this.target !== null) this.view.set({ window: this.target });
+		this.target = null;
+	}
 	/** Makes what is shown now a step of undo. */
 	remember() {
 		this.past.push({
@@ -3949,7 +4149,7 @@ var AskingPanel = class {
 	show() {
 		this.isSeen = true;
 		if (this.keys.length > 0) this.stops.push(this.view.watch((now, changed) => this.changed(now, changed), ...this.keys));
-		this.stops.push(watchTheme(() => this.themed()));
+		this.stops.push(watchTheme(() => this.themed()), this.view.watch(() => this.renewed(), "experiment"));
 		this.shown();
 		this.ask();
 	}
@@ -3966,6 +4166,10 @@ var AskingPanel = class {
 	}
 	/** Something that the panel watches is another now. */
 	changed(_now, _changed) {
+		this.askSoon();
+	}
+	/** The traces have grown: rows and times may have other numbers. */
+	renewed() {
 		this.askSoon();
 	}
 	themed() {}
@@ -4724,6 +4928,10 @@ var CriticalPathPanel = class extends AskingPanel {
 	changed(_now, changed) {
 		if (changed.has("path")) this.drawPath();
 		else this.drawControls();
+	}
+	renewed() {
+		this.requests = null;
+		super.renewed();
 	}
 	forget() {
 		this.wanted += 1;
@@ -10782,6 +10990,26 @@ var Rows = class {
 		this.pinned = [...kept.pinned];
 		this.change();
 	}
+	/** Other numbers of rows and hosts come: keeps what was said of them. The rows themselves are set in the view after this. */
+	renew(renewal) {
+		for (const set of [this.collapsed, this.hidden]) {
+			const ids = [...set].map(renewal.row);
+			set.clear();
+			for (const id of ids) if (id !== null) set.add(id);
+		}
+		const hosts = [...this.unfolded].map(renewal.host);
+		this.unfolded.clear();
+		for (const host of hosts) if (host !== null) this.unfolded.add(host);
+		this.pinned = this.pinned.flatMap((id) => renewal.row(id) ?? []);
+		this.active = new Set([...this.active].flatMap((id) => renewal.row(id) ?? []));
+		if (this.activity === null) return;
+		const activity = /* @__PURE__ */ new Map();
+		for (const [id, time] of this.activity) {
+			const now = renewal.row(id);
+			if (now !== null) activity.set(now, time);
+		}
+		this.activity = activity;
+	}
 	index() {
 		this.byId = /* @__PURE__ */ new Map();
 		this.children = /* @__PURE__ */ new Map();
@@ -11402,6 +11630,11 @@ var StagePicture = class {
 		if (share === null) this.bar.removeAttribute("value");
 		else this.bar.value = share;
 	}
+	/** Says something above what is shown. */
+	say(message) {
+		this.banner.textContent = message;
+		this.banner.hidden = false;
+	}
 	/** The server is gone: says so above what is shown, and asks until it is back. */
 	async lost(message, back) {
 		if (this.isLost) return;
@@ -11660,6 +11893,9 @@ var Tree = class {
 		this.active = line.id;
 		this.draw();
 	}
+	renew(renewal) {
+		if (this.active !== null) this.active = this.active >= 0 ? renewal.row(this.active) : null;
+	}
 	get activeLine() {
 		return this.active === null ? null : this.rows.lines[this.rows.placeOf(this.active) ?? -1] ?? null;
 	}
@@ -11864,6 +12100,7 @@ function readAddress(hash) {
 		});
 	}
 	return {
+		of: values.get("of"),
 		window: unpackRange(values.get("w")),
 		selection: unpackRange(values.get("s")),
 		row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
@@ -11884,6 +12121,7 @@ function readAddress(hash) {
 }
 function writeAddress(place) {
 	const values = new URLSearchParams();
+	if (place.of !== null) values.set("of", place.of);
 	if (place.window !== null) values.set("w", packRange(place.window));
 	if (place.selection !== null) values.set("s", packRange(place.selection));
 	if (place.row !== null) values.set("r", String(place.row));
@@ -11908,15 +12146,6 @@ var Address = class {
 	/** It says what is shown. */
 	get isIdle() {
 		return this.timer === 0;
-	}
-	/** Writes it now, with another window. */
-	write(window) {
-		clearTimeout(this.timer);
-		this.timer = 0;
-		history.replaceState(null, "", writeAddress({
-			...this.place(),
-			window
-		}));
 	}
 	/** Something has changed. */
 	changed() {
@@ -11974,6 +12203,10 @@ var TREE_WIDTH = "isochrone.tree";
 var PATH_PANEL = "critical-path";
 /** Pages lower than this begin without the drawer. */
 var ROOM_FOR_DRAWER = 600;
+/** How much of the store's name is in the address. */
+var OF_LENGTH = 8;
+/** How long it is said that there are other traces. */
+var OTHERS_MS = 2e3;
 var view = new View();
 var rows = new Rows(view);
 var layout = new Layout(rows);
@@ -12021,6 +12254,15 @@ var header = new Header(view, clock, search, bookmarks, {
 	})
 });
 new GraphPointer(graph, navigation, inspector, tooltip);
+var growth = new Growth(view, navigation, [
+	rows,
+	tree,
+	bookmarks,
+	navigation,
+	activity,
+	graph.tiles,
+	graph.arrows
+], loadOverview, showOthers);
 var isReady = false;
 hideToken();
 var asked = readAddress(location.hash);
@@ -12049,12 +12291,12 @@ async function start() {
 		window: navigation.padded(navigation.boundsOf(asked.clock)),
 		rows: await api.rows()
 	});
-	await minimap.load();
-	graph.losses = minimap.overview?.losses ?? [];
+	growth.start(experiment);
+	await loadOverview();
 	stage.element.replaceWith(minimap.element, body, drawer.element, status.element);
 	listen(commands);
 	tree.focus();
-	await restore(asked);
+	await restore(fitting(asked, experiment));
 	const changed = () => address.changed();
 	view.watch(changed, "window", "selection", "row", "clock", "onlyRows", "path");
 	for (const part of [
@@ -12065,7 +12307,26 @@ async function start() {
 		activity
 	]) part.watch(changed);
 	isReady = true;
-	followGrowth(experiment, view, navigation, address);
+}
+async function loadOverview() {
+	await minimap.load();
+	graph.losses = minimap.overview?.losses ?? [];
+	graph.invalidate();
+}
+/** The server has other traces than the page shows: nothing of the place is of these. */
+function showOthers() {
+	stage.say("The server shows other traces now: this page shows them from the start.");
+	history.replaceState(null, "", location.pathname + location.search);
+	setTimeout(() => location.reload(), OTHERS_MS);
+}
+/** What an address asks for, as far as it is of these traces: rows of others are others. */
+function fitting(asked, experiment) {
+	if (asked.of === null || experiment.store?.startsWith(asked.of) === true) return asked;
+	status.say("The link is of other traces, or of these before they changed: what it asks for is not shown.", true);
+	return {
+		...readAddress(""),
+		drawer: asked.drawer
+	};
 }
 /** What the address asks for, else a first sight: all, what was active on top. */
 async function restore(asked) {
@@ -12096,6 +12357,7 @@ async function restorePath(of) {
 function place() {
 	const { window, selection, row, clock, onlyRows, path } = view.now;
 	return {
+		of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null,
 		window: navigation.window ?? window,
 		selection,
 		row,
@@ -12119,12 +12381,13 @@ function goToBookmark(mark) {
 /** What the states' requests say: the first thing to fail when the server is gone. */
 function noteFailure(error) {
 	status.note(graph.tiles.size.requests > 0 ? "loading …" : "");
-	if (error === null) return;
+	if (error === null || error.status === 409) return;
 	if (error.status !== 0 && error.status !== 503) {
 		status.say(error.message, true);
 		return;
 	}
 	stage.lost(error.message, () => {
+		growth.look();
 		graph.tiles.request();
 		graph.invalidate();
 	});
@@ -12141,7 +12404,7 @@ window.isochrone = {
 	isReady: () => isReady,
 	svg: () => svgOf(graph),
 	/** Nothing moves, nothing is asked for, all that was asked for is drawn, the address says so. */
-	isIdle: () => isReady && !navigation.isMoving && !clock.isSliding && graph.isIdle && search.isIdle && inspector.isIdle && activity.isIdle && drawer.isIdle && address.isIdle,
+	isIdle: () => isReady && !navigation.isMoving && !clock.isSliding && graph.isIdle && search.isIdle && inspector.isIdle && activity.isIdle && drawer.isIdle && address.isIdle && growth.isIdle,
 	/** Colour of a pixel of the time graph, bars and all, in CSS pixels. */
 	pixel: (x, y) => graph.pixel(x, y)
 };

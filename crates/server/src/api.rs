@@ -3,11 +3,12 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use axum::extract::{Query, State};
-use axum::http::header;
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderValue, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use isochrone_time::{SinceOrigin, Window};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -37,10 +38,13 @@ const MAX_ARROWS: usize = 20_000;
 type Answer = Result<Response>;
 
 /// The session of the page.
-type Page = State<Arc<Session>>;
+type Page = Extension<Arc<Session>>;
+
+/// The header of answers that names what they are of, as `store` of `/api/experiment` does.
+const STORE: &str = "isochrone-store";
 
 /// All requests of the page, below `/api`.
-pub(crate) fn routes() -> Router<Current> {
+pub(crate) fn routes(current: Current) -> Router {
     Router::new()
         .route("/experiment", get(experiment))
         .route("/overview", get(overview))
@@ -63,6 +67,19 @@ pub(crate) fn routes() -> Router<Current> {
         .route("/sync", get(synchronization))
         .route("/link", get(link))
         .fallback(|| async { ApiError::missing("there is no such request") })
+        .layer(middleware::from_fn_with_state(current, with_session))
+}
+
+/// Lets one session answer a request, and names it: another one may be shown meanwhile.
+async fn with_session(State(current): State<Current>, mut request: Request, next: Next) -> Response {
+    let session = current.session();
+    request.extensions_mut().insert(Arc::clone(&session));
+    let mut response = next.run(request).await;
+    let identity = session.identity.get().and_then(|identity| HeaderValue::from_str(identity).ok());
+    if let Some(identity) = identity {
+        response.headers_mut().insert(STORE, identity);
+    }
+    response
 }
 
 /// Answers a request with the result of a job, as JSON.
@@ -99,7 +116,7 @@ struct InstantQuery {
     clock: Clock,
 }
 
-async fn experiment(State(session): Page) -> Json<Value> {
+async fn experiment(Extension(session): Page) -> Json<Value> {
     Json(session.experiment())
 }
 
@@ -108,7 +125,7 @@ struct BinsQuery {
     bins: usize,
 }
 
-async fn overview(State(session): Page, Query(query): Query<BinsQuery>) -> Answer {
+async fn overview(Extension(session): Page, Query(query): Query<BinsQuery>) -> Answer {
     if session.stage() == Stage::Ready {
         return answer(&session, move |view| {
             let overview = Overview::of_hosts(&view.timed_hosts(), view.origin);
@@ -123,7 +140,7 @@ async fn overview(State(session): Page, Query(query): Query<BinsQuery>) -> Answe
     Ok(Json(overview.binned(query.bins, Vec::new())).into_response())
 }
 
-async fn sample(State(session): Page) -> Answer {
+async fn sample(Extension(session): Page) -> Answer {
     match (session.sample.get(), session.stage()) {
         (Some(sample), _) => Ok(Json(sample).into_response()),
         (None, Stage::Opening) => {
@@ -133,7 +150,7 @@ async fn sample(State(session): Page) -> Answer {
     }
 }
 
-async fn rows(State(session): Page) -> Answer {
+async fn rows(Extension(session): Page) -> Answer {
     answer(&session, |view| Ok(json!({"rows": view.rows.all}))).await
 }
 
@@ -149,7 +166,7 @@ struct StatesQuery {
     filter: Option<String>,
 }
 
-async fn states(State(session): Page, JsonBody(query): JsonBody<StatesQuery>) -> Answer {
+async fn states(Extension(session): Page, JsonBody(query): JsonBody<StatesQuery>) -> Answer {
     let StatesQuery { rows, begin, end, pixels, clock, filter } = query;
     if rows.len() > MAX_ROWS || pixels > MAX_PIXELS {
         return Err(ApiError::wrong(format!("at most {MAX_ROWS} rows and {MAX_PIXELS} pixels")));
@@ -173,7 +190,7 @@ struct TextQuery {
 }
 
 async fn matching(
-    State(session): Page,
+    Extension(session): Page,
     Query(TextQuery { text }): Query<TextQuery>,
     Query(query): Query<WindowQuery>,
 ) -> Answer {
@@ -189,7 +206,7 @@ struct ArrowsQuery {
 }
 
 async fn messages(
-    State(session): Page,
+    Extension(session): Page,
     Query(query): Query<WindowQuery>,
     Query(ArrowsQuery { limit, .. }): Query<ArrowsQuery>,
 ) -> Answer {
@@ -207,7 +224,7 @@ async fn messages(
 }
 
 async fn wakeups(
-    State(session): Page,
+    Extension(session): Page,
     Query(query): Query<WindowQuery>,
     Query(ArrowsQuery { limit, rows }): Query<ArrowsQuery>,
 ) -> Answer {
@@ -226,7 +243,7 @@ fn numbers<N: FromStr>(text: &str) -> Result<Vec<N>> {
     parts.map(|part| part.parse().map_err(|_| ApiError::wrong(format!("`{part}` is not a number")))).collect()
 }
 
-async fn state(State(session): Page, Query(query): Query<InstantQuery>) -> Answer {
+async fn state(Extension(session): Page, Query(query): Query<InstantQuery>) -> Answer {
     answer(&session, move |view| view.state_at(query.row, query.at, query.clock, Which::At)).await
 }
 
@@ -236,7 +253,7 @@ struct StepQuery {
 }
 
 async fn step(
-    State(session): Page,
+    Extension(session): Page,
     Query(query): Query<InstantQuery>,
     Query(StepQuery { to }): Query<StepQuery>,
 ) -> Answer {
@@ -249,14 +266,14 @@ struct FollowQuery {
 }
 
 async fn follow(
-    State(session): Page,
+    Extension(session): Page,
     Query(query): Query<InstantQuery>,
     Query(FollowQuery { what }): Query<FollowQuery>,
 ) -> Answer {
     answer(&session, move |view| view.follow(query.row, query.at, what, query.clock)).await
 }
 
-async fn requests(State(session): Page) -> Answer {
+async fn requests(Extension(session): Page) -> Answer {
     answer(&session, |view| {
         let requests = view.request_list()?;
         let note = match requests.is_empty() {
@@ -280,7 +297,7 @@ struct PathQuery {
     end: Option<SinceOrigin>,
 }
 
-async fn path(State(session): Page, Query(query): Query<PathQuery>) -> Answer {
+async fn path(Extension(session): Page, Query(query): Query<PathQuery>) -> Answer {
     answer(&session, move |view| match query {
         PathQuery { request: Some(request), .. } => view.path_of_request(request),
         PathQuery { row: Some(row), begin: Some(begin), end: Some(end), .. } => {
@@ -305,7 +322,7 @@ struct TableQuery {
     limit: usize,
 }
 
-async fn table(State(session): Page, JsonBody(query): JsonBody<TableQuery>) -> Answer {
+async fn table(Extension(session): Page, JsonBody(query): JsonBody<TableQuery>) -> Answer {
     let window = query.begin.zip(query.end).map(|(begin, end)| Window::new(begin, end));
     answer(&session, move |view| view.tables(&query.analysis, window, query.limit)).await
 }
@@ -317,7 +334,7 @@ struct StatisticsQuery {
     rows: Option<Vec<u32>>,
 }
 
-async fn statistics(State(session): Page, JsonBody(query): JsonBody<StatisticsQuery>) -> Answer {
+async fn statistics(Extension(session): Page, JsonBody(query): JsonBody<StatisticsQuery>) -> Answer {
     if query.rows.as_ref().is_some_and(|rows| rows.len() > MAX_ROWS) {
         return Err(ApiError::wrong(format!("at most {MAX_ROWS} rows")));
     }
@@ -335,7 +352,7 @@ struct PointsQuery {
 }
 
 async fn usage(
-    State(session): Page,
+    Extension(session): Page,
     Query(query): Query<WindowQuery>,
     Query(PointsQuery { points }): Query<PointsQuery>,
 ) -> Answer {
@@ -358,7 +375,7 @@ struct EventsQuery {
 }
 
 async fn events(
-    State(session): Page,
+    Extension(session): Page,
     Query(query): Query<WindowQuery>,
     Query(EventsQuery { limit, search, hosts, after }): Query<EventsQuery>,
 ) -> Answer {
@@ -368,7 +385,7 @@ async fn events(
     answer(&session, move |view| view.events(&query)).await
 }
 
-async fn synchronization(State(session): Page) -> Answer {
+async fn synchronization(Extension(session): Page) -> Answer {
     answer(&session, |view| {
         let mut panel = view.synchronization()?;
         panel["command"] = view.command.of("sync").into();
@@ -384,6 +401,6 @@ struct LinkQuery {
     points: Option<usize>,
 }
 
-async fn link(State(session): Page, Query(query): Query<LinkQuery>) -> Answer {
+async fn link(Extension(session): Page, Query(query): Query<LinkQuery>) -> Answer {
     answer(&session, move |view| view.picture(&query.a, &query.b, query.points.unwrap_or(4000))).await
 }

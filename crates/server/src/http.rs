@@ -118,7 +118,7 @@ pub(crate) fn router(access: Arc<Access>, library: Arc<Library>, page: Option<Cu
         all = all.nest(&format!("/{token}/tsp/api"), protocol);
     }
     let all = match page {
-        Some(current) => all.nest("/api", api::routes().with_state(current)).fallback(page_file),
+        Some(current) => all.nest("/api", api::routes(current)).fallback(page_file),
         None => all.fallback(|| async {
             ApiError::missing("only the Trace Server Protocol is served, below /tsp/api")
         }),

@@ -13,6 +13,8 @@ use isochrone_experiment::{
 };
 use isochrone_store::Store;
 use isochrone_time::Window;
+use serde_json::Value;
+use uuid::Uuid;
 
 use crate::session::{Job, Session};
 use crate::stage::Stage;
@@ -41,7 +43,9 @@ pub(crate) fn open_and_work(
         caught(|| {
             let view = ExperimentView::new(&opened, &experiment, store, session.command.clone());
             let view = view.map_err(|error| error.to_string())?;
-            let _ = session.summary.set(view.summary(&session.name, &session.paths));
+            let summary = view.summary(&session.name, &session.paths);
+            let _ = session.identity.set(identity(store, &summary));
+            let _ = session.summary.set(summary);
             let Window { start, end } = view.extent;
             let _ = session.range.set(Window::new(view.unix(start), view.unix(end)));
             Ok(view)
@@ -70,6 +74,12 @@ pub(crate) fn open_and_work(
         }
         Err(why) => session.progress.fail(why),
     }
+}
+
+/// What answers are of: equal where the store has equal tables, and times are on equal clocks.
+fn identity(store: &Store, summary: &Value) -> String {
+    let of = format!("{} {summary}", store.manifest().crc32);
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, of.as_bytes()).simple().to_string()
 }
 
 /// The result of something, with a panic as an error.

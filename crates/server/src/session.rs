@@ -11,7 +11,6 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread;
 
-use axum::extract::FromRef;
 use isochrone_ctf::Truncations;
 use isochrone_experiment::{Spread, TimeBase};
 use isochrone_time::{UnixNs, Window};
@@ -73,6 +72,8 @@ pub struct Session {
     pub(crate) sample: OnceLock<Sample>,
     /// The answer of `/api/experiment` once it is ready.
     pub(crate) summary: OnceLock<Value>,
+    /// What ids of rows and times in answers are of, once it is ready: equal for equal traces and clocks.
+    pub(crate) identity: OnceLock<String>,
     /// The first and the last event on the common clock, once it is ready.
     pub(crate) range: OnceLock<Window<UnixNs>>,
     /// Number of events, once they were counted.
@@ -100,6 +101,7 @@ impl Session {
             overview: OnceLock::new(),
             sample: OnceLock::new(),
             summary: OnceLock::new(),
+            identity: OnceLock::new(),
             range: OnceLock::new(),
             events: Arc::default(),
             are_events_counted: AtomicBool::new(false),
@@ -130,6 +132,7 @@ impl Session {
             })
         });
         answer["stage"] = self.progress.json();
+        answer["store"] = self.identity.get().cloned().into();
         answer["look"] = self.generation.number.into();
         answer["grows"] = self.generation.grows.into();
         answer
@@ -242,11 +245,5 @@ impl Current {
     /// Shows another one from now on.
     pub fn replace(&self, session: Arc<Session>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = session;
-    }
-}
-
-impl FromRef<Current> for Arc<Session> {
-    fn from_ref(current: &Current) -> Self {
-        current.session()
     }
 }

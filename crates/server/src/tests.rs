@@ -115,6 +115,17 @@ fn the_example_is_there() {
 }
 
 #[test]
+fn answers_name_what_they_are_of() {
+    let (_, experiment) = get("/api/experiment");
+    let store = experiment["store"].as_str().unwrap().to_owned();
+    for path in ["/api/experiment", "/api/rows", "/api/requests", "/api/state?row=0&at=0", "/api/nothing"] {
+        let request = Request::get(path).header(header::HOST, "localhost:1").body(Body::empty()).unwrap();
+        let (_, headers, _) = send_whole(request);
+        assert_eq!(headers["isochrone-store"], store.as_str(), "{path}");
+    }
+}
+
+#[test]
 fn a_sample_of_it_was_taken_before_it_was_indexed() {
     let (status, sample) = get("/api/sample");
     assert_eq!(status, StatusCode::OK);

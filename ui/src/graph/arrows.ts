@@ -33,6 +33,11 @@ export class Arrows {
   }
   /** No request is pending or scheduled. */
   get isIdle(): boolean { return this.messages.isIdle && this.wakeups.isIdle; }
+  /** Rows and times are others now. */
+  renew(): void {
+    this.messages.renew();
+    this.wakeups.renew();
+  }
   /** Asks for what the window lacks. */
   want(): void {
     const { window, clock, row } = this.view.now;

@@ -36,6 +36,11 @@ export class Fetched<T> {
     clearTimeout(this.timer);
     this.stop?.abort();
   }
+  /** What is there is of rows and times that are others now. */
+  renew(): void {
+    this.topic = "";
+    this.setTopic("renewed");
+  }
   want(window: Range, clock: Clock): void {
     const span = window.end - window.begin, range = this.range;
     const isInside = range !== null && clock === this.clock && range.begin <= window.begin && range.end >= window.end;

@@ -2,6 +2,7 @@
 // Talks to: api. Used by: graph (which draws cached tiles, and those of the nearest other level until better ones arrive).
 import { api, ApiError, labelOf, type Clock, type States, type Time } from "../api";
 import { paintStyle } from "../colours";
+import type { Renewal } from "../renewal";
 import type { Range } from "../view";
 
 /** A tile has this many pixels of its level: a level's pixel is 2^level ns. */
@@ -20,6 +21,8 @@ const RETRY_MS = 2000;
 export interface Tile {
   readonly from: Time; readonly to: Time; readonly level: number;
   readonly begin: Float64Array; readonly end: Float64Array; readonly style: Uint8Array; readonly label: Uint32Array; readonly labels: readonly string[];
+  /** It is of traces that have grown since: it is shown until another one is there. */
+  readonly isOld?: boolean;
 }
 /** A tile, and the part of it that is to be drawn. */
 export interface Piece { readonly tile: Tile; readonly begin: Time; readonly end: Time }
@@ -62,6 +65,21 @@ export class Tiles {
       if (!key.slice(1).startsWith(`${this.filterId},`)) continue;
       this.kept.delete(key);
       this.states -= tile.begin.length;
+    }
+  }
+  /** Rows have other numbers, and more may have happened: tiles are shown until they have been requested again. Where times are others, all are forgotten. */
+  renew(renewal: Renewal): void {
+    for (const it of this.requests) it.stop.abort();
+    this.requests = [];
+    this.wish = null;
+    const before = [...this.kept];
+    this.kept.clear();
+    this.states = 0;
+    if (renewal.shift !== 0) return;
+    for (const [key, tile] of before) {
+      const [, head, row, rest] = /^(.\d+,)(\d+)(\/.*)$/.exec(key) ?? [];
+      const now = row === undefined ? null : renewal.row(Number(row));
+      if (now !== null) this.put(`${head}${now}${rest}`, { ...tile, isOld: true });
     }
   }
   get size(): { tiles: number; states: number; requests: number } { return { tiles: this.kept.size, states: this.states, requests: this.requests.length }; }
@@ -122,7 +140,11 @@ export class Tiles {
   }
   /** False if there are too many requests. */
   private requestTiles(rows: readonly number[], clock: Clock, level: number, index: number): boolean {
-    const missing = rows.filter((row) => !this.kept.has(keyOf(clock, this.filterId, row, level, index))
+    const isThere = (row: number) => {
+      const tile = this.kept.get(keyOf(clock, this.filterId, row, level, index));
+      return tile !== undefined && tile.isOld !== true;
+    };
+    const missing = rows.filter((row) => !isThere(row)
       && !this.requests.some((it) => it.clock === clock && it.filterId === this.filterId && it.level === level && it.index === index && it.rows.has(row)));
     for (let at = 0; at < missing.length; at += MAX_ROWS) {
       if (this.requests.length >= MAX_REQUESTS) return false;

@@ -37,6 +37,10 @@ export class CriticalPathPanel extends AskingPanel {
     if (changed.has("path")) this.drawPath();
     else this.drawControls();
   }
+  protected override renewed(): void {
+    this.requests = null;
+    super.renewed();
+  }
   protected forget(): void {
     this.wanted += 1;
     this.details.clear();

@@ -35,7 +35,7 @@ export abstract class AskingPanel implements Panel {
   show(): void {
     this.isSeen = true;
     if (this.keys.length > 0) this.stops.push(this.view.watch((now, changed) => this.changed(now, changed), ...this.keys));
-    this.stops.push(watchTheme(() => this.themed()));
+    this.stops.push(watchTheme(() => this.themed()), this.view.watch(() => this.renewed(), "experiment"));
     this.shown();
     void this.ask();
   }
@@ -56,6 +56,8 @@ export abstract class AskingPanel implements Panel {
   protected abstract forget(): void;
   /** Something that the panel watches is another now. */
   protected changed(_now: ViewState, _changed: ReadonlySet<keyof ViewState>): void { this.askSoon(); }
+  /** The traces have grown: rows and times may have other numbers. */
+  protected renewed(): void { this.askSoon(); }
   protected themed(): void { /* Most are coloured by the style sheet alone. */ }
   protected shown(): void { /* Most wait for the server. */ }
   protected watchWhileSeen(stop: () => void): void { this.stops.push(stop); }

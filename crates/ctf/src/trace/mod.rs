@@ -92,6 +92,17 @@ impl Trace {
         Ok(trace)
     }
 
+    /// As [`Self::open_with`], of a directory that will be gone: diagnostics say that the trace is at `path`.
+    /// [`Self::refresh`] cannot be used.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`], which name the directory.
+    pub fn open_moved(directory: &Path, path: &Path, known: &Schemas) -> Result<Self, Error> {
+        let mut trace = Self::open_with(directory, known)?;
+        path.clone_into(&mut trace.path);
+        Ok(trace)
+    }
+
     /// A trace whose metadata and stream files are in memory; `path` is where diagnostics say it is. There
     /// are no indexes, and [`Self::refresh`] finds nothing new.
     ///

@@ -224,3 +224,84 @@ fn what_is_missing_is_said() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("mapped pieces hold a part of the events only"), "{said}");
 }
+
+/// A chunk as `tar --zstd` or `tar` packs it.
+fn pack(chunk: &Path, to: &Path) {
+    let mut tar = tar::Builder::new(Vec::new());
+    tar.append_dir_all("chunk", chunk).unwrap();
+    let bytes = tar.into_inner().unwrap();
+    let is_compressed = to.extension().is_some_and(|extension| extension == "zst");
+    fs::write(to, if is_compressed { zstd::encode_all(bytes.as_slice(), 3).unwrap() } else { bytes })
+        .unwrap();
+}
+
+/// Chunks that are packed are read as they are.
+#[test]
+fn packed_traces_are_read_as_they_are() {
+    let [work, cache] = [(), ()].map(|()| tempfile::tempdir().unwrap());
+    let shop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");
+    let packed: Vec<PathBuf> = [("client", "zst"), ("app", "tar"), ("db", "zst")]
+        .map(|(host, extension)| {
+            let path = work.path().join(format!("{host}.{extension}"));
+            pack(&shop.join(host), &path);
+            path
+        })
+        .to_vec();
+    let hosts: Vec<PathBuf> = ["client", "app", "db"].map(|host| shop.join(host)).to_vec();
+    let of = |command: &[&str], paths: &[PathBuf]| {
+        let paths: Vec<&str> = paths.iter().map(|path| text(path)).collect();
+        ok(cache.path(), &[command, &["-q", "--format", "json"], &paths].concat())
+    };
+    for command in [&["info"][..], &["sync"], &["states"], &["analyze", "cputop"], &["critical-path"]] {
+        let [whole, found] = [&hosts, &packed].map(|paths| without_paths(&of(command, paths)));
+        assert_eq!(whole, found, "{command:?}");
+    }
+    let events = |paths: &[PathBuf]| of(&["events"], paths);
+    assert!(events(&hosts) == events(&packed));
+    let pieces: Vec<PathBuf> = [&hosts[2], &packed[2]]
+        .map(|chunk| {
+            let piece = work.path().join(format!("{}.piece", chunk.file_name().unwrap().display()));
+            ok(cache.path(), &["map", "-q", "spans", text(chunk), "-o", text(&piece)]);
+            piece
+        })
+        .to_vec();
+    let [whole, found] = [&pieces[..1], &pieces[1..]].map(|piece| of(&["states"], piece));
+    assert!(whole == found);
+    // A file that is cut gives nothing, and says so.
+    let cut = work.path().join("cut.tar.zst");
+    let bytes = fs::read(&packed[0]).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() - bytes.len() / 8]).unwrap();
+    let output = isochrone(cache.path(), &["info", text(&cut)]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("cannot be unpacked: "), "{said}");
+    let copies = work.path().join("copies");
+    let [one, two] = [&packed[0], &packed[1]].map(|path| text(path));
+    let output = isochrone(cache.path(), &["sync", one, two, "--write", text(&copies)]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("are not copied: unpack them"), "{said}");
+}
+
+/// Pieces that were written once are read by every later version: their excerpts always, their models as long
+/// as these have the form.
+#[test]
+fn pieces_of_earlier_versions_are_read() {
+    let cache = tempfile::tempdir().unwrap();
+    let of_crate = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let directory = of_crate.join("tests/it/data/pieces");
+    let analyze = ["analyze", "cputop"];
+    let written: [(&str, &str, &[&[&str]]); 2] = [
+        ("layout5-form2-spans.piece", "shop/db", &[&["info"], &["states"], &analyze, &["blocking"]]),
+        ("layout5-form2-analyses.piece", "shop", &[&["info"], &["sync"], &analyze]),
+    ];
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), written.len());
+    for (name, traces, commands) in written {
+        let paths = [of_crate.join("../../examples").join(traces), directory.join(name)];
+        for command in commands {
+            let [whole, found] = paths.each_ref().map(|path| {
+                let arguments = [*command, &["-q", "--format", "json", text(path)]].concat();
+                without_paths(&ok(cache.path(), &arguments))
+            });
+            assert_eq!(whole, found, "{command:?} of {name}");
+        }
+    }
+}

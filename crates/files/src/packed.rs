@@ -1,0 +1,188 @@
+//! Traces that are packed: a tar file, which may be compressed by Zstandard (`chunk.tar.zst`).
+//!
+//! What is in it is unpacked to a temporary directory, opened, and removed again: open traces keep their
+//! files in memory maps. Memory does not depend on the size; the disk has to have room for the traces while
+//! they are open.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use isochrone_ctf::{Schemas, Trace, find_traces};
+use isochrone_unfinished::UnfinishedDirectory;
+use tar::{Archive, EntryType};
+
+/// Nothing that tracers write is compressed to less than one part in this many, …
+const MAX_RATIO: u64 = 1_000;
+/// … beyond this many bytes.
+const MAX_UNPACKED: u64 = 64 << 20;
+/// Where a tar file says that it is one.
+const TAR_MAGIC: (usize, &[u8]) = (257, b"ustar");
+/// How a frame of Zstandard begins.
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Why a packed trace cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum PackedError {
+    /// It cannot be read, or not be unpacked.
+    #[error("cannot be unpacked: {0}")]
+    Io(#[from] io::Error),
+    /// It unpacks to more than traces do.
+    #[error("unpacks to more than {0} bytes, {MAX_RATIO} times its size: not what a tracer writes")]
+    TooLarge(u64),
+    /// It has no trace.
+    #[error("no CTF trace found in it: no directory has a metadata file")]
+    NoTrace,
+    /// A trace in it cannot be opened.
+    #[error("{}: {source}", inner.display())]
+    Trace {
+        /// Its path in the file.
+        inner: PathBuf,
+        /// Why.
+        source: isochrone_ctf::Error,
+    },
+}
+
+/// Whether a file is a tar file, compressed by Zstandard or not. Reads its first bytes.
+pub fn is_packed(path: &Path) -> bool {
+    // Opening a pipe would wait for a writer.
+    let is_file = std::fs::metadata(path).is_ok_and(|it| it.is_file());
+    is_file && reader(path).and_then(is_tar).unwrap_or(false)
+}
+
+fn is_tar(reader: impl Read) -> io::Result<bool> {
+    let (at, magic) = TAR_MAGIC;
+    let mut start = Vec::new();
+    reader.take((at + magic.len()) as u64).read_to_end(&mut start)?;
+    Ok(start.get(at..) == Some(magic))
+}
+
+/// The bytes of a file, decompressed where they are compressed.
+fn reader(path: &Path) -> io::Result<Box<dyn Read>> {
+    let mut file = File::open(path)?;
+    let mut start = [0; ZSTD_MAGIC.len()];
+    let is_compressed = file.read_exact(&mut start).is_ok() && start == ZSTD_MAGIC;
+    file.rewind()?;
+    Ok(match is_compressed {
+        true => Box::new(zstd::Decoder::new(file)?),
+        false => Box::new(BufReader::new(file)),
+    })
+}
+
+/// Opens the traces in a packed file, each with its path there; they say that they are at that path below the
+/// file. Linear in what is unpacked.
+///
+/// # Errors
+/// The file cannot be unpacked, or a trace in it not be opened: a file that was cut gives nothing.
+pub fn open_packed(path: &Path, known: &Schemas) -> Result<Vec<(PathBuf, Trace)>, PackedError> {
+    let directory = UnfinishedDirectory::temporary("isochrone-unpacked")?;
+    unpack(path, directory.path())?;
+    let root = directory.path();
+    let below = |source: isochrone_ctf::Error| PackedError::Trace { inner: PathBuf::new(), source };
+    let found = find_traces(root).map_err(below)?;
+    if let Some(source) = found.unreadable.into_iter().next() {
+        return Err(below(source));
+    }
+    if found.traces.is_empty() {
+        return Err(PackedError::NoTrace);
+    }
+    let open = |directory: &PathBuf| {
+        let inner = directory.strip_prefix(root).map(Path::to_owned).unwrap_or_default();
+        let trace = Trace::open_moved(directory, &path.join(&inner), known);
+        let trace = trace.map_err(|source| PackedError::Trace { inner: inner.clone(), source })?;
+        Ok((inner, trace))
+    };
+    found.traces.iter().map(open).collect()
+}
+
+/// Unpacks files and directories, and nothing else: a trace has no links.
+fn unpack(path: &Path, to: &Path) -> Result<(), PackedError> {
+    let most = File::open(path)?.metadata()?.len().saturating_mul(MAX_RATIO).max(MAX_UNPACKED);
+    let mut archive = Archive::new(reader(path)?);
+    let mut left = most;
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        if !matches!(entry.header().entry_type(), EntryType::Regular | EntryType::Directory) {
+            continue;
+        }
+        left = left.checked_sub(entry.size()).ok_or(PackedError::TooLarge(most))?;
+        // What would be outside of the directory is not unpacked.
+        entry.unpack_in(to)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn other_files_are_not_packed() {
+        let directory = tempfile::tempdir().unwrap();
+        let check = |content: &[u8], expect: bool| {
+            let path = directory.path().join("file");
+            std::fs::write(&path, content).unwrap();
+            assert_eq!(is_packed(&path), expect, "{content:?}");
+        };
+        check(b"", false);
+        check(&ZSTD_MAGIC, false);
+        check(&[0; 1024], false);
+        let empty = zstd::encode_all(&[0; 1024][..], 1).unwrap();
+        check(&empty, false);
+        let mut tar = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_ustar();
+        header.set_size(5);
+        header.set_cksum();
+        tar.append_data(&mut header, "a/b", &b"hello"[..]).unwrap();
+        let tar = tar.into_inner().unwrap();
+        check(&tar, true);
+        let packed = zstd::encode_all(tar.as_slice(), 1).unwrap();
+        check(&packed, true);
+        check(&packed[..packed.len() / 2], false);
+        assert!(!is_packed(directory.path()));
+        assert!(!is_packed(Path::new("no/such/file")));
+    }
+
+    /// What is packed, and what was found and not found of it.
+    fn packed(entries: &[(&str, EntryType, &[u8])]) -> Result<Vec<(PathBuf, Trace)>, PackedError> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.tar.zst");
+        let mut out = zstd::Encoder::new(File::create(&path).unwrap(), 1).unwrap();
+        let mut tar = tar::Builder::new(Vec::new());
+        for &(name, kind, content) in entries {
+            let mut header = tar::Header::new_ustar();
+            header.set_entry_type(kind);
+            header.set_mode(0o755);
+            header.set_size(content.len() as u64);
+            // As hostile as it comes: the builder refuses such names.
+            header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_cksum();
+            tar.append(&header, content).unwrap();
+        }
+        out.write_all(&tar.into_inner().unwrap()).unwrap();
+        out.finish().unwrap();
+        let found = open_packed(&path, &Schemas::default());
+        let left = std::fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(left, 1, "something was written outside");
+        found
+    }
+
+    #[test]
+    fn hostile_files_write_nothing_outside() {
+        let metadata = b"/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nstream { };";
+        let link = ("k/stream", EntryType::Symlink, &b""[..]);
+        let outside = ("../outside", EntryType::Regular, &b"text"[..]);
+        let absolute = ("/tmp/isochrone-absolute", EntryType::Regular, &b""[..]);
+        assert!(matches!(packed(&[link, outside, absolute]), Err(PackedError::NoTrace)));
+        let found = packed(&[("k/metadata", EntryType::Regular, metadata), link]).unwrap();
+        assert_eq!(found[0].0, Path::new("k"));
+        assert!(matches!(
+            packed(&[("k/metadata", EntryType::Regular, b"nothing")]),
+            Err(PackedError::Trace { .. })
+        ));
+        let zeros = vec![0; 65 << 20];
+        assert!(matches!(packed(&[("k/stream", EntryType::Regular, &zeros)]), Err(PackedError::TooLarge(_))));
+    }
+}
