@@ -69,5 +69,8 @@ pub use question::{Question, reports};
 pub use sample::{HostSample, SampledPart, sample};
 pub use states::{StateFilter, states};
 pub use temporary::scratch;
-pub use watch::{Change, HostProgress, Retention, Step, StepClock, Steps, Watch, WatchError, Watched};
+pub use watch::{
+    Change, ChunkFacts, Entry, FinishedChunk, HostProgress, InPlace, PieceJournal, PieceRecord, Retention,
+    Step, StepClock, Steps, Watch, WatchError, Watched,
+};
 pub use within::{ByPeriod, ask_within, reports_within};

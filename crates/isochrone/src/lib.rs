@@ -50,7 +50,7 @@ fn parse() -> Result<Arguments, clap::Error> {
     let arguments = with_command_first(std::env::args_os(), &command);
     let matches = command.try_get_matches_from_mut(arguments)?;
     let arguments = Arguments::from_arg_matches(&matches).map_err(|wrong| wrong.format(&mut command))?;
-    Ok(arguments.with_given(&matches))
+    arguments.with_given(&matches).resolved(&mut command)
 }
 
 /// Prints the help or the version, which are results.
@@ -99,7 +99,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Live(command) => commands::live::run(&command, console),
         Command::Map(command) => commands::pieces::map(&command, console),
         Command::Merge(command) => commands::pieces::merge(&command, console),
-        Command::Watch(command) => commands::watch::run(&command, console),
+        Command::Watch(command) => commands::watch::run(*command, console),
         Command::View(command) => commands::view::view(&command, console),
         Command::Serve(command) => commands::view::serve(&command, console),
         Command::Sql(command) => commands::sql::run(&command, console),

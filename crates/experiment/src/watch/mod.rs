@@ -10,6 +10,7 @@
 //! same file, so that a process that is killed has either mapped a chunk or not.
 
 mod chunks;
+mod in_place;
 mod journal;
 mod look;
 mod names;
@@ -39,6 +40,7 @@ use crate::model::{ModelError, ModelledHost, Spread};
 use crate::pieces::{Asked, HostFacts, Mapped, Part};
 use crate::question::{Question, reports};
 use chunks::Opened;
+pub use in_place::{ChunkFacts, Entry, FinishedChunk, InPlace, PieceJournal, PieceRecord};
 use journal::Recent;
 pub use retention::Retention;
 use sessions::{Ready, Waiting};
@@ -141,11 +143,17 @@ pub enum WatchError {
     #[error(transparent)]
     Journal(#[from] PieceFileError),
     /// Another process goes on with the journal.
-    #[error("{}: another process watches with it; end that one, or name another --state", .0.display())]
+    #[error("{}: another process watches with it; end that one, or name another directory", .0.display())]
     Locked(PathBuf),
     /// The journal is of another question.
     #[error("{}: was kept for other analyses, options or corrections; name another --state, or delete it", .0.display())]
     Asked(PathBuf),
+    /// Pieces in a directory were mapped for another question.
+    #[error(
+        "{}: its pieces were mapped for other analyses, options or corrections; name another --out",
+        .0.display()
+    )]
+    OtherPieces(PathBuf),
     /// A host cannot be mapped.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -58,7 +58,7 @@ impl Retention {
 }
 
 /// Bytes of all files below a directory.
-fn size(directory: &Path) -> u64 {
+pub(super) fn size(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let of_entry = |entry: fs::DirEntry| match entry.metadata() {
         Ok(it) if it.is_dir() => size(&entry.path()),

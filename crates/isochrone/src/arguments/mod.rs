@@ -5,6 +5,7 @@ mod common;
 mod crosshost;
 mod events;
 mod export;
+mod in_place;
 mod live;
 mod options;
 mod order;
@@ -25,6 +26,7 @@ pub use common::{Clock, Keys};
 pub(crate) use crosshost::{AcrossHosts, Blocking, CriticalPath, CrossHost, ThreadName, with_command_first};
 pub(crate) use events::{EventFormat, Events};
 pub(crate) use export::{Export, ExportFormat, Summary};
+pub(crate) use in_place::{ExecCommand, MapInPlace};
 pub(crate) use live::{Live, SessionUrl};
 pub(crate) use options::{Applies, Decides, GivenOptions};
 pub(crate) use order::{EventArg, Order};
@@ -74,6 +76,21 @@ impl Arguments {
             analyze.given = GivenOptions::of(matches);
         }
         self
+    }
+
+    /// Interprets arguments that depend on others. `line`: by which these were parsed.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn resolved(mut self, line: &mut clap::Command) -> Result<Self, clap::Error> {
+        let Command::Watch(watch) = &mut self.command else { return Ok(self) };
+        let resolved = watch.resolve();
+        let line = line.find_subcommand_mut("watch");
+        match (resolved, line) {
+            (Err((kind, message)), Some(line)) => Err(line.error(kind, message)),
+            (Err((kind, message)), None) => Err(clap::Error::raw(kind, message)),
+            (Ok(()), _) => Ok(self),
+        }
     }
 
     /// The command line, with helps that show only the options that apply.
@@ -184,16 +201,23 @@ pub(crate) enum Command {
         that these packets prove. What has been printed stays as it is; where later packets move a clock \
         beyond the bounds that it had, a warning is printed.")]
     Live(Live),
-    /// Analyse sessions that are being rotated, chunk by chunk as they are finished
+    /// Analyse sessions that are being rotated, chunk by chunk as they are finished, or map the chunks
     #[command(
         arg_required_else_help = true,
+        override_usage = "isochrone watch [OPTIONS] <NAME> <DIR>...\n       \
+                          isochrone watch [OPTIONS] --map <WHAT> --out <DIR> <DIR>...",
         after_help = "Examples:\n  \
         isochrone watch cputop,syscallstats --state watched/ ~/lttng-traces       until Ctrl-C; continues where it was\n  \
         isochrone watch syscallstats --state watched/ --listen 127.0.0.1:9100 /relay   metrics for Prometheus\n  \
-        isochrone watch cputop --once ~/lttng-traces                              the existing chunks\n\n\
+        isochrone watch cputop --once ~/lttng-traces                              the existing chunks\n  \
+        isochrone watch --map spans --out pieces/ --exec 'rsync {} collector:/pieces/' --nice 19 /traces\n\n\
         Sessions are rotated by: lttng enable-rotation --timer 30s. A chunk is mapped when the next one exists, because CPUs change to a \
         new chunk one after the other. With --state, a process that is killed loses nothing, and reads nothing twice. The \
-        last tables are those of `isochrone analyze` of all chunks."
+        last tables are those of `isochrone analyze` of all chunks.\n\n\
+        With --map, chunks are mapped on the host that records them, each alone as soon as it is \
+        finished, and --exec sends the pieces, some 3 to 12 % of the bytes, to where `isochrone merge` \
+        puts those of all hosts together. A command that fails is run again; a process that is killed \
+        goes on where it was. A piece may be handed over twice."
     )]
     Watch(Box<Watch>),
     /// Show traces in the browser: all hosts on one clock, with messages, critical paths and tables

@@ -93,6 +93,11 @@ impl GivenOptions {
         Self(OPTIONS.iter().filter(is_typed).collect())
     }
 
+    /// The others, without that of a name.
+    pub(crate) fn without(&self, name: &str) -> Self {
+        Self(self.0.iter().filter(|option| option.name != name).copied().collect())
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'static AnalyzeOption> + '_ {
         self.0.iter().copied()
     }
@@ -123,6 +128,8 @@ pub(super) fn with_own_helps(mut command: Command) -> Command {
                  relay daemon",
             )
         });
+        // NAME is the first directory then.
+        let command = command.mut_arg("traces", |argument| argument.required_unless_present("map"));
         command.mut_arg("sync", |argument| {
             argument.help(
                 "Put times on the common clock of this file, written by `isochrone sync -o` [default: each host stays on \

@@ -9,6 +9,7 @@ use isochrone_corrections::artefact::Artefact;
 use isochrone_experiment::chunks::{ChunkError, ChunkHead, head_of, merge_chunks, write_chunks};
 use isochrone_experiment::pieces::{Asked, Held, MappedPiece};
 use isochrone_experiment::{Experiment, ModelError, Opened, Question, Spread, TimeBase, reports};
+use isochrone_files::output::OutputError;
 use isochrone_files::piece::{PieceFile, is_chunks};
 use isochrone_time::RawNs;
 use isochrone_timing::{TimedHost, Times, Timing, recorded};
@@ -60,12 +61,12 @@ pub(super) fn write<C: Held>(
             ),
         }
     }
-    write_chunks(experiment, head, &pieces, output).map_err(|error| chunk_error(&error))
+    write_chunks(experiment, head, &pieces, output).map_err(chunk_error)
 }
 
 /// Merges files of mapped chunks.
 pub(super) fn merge(Merge { files, output }: &Merge, console: &Console) -> anyhow::Result<()> {
-    merge_chunks(files, output).map_err(|error| chunk_error(&error))?;
+    merge_chunks(files, output).map_err(chunk_error)?;
     let opened = open(std::slice::from_ref(output), TimeBase::Own, &Console::new(true))?;
     report(&opened.experiment(), console);
     Ok(())
@@ -169,6 +170,11 @@ fn hosts<'e, 'o>(
     Ok(hosts)
 }
 
-fn chunk_error(error: &ChunkError) -> anyhow::Error {
-    anyhow::anyhow!("{}", Plain(error))
+/// An error, which stays an [`OutputError`] where the file cannot be written.
+fn chunk_error(error: ChunkError) -> anyhow::Error {
+    match error {
+        ChunkError::Output(error) => error.into(),
+        ChunkError::Io { path, source } => OutputError::Io { path, cause: source }.into(),
+        other => anyhow::anyhow!("{}", Plain(other)),
+    }
 }

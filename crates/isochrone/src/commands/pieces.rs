@@ -36,10 +36,22 @@ const SPANS: &str = "pieces with spans";
 
 /// Maps a part of each host to a file.
 pub(crate) fn map(arguments: &Map, console: &Console) -> anyhow::Result<()> {
-    let Map { names, analyze, output, .. } = arguments;
-    let kinds = match names {
-        MapNames::Kinds(kinds) => kinds,
-        MapNames::Spans => return map_all_spans(arguments, console),
+    check(arguments, console)?;
+    map_checked(arguments, &|| (), console)
+}
+
+/// Refuses options that do not apply to what is mapped.
+pub(super) fn check(arguments: &Map, console: &Console) -> anyhow::Result<()> {
+    let Map { names, analyze, .. } = arguments;
+    let MapNames::Kinds(kinds) = names else {
+        for decides in [Decides::Tables, Decides::Kept, Decides::Traces] {
+            refuse(SPANS, analyze, decides)?;
+        }
+        anyhow::ensure!(
+            analyze.clock.sync.is_none(),
+            "--sync does not apply to {SPANS}: their times are raw: give it to the command that reads them"
+        );
+        return Ok(());
     };
     let chosen: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
     check_options(analyze, &chosen, console)?;
@@ -49,7 +61,24 @@ pub(crate) fn map(arguments: &Map, console: &Console) -> anyhow::Result<()> {
          show: map `spans`, or a part (--piece 1/1) of all traces"
     );
     refuse("map", analyze, Decides::Tables)?;
-    refuse("map", analyze, Decides::Traces)?;
+    refuse("map", analyze, Decides::Traces)
+}
+
+/// Maps a part of each host to a file, with options that apply. `pause` is called again and again meanwhile.
+///
+/// # Errors
+/// A host cannot be mapped; an [`OutputError`](isochrone_files::output::OutputError) where the file cannot be
+/// written.
+pub(super) fn map_checked(
+    arguments: &Map,
+    pause: &(dyn Fn() + Sync),
+    console: &Console,
+) -> anyhow::Result<()> {
+    let Map { names, analyze, output, .. } = arguments;
+    let kinds = match names {
+        MapNames::Kinds(kinds) => kinds,
+        MapNames::Spans => return map_all_spans(arguments, pause, console),
+    };
     check_output(output, &[&analyze.traces[..], analyze.clock.sync.as_slice()].concat())?;
     let (base, corrections) = match &analyze.clock.sync {
         Some(path) => {
@@ -66,13 +95,17 @@ pub(crate) fn map(arguments: &Map, console: &Console) -> anyhow::Result<()> {
     let question = Question { kinds, options: &options, times, periods: None };
     let spread = Spread { threads: analyze.threads, pieces: None };
     let bar = bar(arguments, &hosts, console);
+    let progress = |bytes| {
+        bar.add(bytes);
+        pause();
+    };
     if is_chunk(arguments) {
-        let mapped = question.map(&hosts, Part::Core, spread, Some(&|bytes| bar.add(bytes)));
+        let mapped = question.map(&hosts, Part::Core, spread, Some(&progress));
         bar.finish();
         let head = ChunkHead { asked: question.asked(&hosts, corrections), has_spans: false };
         return chunks::write(&experiment, &head, mapped, &hosts, output, console);
     }
-    let mapped = question.map(&hosts, part, spread, Some(&|bytes| bar.add(bytes)));
+    let mapped = question.map(&hosts, part, spread, Some(&progress));
     bar.finish();
     let set = PieceSet::new(question.asked(&hosts, corrections));
     write(set, mapped, &hosts, arguments, console)
@@ -84,15 +117,8 @@ fn is_chunk(arguments: &Map) -> bool {
 }
 
 /// Maps a part of each host with all its spans to a file.
-fn map_all_spans(arguments: &Map, console: &Console) -> anyhow::Result<()> {
+fn map_all_spans(arguments: &Map, pause: &(dyn Fn() + Sync), console: &Console) -> anyhow::Result<()> {
     let Map { analyze, output, .. } = arguments;
-    for decides in [Decides::Tables, Decides::Kept, Decides::Traces] {
-        refuse(SPANS, analyze, decides)?;
-    }
-    anyhow::ensure!(
-        analyze.clock.sync.is_none(),
-        "--sync does not apply to {SPANS}: their times are raw: give it to the command that reads them"
-    );
     check_output(output, &analyze.traces)?;
     let opened = open(&analyze.traces, TimeBase::Own, console)?;
     let experiment = opened.experiment();
@@ -101,13 +127,17 @@ fn map_all_spans(arguments: &Map, console: &Console) -> anyhow::Result<()> {
     let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();
     let spread = Spread { threads: analyze.threads, pieces: None };
     let bar = bar(arguments, &hosts, console);
+    let progress = |bytes| {
+        bar.add(bytes);
+        pause();
+    };
     if is_chunk(arguments) {
-        let mapped = map_spans(&hosts, &captures, Part::Core, spread, Some(&|bytes| bar.add(bytes)));
+        let mapped = map_spans(&hosts, &captures, Part::Core, spread, Some(&progress));
         bar.finish();
         let head = ChunkHead { asked: Asked::spans(), has_spans: true };
         return chunks::write(&experiment, &head, mapped, &hosts, output, console);
     }
-    let mapped = map_spans(&hosts, &captures, part, spread, Some(&|bytes| bar.add(bytes)));
+    let mapped = map_spans(&hosts, &captures, part, spread, Some(&progress));
     bar.finish();
     write(PieceSet::new(Asked::spans()), mapped, &hosts, arguments, console)
 }

@@ -1,6 +1,7 @@
 //! `isochrone watch`: chunks of rotated sessions that come one by one, in any order, to a process that is killed at any time, give what
 //! the whole sessions give, to the byte.
 
+mod in_place;
 mod odd;
 
 use std::fs;

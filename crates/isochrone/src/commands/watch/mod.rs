@@ -1,8 +1,13 @@
 //! `isochrone watch`: analyses of rotated sessions, chunk by chunk as they are finished.
 
+mod hand_over;
+mod in_place;
+mod lines;
 mod metrics;
+mod share;
 mod steps;
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, PoisonError};
@@ -28,7 +33,14 @@ use steps::Steps;
 /// Interval of checks whether this process was told to end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
-pub(crate) fn run(arguments: &Watch, console: &Console) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: Watch, console: &Console) -> anyhow::Result<()> {
+    match arguments.in_place.map {
+        Some(_) => in_place::run(arguments, console),
+        None => watch(&arguments, console),
+    }
+}
+
+fn watch(arguments: &Watch, console: &Console) -> anyhow::Result<()> {
     let Watch { names: WatchNames { kinds, stepped }, analyze, .. } = arguments;
     anyhow::ensure!(
         !kinds.contains(&AnalysisKind::Usage),
@@ -111,14 +123,14 @@ impl Watching<'_> {
 
     /// Maps chunks as they come, and shows the tables whenever they have changed.
     fn until_stopped(&mut self, is_stopped: &AtomicBool) -> anyhow::Result<()> {
-        let (notices, _watcher) = self.notices();
+        let (notices, _watcher) = notices(&self.arguments.analyze.traces, self.console);
         // The content of a journal is shown before anything new.
         let mut is_new = self.watch.facts().next().is_some();
         let mut is_reported = false;
         while !is_stopped.load(Ordering::Relaxed) {
             let is_mapped = self.map_chunks(false, is_stopped)?;
             if self.watch.is_empty() && !std::mem::replace(&mut is_reported, true) {
-                self.note_missing_chunks();
+                note_missing_chunks(&self.arguments.analyze.traces, self.console);
             }
             if is_mapped || is_new {
                 self.show(false)?;
@@ -129,17 +141,6 @@ impl Watching<'_> {
             wait(&notices, self.arguments.poll, is_stopped);
         }
         Ok(())
-    }
-
-    /// Notes that there are no chunks yet.
-    fn note_missing_chunks(&self) {
-        let watched: Vec<String> =
-            self.arguments.analyze.traces.iter().map(|path| Plain(path.display()).to_string()).collect();
-        note!(
-            self.console,
-            "no chunk of a rotated session is below {} yet; waiting for one. `lttng enable-rotation --timer 30s` makes chunks of a session; traces that are not rotated are for `isochrone analyze`",
-            watched.join(", ")
-        );
     }
 
     /// Maps all chunks that can be mapped; returns whether there was one.
@@ -204,33 +205,6 @@ impl Watching<'_> {
         progress.map_or(Ok(()), |progress| self.metrics.keep_host(&progress, &reports))
     }
 
-    /// Notices of the system on new chunks; where it gives none, chunks are searched for.
-    fn notices(&self) -> (Receiver<()>, Option<notify::RecommendedWatcher>) {
-        let (sender, notices) = channel();
-        let handler = move |event: notify::Result<notify::Event>| {
-            // The search itself opens directories, which is not news.
-            let is_news = |kind: &EventKind| {
-                !kind.is_access() || *kind == EventKind::Access(AccessKind::Close(AccessMode::Write))
-            };
-            // There is no receiver when this process ends.
-            let _ = event.map(|event| is_news(&event.kind).then(|| sender.send(())));
-        };
-        let watcher = notify::recommended_watcher(handler).and_then(|mut watcher| {
-            for directory in &self.arguments.analyze.traces {
-                watcher.watch(directory, RecursiveMode::Recursive)?;
-            }
-            Ok(watcher)
-        });
-        if let Err(error) = &watcher {
-            note!(
-                self.console,
-                "the system does not report new chunks ({}); they are searched for",
-                Plain(error)
-            );
-        }
-        (notices, watcher.ok())
-    }
-
     /// Reports what happened.
     fn report(&self, changes: &[Change]) {
         let console = self.console;
@@ -256,14 +230,7 @@ impl Watching<'_> {
                 Change::Refused { chunk, why } => {
                     warn_partial!(console, "{}: {}; left out", Plain(chunk.display()), Plain(why));
                 }
-                Change::Unreadable { directory, why } => {
-                    warn_partial!(
-                        console,
-                        "{}: {}: it may have chunks",
-                        Plain(directory.display()),
-                        Plain(why)
-                    );
-                }
+                Change::Unreadable { directory, why } => warn_unreadable(directory, why, console),
                 Change::Broken(diagnostic) => {
                     warn_partial!(console, "{}", Plain(diagnostic));
                 }
@@ -301,6 +268,45 @@ impl Watching<'_> {
         all.extend(self.steps.iter().flat_map(Steps::families));
         self.metrics.show(&all)
     }
+}
+
+fn warn_unreadable(directory: &Path, why: &str, console: &Console) {
+    warn_partial!(console, "{}: {}: it may have chunks", Plain(directory.display()), Plain(why));
+}
+
+/// Notes that there are no chunks yet.
+fn note_missing_chunks(directories: &[PathBuf], console: &Console) {
+    let watched: Vec<String> = directories.iter().map(|path| Plain(path.display()).to_string()).collect();
+    note!(
+        console,
+        "no chunk of a rotated session is below {} yet; waiting for one. `lttng enable-rotation --timer 30s` \
+         makes chunks of a session; traces that are not rotated are for `isochrone analyze`",
+        watched.join(", ")
+    );
+}
+
+/// Notices of the system on new chunks below some directories; where it gives none, chunks are searched for.
+/// They come as long as the watcher is held.
+fn notices(directories: &[PathBuf], console: &Console) -> (Receiver<()>, Option<notify::RecommendedWatcher>) {
+    let (sender, notices) = channel();
+    let handler = move |event: notify::Result<notify::Event>| {
+        // The search itself opens directories, which is not news.
+        let is_news = |kind: &EventKind| {
+            !kind.is_access() || *kind == EventKind::Access(AccessKind::Close(AccessMode::Write))
+        };
+        // There is no receiver when this process ends.
+        let _ = event.map(|event| is_news(&event.kind).then(|| sender.send(())));
+    };
+    let watcher = notify::recommended_watcher(handler).and_then(|mut watcher| {
+        for directory in directories {
+            watcher.watch(directory, RecursiveMode::Recursive)?;
+        }
+        Ok(watcher)
+    });
+    if let Err(error) = &watcher {
+        note!(console, "the system does not report new chunks ({}); they are searched for", Plain(error));
+    }
+    (notices, watcher.ok())
 }
 
 /// Waits for a notice of the system, at most `longest`.
