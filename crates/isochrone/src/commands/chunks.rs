@@ -74,29 +74,66 @@ pub(super) fn merge(Merge { files, output }: &Merge, console: &Console) -> anyho
 
 /// Notes what is missing between chunks, and warns of those that do not fit.
 pub(super) fn report(experiment: &Experiment<'_>, console: &Console) {
-    let Some(chunks) = experiment.chunks() else { return };
+    for (is_warning, text) in findings(experiment) {
+        match is_warning {
+            true => warning!("{text}"),
+            false => note!(console, "{text}"),
+        }
+    }
+}
+
+/// What is missing between chunks, and which of them do not fit, for people; whether each is a warning.
+pub(super) fn findings(experiment: &Experiment<'_>) -> Vec<(bool, String)> {
+    let mut findings = Vec::new();
+    let Some(chunks) = experiment.chunks() else { return findings };
     for host in experiment.hosts() {
         let own = Timing::Own { offset_ns: host.traced.offset_ns };
         let at = |raw: RawNs| time::full(own.unix(raw));
         for gap in host.traced.gaps() {
-            note!(
-                console,
+            let text = format!(
                 "{}: a chunk is missing from {} to {}: what happened then is unknown",
                 plain(host.name()),
                 at(gap.start),
                 at(gap.end)
             );
+            findings.push((false, text));
         }
         for (core, difference) in chunks.unfit(&host.traced) {
-            warning!(
+            let text = format!(
                 "{}: {}: mapped alone, and {difference}: what happened from {} to {} is unknown",
                 Plain(chunks.file_of(core).path.display()),
                 plain(host.name()),
                 at(core.head.window.start),
                 at(core.head.window.end)
             );
+            findings.push((true, text));
         }
     }
+    findings
+}
+
+/// The analyses to ask of mapped chunks for some analyses: all that they were mapped for, where that was not
+/// `spans`.
+///
+/// # Errors
+/// They were not mapped for one of them.
+pub(super) fn mapped_kinds<'k>(
+    kinds: &'k [AnalysisKind],
+    head: &'k ChunkHead,
+) -> anyhow::Result<&'k [AnalysisKind]> {
+    if head.has_spans {
+        return Ok(kinds);
+    }
+    let mapped = &head.asked.kinds;
+    if let Some(lacks) = kinds.iter().find(|kind| !mapped.contains(kind)) {
+        let mapped: Vec<&str> = mapped.iter().map(|kind| kind.name()).collect();
+        anyhow::bail!(
+            "the pieces were not mapped for {}; they were mapped for {}",
+            lacks.name(),
+            mapped.join(", ")
+        );
+    }
+    Ok(mapped)
 }
 
 /// Answers `isochrone analyze` from chunks that were mapped for analyses.
@@ -109,14 +146,7 @@ pub(super) fn analyse(
     refuse("mapped pieces", arguments, Decides::Kept)?;
     refuse("mapped pieces", arguments, Decides::Traces)?;
     let asked = &head.asked;
-    if let Some(lacks) = kinds.iter().find(|kind| !asked.kinds.contains(kind)) {
-        let mapped: Vec<&str> = asked.kinds.iter().map(|kind| kind.name()).collect();
-        anyhow::bail!(
-            "the pieces were not mapped for {}; they were mapped for {}",
-            lacks.name(),
-            mapped.join(", ")
-        );
-    }
+    let mapped_kinds = mapped_kinds(kinds, head)?;
     let opened = open(&arguments.traces, base(arguments, asked)?, console)?;
     let experiment = opened.experiment();
     report(&experiment, console);
@@ -126,7 +156,7 @@ pub(super) fn analyse(
     }
     let options: Options = asked.options.with_tables_of(&options(arguments));
     let spread = Spread { threads: arguments.threads, pieces: None };
-    let question = Question { kinds: &asked.kinds, options: &options, times: asked.times, periods: None };
+    let question = Question { kinds: mapped_kinds, options: &options, times: asked.times, periods: None };
     let modelled = answers::modelled_with_notes(&question, &hosts, spread, arguments, console)?;
     let mut all = reports(&modelled, &options, spread);
     all.retain(|report| kinds.iter().any(|kind| kind.name() == report.analysis));
@@ -139,7 +169,7 @@ pub(super) fn analyse(
 }
 
 /// On which clocks chunks are shown: those that they were mapped with where times were asked for, else any.
-fn base(arguments: &Analyze, asked: &Asked) -> anyhow::Result<TimeBase> {
+pub(super) fn base(arguments: &Analyze, asked: &Asked) -> anyhow::Result<TimeBase> {
     let is_fixed = asked.times != Times::default();
     if !is_fixed {
         return Ok(arguments.clock.time_base()?);

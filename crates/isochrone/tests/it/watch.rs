@@ -3,6 +3,7 @@
 
 mod in_place;
 mod odd;
+mod pieces;
 
 use std::fs;
 use std::io::{Read, Write};

@@ -4,6 +4,7 @@ mod hand_over;
 mod in_place;
 mod lines;
 mod metrics;
+mod pieces;
 mod share;
 mod steps;
 
@@ -28,6 +29,7 @@ use crate::arguments::{Analyze, TableFormat, Watch, WatchNames};
 use crate::output::{Console, note, warn_partial, warning};
 use crate::render::plain::{Plain, plain};
 use metrics::{Metrics, make_directory, of_hosts};
+use pieces::PieceWatch;
 use steps::Steps;
 
 /// Interval of checks whether this process was told to end.
@@ -91,12 +93,25 @@ fn watch(arguments: &Watch, console: &Console) -> anyhow::Result<()> {
         let address = address.with_context(|| format!("cannot listen on {listen}"))?;
         note!(console, "metrics are at {address}");
     }
-    let mut watching =
-        Watching { arguments, options: &options, watch, steps, metrics, is_journal_kept: false, console };
-    match arguments.once {
-        true => watching.once(),
-        false => watching.until_stopped(&is_stopped),
+    let of_pieces = PieceWatch { arguments, options: &options, metrics: &metrics, console };
+    let mut watching = Watching {
+        arguments,
+        options: &options,
+        watch,
+        steps,
+        metrics: &metrics,
+        is_journal_kept: false,
+        console,
+    };
+    let are_pieces = || pieces::are_there(&analyze.traces);
+    if arguments.once {
+        return if are_pieces() { of_pieces.once() } else { watching.once() };
     }
+    let (notices, _watcher) = notices(&analyze.traces, console);
+    if are_pieces() || watching.until_stopped(&notices, are_pieces, &is_stopped)? {
+        return of_pieces.until_stopped(&notices, &is_stopped);
+    }
+    Ok(())
 }
 
 /// A watch, and its outputs.
@@ -106,7 +121,7 @@ struct Watching<'w> {
     watch: isochrone_experiment::Watch<'w>,
     /// Steps, if something is computed of them.
     steps: Option<Steps<'w>>,
-    metrics: Metrics,
+    metrics: &'w Metrics,
     /// Whether the metrics of what the journal held have been kept.
     is_journal_kept: bool,
     console: &'w Console,
@@ -121,14 +136,22 @@ impl Watching<'_> {
         self.show(true)
     }
 
-    /// Maps chunks as they come, and shows the tables whenever they have changed.
-    fn until_stopped(&mut self, is_stopped: &AtomicBool) -> anyhow::Result<()> {
-        let (notices, _watcher) = notices(&self.arguments.analyze.traces, self.console);
+    /// Maps chunks as they come, and shows the tables whenever they have changed. Returns whether there are
+    /// mapped pieces instead.
+    fn until_stopped(
+        &mut self,
+        notices: &Receiver<()>,
+        are_pieces: impl Fn() -> bool,
+        is_stopped: &AtomicBool,
+    ) -> anyhow::Result<bool> {
         // The content of a journal is shown before anything new.
         let mut is_new = self.watch.facts().next().is_some();
         let mut is_reported = false;
         while !is_stopped.load(Ordering::Relaxed) {
             let is_mapped = self.map_chunks(false, is_stopped)?;
+            if self.watch.is_empty() && are_pieces() {
+                return Ok(true);
+            }
             if self.watch.is_empty() && !std::mem::replace(&mut is_reported, true) {
                 note_missing_chunks(&self.arguments.analyze.traces, self.console);
             }
@@ -138,9 +161,9 @@ impl Watching<'_> {
                 self.publish(None)?;
             }
             is_new = false;
-            wait(&notices, self.arguments.poll, is_stopped);
+            wait(notices, self.arguments.poll, is_stopped);
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Maps all chunks that can be mapped; returns whether there was one.

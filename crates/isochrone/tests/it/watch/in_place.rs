@@ -85,11 +85,11 @@ impl Fleet {
     }
 }
 
-fn said(output: &Output) -> String {
+pub(super) fn said(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+pub(super) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
         assert!(begin.elapsed() < PATIENCE, "{what}");
@@ -245,8 +245,8 @@ fn a_command_that_never_succeeds_loses_nothing() {
         assert_eq!((fleet.pieces("out").len(), fleet.chunks_left()), (3, 3));
     }
     // Asked to end while it waits, a process ends.
-    let mut watching = fleet.start(&["--exec", "false", "--retry-at-most", "300s"]);
-    wait_for(&fleet.sessions.path("log"), "next attempt in 1 s");
+    let mut watching = fleet.start(&["--exec", "false"]);
+    wait_for(&fleet.sessions.path("log"), "next attempt in 0.1 s");
     assert!(Command::new("kill").arg(watching.id().to_string()).status().unwrap().success());
     assert!(watching.wait().unwrap().success());
     assert!(fleet.once(&["--exec", &fleet.copying()]).status.success());
