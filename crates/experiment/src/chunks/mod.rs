@@ -24,7 +24,7 @@ use crate::pieces::Asked;
 pub use cores::{Chunks, Core};
 pub use models::model;
 pub(crate) use models::modelled;
-pub use write::{ChunkError, merge_chunks, write_chunks};
+pub use write::{ChunkError, Excerpts, merge_chunks, write_chunks};
 
 /// Version of the heads of files.
 pub(crate) const HEAD: u32 = 1;

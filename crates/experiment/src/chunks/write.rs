@@ -11,6 +11,7 @@ use isochrone_hosts::SLACK;
 use isochrone_matching::NeededEvents;
 use isochrone_pipeline::Surroundings;
 use isochrone_time::{RawNs, Window};
+use isochrone_timing::TimedHost;
 use serde::Serialize;
 
 use super::{CORE, ChunkHead, CoreHead, HEAD, head_of};
@@ -52,6 +53,32 @@ pub enum ChunkError {
     },
 }
 
+/// Excerpts of the traces of an experiment, which can be made while its hosts are mapped.
+pub struct Excerpts {
+    /// By index of the trace: the window that is mapped, and the excerpt.
+    made: Vec<(Option<Window<RawNs>>, NewSection)>,
+}
+
+impl Excerpts {
+    /// Those of all traces, where the cores of these hosts are mapped. Linear in the traces; memory is that
+    /// of the compressed excerpts.
+    ///
+    /// # Errors
+    /// A trace cannot be copied.
+    pub fn new(experiment: &Experiment<'_>, hosts: &[&TimedHost<'_>]) -> Result<Self, ChunkError> {
+        let mut windows: HashMap<usize, Window<RawNs>> = HashMap::new();
+        for host in hosts {
+            let Some(window) = host.traced.core() else { continue };
+            windows.extend(host.traced.trace_indices.iter().map(|&index| (index, window)));
+        }
+        let make = |(index, input): (usize, &InputTrace)| {
+            let window = windows.get(&index).copied();
+            Ok::<_, ChunkError>((window, excerpt_of(input, window)?))
+        };
+        Ok(Self { made: experiment.inputs.traces.iter().enumerate().map(make).collect::<Result<_, _>>()? })
+    }
+}
+
 /// Writes the chunks of an experiment to a file: excerpts of its traces, and what the cores of its hosts were
 /// mapped to. Linear in the traces.
 ///
@@ -60,6 +87,7 @@ pub enum ChunkError {
 pub fn write_chunks<C: Held>(
     experiment: &Experiment<'_>,
     head: &ChunkHead,
+    excerpts: Excerpts,
     mapped: &[MappedPiece<C>],
     path: &Path,
 ) -> Result<(), ChunkError> {
@@ -76,8 +104,10 @@ pub fn write_chunks<C: Held>(
         let io = |source| ChunkError::Io { path: path.to_owned(), source };
         let mut sections = SectionWriter::new(to).map_err(io)?;
         sections.add(Kind::Head, HEAD, json(head).map_err(io)?).map_err(io)?;
-        for (index, input) in experiment.inputs.traces.iter().enumerate() {
-            let excerpt = excerpt_of(input, windows.get(&index).copied())?;
+        for ((index, input), (of, made)) in experiment.inputs.traces.iter().enumerate().zip(excerpts.made) {
+            // Nothing may be missing in it that is not in a core.
+            let window = windows.get(&index).copied();
+            let excerpt = if of == window { made } else { excerpt_of(input, window)? };
             sections.add(Kind::Trace, EXCERPT, excerpt).map_err(io)?;
         }
         for piece in mapped {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use isochrone_analysis::HostContext;
 use isochrone_ctf::Trace;
-use isochrone_experiment::chunks::{ChunkHead, merge_chunks, write_chunks};
+use isochrone_experiment::chunks::{ChunkHead, Excerpts, merge_chunks, write_chunks};
 use isochrone_experiment::pieces::{Asked, Part, map_spans};
 use isochrone_experiment::{Inputs, ModelError, ModelledHost, Opened, Spread, Wanted, model};
 use isochrone_files::piece::{NewSection, PieceFile, SectionWriter};
@@ -84,7 +84,8 @@ fn map_alone(path: &Path, piece: &Path) -> usize {
     let mapped = map_spans(&hosts, &[], Part::Core, Spread::default(), None);
     let mapped: Vec<_> = mapped.into_iter().filter_map(|piece| piece.unwrap()).collect();
     let head = ChunkHead { asked: Asked::spans(), has_spans: true };
-    write_chunks(&experiment, &head, &mapped, piece).unwrap();
+    let excerpts = Excerpts::new(&experiment, &hosts).unwrap();
+    write_chunks(&experiment, &head, excerpts, &mapped, piece).unwrap();
     mapped.len()
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use isochrone_analysis::HostContext;
-use isochrone_experiment::chunks::{ChunkHead, merge_chunks, write_chunks};
+use isochrone_experiment::chunks::{ChunkHead, Excerpts, merge_chunks, write_chunks};
 use isochrone_experiment::pieces::{Asked, Part, map_spans};
 use isochrone_experiment::{Inputs, ModelledHost, Opened, Spread, TimeBase, Wanted, model};
 use isochrone_kernel::Recorder;
@@ -30,7 +30,8 @@ fn map(chunk: &Path, piece: &Path) {
     let mapped = map_spans(&hosts, &[], Part::Core, Spread::default(), None);
     let mapped: Vec<_> = mapped.into_iter().filter_map(|piece| piece.unwrap()).collect();
     let head = ChunkHead { asked: Asked::spans(), has_spans: true };
-    write_chunks(&experiment, &head, &mapped, piece).unwrap();
+    let excerpts = Excerpts::new(&experiment, &hosts).unwrap();
+    write_chunks(&experiment, &head, excerpts, &mapped, piece).unwrap();
 }
 
 /// The corrections, and of each host its window and what is in its model.
@@ -40,7 +41,8 @@ fn read(paths: &[PathBuf]) -> String {
     let opened = Opened::new(inputs, TimeBase::Synchronize(Box::<Options>::default()), &|_| ()).unwrap();
     let experiment = opened.experiment();
     let clocks = opened.clocks().unwrap().iter();
-    let mut all: String = clocks.map(|it| format!("{} {:?}\n", it.entry.host, it.interval.rows())).collect();
+    let mut all =
+        format!("{:?}\n", clocks.map(|it| (&it.entry.host, it.interval.rows())).collect::<Vec<_>>());
     let hosts: Vec<_> = experiment.hosts().iter().collect();
     for host in model(&hosts, Spread::default(), &Wanted::default(), |_, _| Recorder::default, None) {
         let host: ModelledHost<'_, Recorder> = host.unwrap();

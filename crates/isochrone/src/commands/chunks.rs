@@ -2,11 +2,12 @@
 //! them. The content of a file is in `isochrone_experiment::chunks`.
 
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use isochrone_analysis::{AnalysisKind, Options};
 use isochrone_corrections::Clocks;
 use isochrone_corrections::artefact::Artefact;
-use isochrone_experiment::chunks::{ChunkError, ChunkHead, head_of, merge_chunks, write_chunks};
+use isochrone_experiment::chunks::{ChunkError, ChunkHead, Excerpts, head_of, merge_chunks, write_chunks};
 use isochrone_experiment::pieces::{Asked, Held, MappedPiece};
 use isochrone_experiment::{Experiment, ModelError, Opened, Question, Spread, TimeBase, reports};
 use isochrone_files::output::OutputError;
@@ -38,15 +39,25 @@ pub(super) fn head(paths: &[PathBuf]) -> anyhow::Result<Option<ChunkHead>> {
     head.map(Some).map_err(|error| anyhow::anyhow!("{}", Plain(error)))
 }
 
-/// Writes what the cores of hosts were mapped to, with excerpts of all traces.
-pub(super) fn write<C: Held>(
+/// Maps the cores of hosts, and makes excerpts of all traces meanwhile where there is more than one thread;
+/// writes both.
+pub(super) fn map<C: Held>(
     experiment: &Experiment<'_>,
     head: &ChunkHead,
-    mapped: Vec<Result<Option<MappedPiece<C>>, ModelError>>,
     hosts: &[&TimedHost<'_>],
+    spread: Spread,
+    map: impl FnOnce() -> Vec<Result<Option<MappedPiece<C>>, ModelError>>,
     output: &Path,
     console: &Console,
 ) -> anyhow::Result<()> {
+    let excerpts = || Excerpts::new(experiment, hosts);
+    let (mapped, excerpts) = match spread.threads() {
+        1 => (map(), excerpts()),
+        _ => thread::scope(|scope| {
+            let excerpts = scope.spawn(excerpts);
+            (map(), excerpts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        }),
+    };
     let mut pieces = Vec::with_capacity(mapped.len());
     for (mapped, host) in mapped.into_iter().zip(hosts) {
         match mapped.map_err(model_error)? {
@@ -61,7 +72,8 @@ pub(super) fn write<C: Held>(
             ),
         }
     }
-    write_chunks(experiment, head, &pieces, output).map_err(chunk_error)
+    let excerpts = excerpts.map_err(chunk_error)?;
+    write_chunks(experiment, head, excerpts, &pieces, output).map_err(chunk_error)
 }
 
 /// Merges files of mapped chunks.

@@ -94,19 +94,16 @@ pub(super) fn map_checked(
     let options = options(analyze).of_mapping();
     let question = Question { kinds, options: &options, times, periods: None };
     let spread = Spread { threads: analyze.threads, pieces: None };
-    let bar = bar(arguments, &hosts, console);
-    let progress = |bytes| {
-        bar.add(bytes);
-        pause();
-    };
     if is_chunk(arguments) {
-        let mapped = question.map(&hosts, Part::Core, spread, Some(&progress));
-        bar.finish();
         let head = ChunkHead { asked: question.asked(&hosts, corrections), has_spans: false };
-        return chunks::write(&experiment, &head, mapped, &hosts, output, console);
+        let map = || {
+            let map = |progress: Seen<'_>| question.map(&hosts, Part::Core, spread, Some(progress));
+            with_bar(arguments, &hosts, pause, console, map)
+        };
+        return chunks::map(&experiment, &head, &hosts, spread, map, output, console);
     }
-    let mapped = question.map(&hosts, part, spread, Some(&progress));
-    bar.finish();
+    let map = |progress: Seen<'_>| question.map(&hosts, part, spread, Some(progress));
+    let mapped = with_bar(arguments, &hosts, pause, console, map);
     let set = PieceSet::new(question.asked(&hosts, corrections));
     write(set, mapped, &hosts, arguments, console)
 }
@@ -126,26 +123,38 @@ fn map_all_spans(arguments: &Map, pause: &(dyn Fn() + Sync), console: &Console) 
     let part = part(arguments, extent(hosts.iter().copied()))?;
     let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();
     let spread = Spread { threads: analyze.threads, pieces: None };
-    let bar = bar(arguments, &hosts, console);
-    let progress = |bytes| {
-        bar.add(bytes);
-        pause();
-    };
     if is_chunk(arguments) {
-        let mapped = map_spans(&hosts, &captures, Part::Core, spread, Some(&progress));
-        bar.finish();
         let head = ChunkHead { asked: Asked::spans(), has_spans: true };
-        return chunks::write(&experiment, &head, mapped, &hosts, output, console);
+        let map = || {
+            let map = |progress: Seen<'_>| map_spans(&hosts, &captures, Part::Core, spread, Some(progress));
+            with_bar(arguments, &hosts, pause, console, map)
+        };
+        return chunks::map(&experiment, &head, &hosts, spread, map, output, console);
     }
-    let mapped = map_spans(&hosts, &captures, part, spread, Some(&progress));
-    bar.finish();
+    let map = |progress: Seen<'_>| map_spans(&hosts, &captures, part, spread, Some(progress));
+    let mapped = with_bar(arguments, &hosts, pause, console, map);
     write(PieceSet::new(Asked::spans()), mapped, &hosts, arguments, console)
 }
 
-/// The progress of reading a part of hosts.
-fn bar(arguments: &Map, hosts: &[&TimedHost<'_>], console: &Console) -> Progress {
+/// Gets the bytes that were read.
+type Seen<'p> = &'p (dyn Fn(u64) + Sync);
+
+/// Reads a part of hosts, and shows how much was read; `pause` is called again and again meanwhile.
+fn with_bar<T>(
+    arguments: &Map,
+    hosts: &[&TimedHost<'_>],
+    pause: &(dyn Fn() + Sync),
+    console: &Console,
+    read: impl FnOnce(Seen<'_>) -> T,
+) -> T {
     let total: u64 = hosts.iter().map(|host| host.traced.bytes()).sum();
-    Progress::over(total / arguments.piece.map_or(1, |(_, of)| of as u64), "mapping", console)
+    let bar = Progress::over(total / arguments.piece.map_or(1, |(_, of)| of as u64), "mapping", console);
+    let found = read(&|bytes| {
+        bar.add(bytes);
+        pause();
+    });
+    bar.finish();
+    found
 }
 
 /// Writes what was mapped of each host.
