@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 /// The cfg, the variable with which the build fails where the program is absent, and a shell command that ends with 0 where
 /// it is installed.
-const PROGRAMS: [(&str, &str, &str); 7] = [
+const PROGRAMS: [(&str, &str, &str); 8] = [
     ("babeltrace2", "ISOCHRONE_REQUIRE_SHARED", "command -v babeltrace2"),
     (
         "lttng",
@@ -17,6 +17,11 @@ const PROGRAMS: [(&str, &str, &str); 7] = [
     ("prometheus", "ISOCHRONE_REQUIRE_PROMETHEUS", "command -v prometheus && command -v promtool"),
     ("python3", "ISOCHRONE_REQUIRE_SHARED", "command -v python3"),
     ("python_arrow", "ISOCHRONE_REQUIRE_SHARED", "python3 -c 'import pyarrow, polars'"),
+    (
+        "python_engines",
+        "ISOCHRONE_REQUIRE_SHARED",
+        "python3 -c 'import boto3, duckdb, moto.server, polars, pyarrow'",
+    ),
     ("python_flight", "ISOCHRONE_REQUIRE_SHARED", "python3 -c 'import adbc_driver_flightsql.dbapi, pyarrow'"),
     ("python_numpy", "ISOCHRONE_REQUIRE_SHARED", "python3 -c 'import numpy'"),
 ];

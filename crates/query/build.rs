@@ -4,5 +4,5 @@
 mod test_programs;
 
 fn main() {
-    test_programs::set_cfgs(&["python_flight"]);
+    test_programs::set_cfgs(&["python_engines", "python_flight"]);
 }

@@ -5,7 +5,8 @@
 //! as tables: `events` over the traces (`events`), all others over the store (`tables`). A table is cut into
 //! *pieces* (packets of a stream, batches of a file), of which a query reads those that its conditions leave
 //! (`pruning`), each by itself (`scan`). Functions are in `functions`. `flight` serves a session to other
-//! programs, `cluster` distributes queries over many machines. The program `isochrone-sql` is [`program`];
+//! programs, `cluster` distributes queries over many machines. `parquet_dir` writes the tables as Parquet for
+//! other engines, and reads them. The program `isochrone-sql` is [`program`];
 //! `docs/sql.md` is its documentation.
 
 mod cluster;
@@ -15,6 +16,7 @@ mod flight;
 mod functions;
 mod instants;
 mod origin;
+mod parquet_dir;
 pub mod program;
 mod pruning;
 mod scan;

@@ -165,9 +165,15 @@ pub(crate) enum Command {
     /// Build the store of traces: what each thread, call and CPU did, for quick look-ups by thread and time
     #[command(after_help = "Examples:\n  \
         isochrone index web/ app/ db/                  into the cache, where other commands find it\n  \
-        isochrone index -o shop.store web/ app/ db/    into a directory of its own\n\n\
-        A store is a directory of Arrow files, one for each table and host, that pyarrow, polars, DuckDB and others open. \
-        It can be deleted at any time. Commands that need one build it, and build it again when a trace has changed.")]
+        isochrone index -o shop.store web/ app/ db/    into a directory of its own\n  \
+        isochrone index --parquet shop/ web/ app/ db/  the tables of SQL as Parquet, times on one clock\n\n\
+        A store is a directory of Arrow files, one for each table and host, that pyarrow, polars and others \
+        open: raw times of each host, and numbers of threads. It can be deleted at any time. Commands that need \
+        one build it, and build it again when a trace has changed.\n\n\
+        --parquet writes what `isochrone sql` answers, for DuckDB, polars, Spark, ClickHouse and Trino, which \
+        then need no traces: names of threads, times on one clock and their bounds, in files such as \
+        slices/host=web/day=2026-11-20/part-0.parquet. `isochrone sql DIR` reads them, too. The program \
+        isochrone-sql writes them, which is installed separately; docs/parquet.md has the tables.")]
     Index(Index),
     /// Map a piece of traces to a file, for any scheduler: what analyses need of it, or all that a store is made of
     #[command(
@@ -331,6 +337,26 @@ pub(crate) struct Index {
     /// The directory of the store, which replaces an existing store and nothing else [default: in the cache]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+    /// Write the tables of `isochrone sql` as Parquet, by host and day, to this directory; it replaces what
+    /// was written so, and nothing else
+    #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Parquet")]
+    pub(crate) parquet: Option<PathBuf>,
+    /// Write the table `events` as well, which takes many times the room of all others
+    #[arg(long, requires = "parquet", help_heading = "Parquet")]
+    pub(crate) events: bool,
+    /// Use the corrections in this file, written by `isochrone sync -o` [default: several hosts are
+    /// synchronized]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "parquet",
+        conflicts_with = "no_sync",
+        help_heading = "Parquet"
+    )]
+    pub(crate) sync: Option<PathBuf>,
+    /// Leave each host on its own clock
+    #[arg(long, requires = "parquet", help_heading = "Parquet")]
+    pub(crate) no_sync: bool,
     /// Number of cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = common::at_least_one)]
     pub(crate) threads: Option<std::num::NonZeroUsize>,

@@ -16,7 +16,7 @@ use isochrone_store::{Manifest, Store, StoreError};
 
 use super::analyze::{model_error, report_missing};
 use super::pieces::{pieces_error, spans};
-use super::{Named, named, open_named, writable};
+use super::{Named, named, open_named, sql, writable};
 use crate::arguments::Index;
 use crate::output::{self, Console, note};
 use crate::progress::Progress;
@@ -24,6 +24,9 @@ use crate::render::figures;
 use crate::render::plain::{Plain, plain};
 
 pub(crate) fn run(arguments: &Index, console: &Console) -> anyhow::Result<()> {
+    if let Some(directory) = &arguments.parquet {
+        return sql::write_parquet(arguments, directory, console);
+    }
     let named = named(&arguments.traces)?;
     let path = match &arguments.output {
         Some(path) => {

@@ -1,12 +1,14 @@
-//! `isochrone sql`: runs the program `isochrone-sql`, which is a crate of its own because it takes long to build. `on_cluster.rs` runs it, too.
+//! `isochrone sql`: runs the program `isochrone-sql`, which is a crate of its own because it takes long to
+//! build. `isochrone index --parquet` and `on_cluster.rs` run it, too.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::arguments::Sql;
+use crate::arguments::{Index, Sql};
 use crate::output::Console;
 
 /// The name of the program.
@@ -17,11 +19,34 @@ const PROGRAM: &str = "isochrone-sql";
 /// # Errors
 /// There is none, or it cannot be started.
 pub(crate) fn run(arguments: &Sql, console: &Console) -> anyhow::Result<()> {
+    Err(replaced("isochrone sql", &arguments.arguments, console))
+}
+
+/// `isochrone index --parquet`: replaces this process by [`program`], which knows the tables.
+///
+/// # Errors
+/// There is none, or it cannot be started.
+pub(super) fn write_parquet(arguments: &Index, directory: &Path, console: &Console) -> anyhow::Result<()> {
+    let mut options: Vec<OsString> = vec!["--parquet".into(), directory.into()];
+    options.extend(arguments.events.then(|| "--events".into()));
+    options.extend(arguments.no_sync.then(|| "--no-sync".into()));
+    if let Some(sync) = &arguments.sync {
+        options.extend(["--sync".into(), sync.into()]);
+    }
+    if let Some(threads) = arguments.threads {
+        options.extend(["--threads".into(), threads.to_string().into()]);
+    }
+    options.push("--".into());
+    options.extend(arguments.traces.iter().map(OsString::from));
+    Err(replaced("isochrone index --parquet", &options, console))
+}
+
+/// Replaces this process by [`program`]; returns why that fails. `command`: the command that needs it.
+fn replaced(command: &str, arguments: &[OsString], console: &Console) -> anyhow::Error {
     let program = program();
     let quiet = console.is_quiet().then_some("--quiet");
-    // It returns only where that fails.
-    let error = Command::new(&program).args(quiet).args(&arguments.arguments).exec();
-    Err(not_started("isochrone sql", &program, error))
+    let error = Command::new(&program).args(quiet).args(arguments).exec();
+    not_started(command, &program, error)
 }
 
 /// `isochrone-sql` in the directory of this program, else in PATH.

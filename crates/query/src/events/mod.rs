@@ -22,6 +22,11 @@ use crate::tables::{Named, TableName};
 use crate::traced::Traced;
 use columns::EventColumns;
 
+/// The columns of all events, which are the same for all traces.
+pub(crate) fn schema() -> SchemaRef {
+    EventColumns::of_all().schema
+}
+
 /// The events of all traces.
 #[derive(Debug)]
 pub(crate) struct EventTable {

@@ -33,7 +33,7 @@ pub(crate) use token::Token;
 /// The address cannot be listened on, or would let everybody in.
 pub(crate) async fn serve(
     context: SessionContext,
-    traced: Arc<Traced>,
+    traced: Option<Arc<Traced>>,
     listen: SocketAddr,
     door: &Door,
     token: Token,

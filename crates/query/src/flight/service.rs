@@ -40,7 +40,8 @@ type Rows = <Service as FlightService>::DoGetStream;
 /// Answers for one set of traces.
 pub(super) struct Service {
     context: SessionContext,
-    traced: Arc<Traced>,
+    /// The traces, unless a directory of Parquet is queried.
+    traced: Option<Arc<Traced>>,
     server: SqlInfoData,
     quiet: bool,
 }
@@ -52,7 +53,7 @@ impl Service {
     /// None in practice.
     pub(super) fn new(
         context: SessionContext,
-        traced: Arc<Traced>,
+        traced: Option<Arc<Traced>>,
         quiet: bool,
     ) -> Result<Self, FlightError> {
         Ok(Self { context, traced, server: catalog::server()?, quiet })
@@ -85,11 +86,12 @@ impl Service {
         let schema = Arc::clone(plan.schema().inner());
         let frame = self.context.execute_logical_plan(plan).await.map_err(|error| self.wrong(&error))?;
         let batches = frame.execute_stream().await.map_err(|error| self.wrong(&error))?;
-        let (context, traced, quiet) = (self.context.clone(), Arc::clone(&self.traced), self.quiet);
+        let (context, traced, quiet) = (self.context.clone(), self.traced.clone(), self.quiet);
         let batches = batches.map_err(move |error| FlightError::from(status(&error, &context)));
         let batches = batches.chain(
             futures::stream::once(async move {
-                shared::show_lost(&traced.take_complaints(), quiet);
+                let lost = traced.map(|traced| traced.take_complaints()).unwrap_or_default();
+                shared::show_lost(&lost, quiet);
             })
             .filter_map(|()| std::future::ready(None)),
         );

@@ -21,6 +21,11 @@ pub(crate) fn all(traced: &Arc<Traced>) -> Vec<ScalarUDF> {
     functions(Some(traced)).map(ScalarUDF::from).collect()
 }
 
+/// Those that need no clocks.
+pub(crate) fn without_clocks() -> Vec<ScalarUDF> {
+    text::functions().into_iter().map(ScalarUDF::from).collect()
+}
+
 /// The function of a name, if there is one. `traced`: whose clocks it knows, if it needs any.
 pub(crate) fn named(name: &str, traced: Option<&Arc<Traced>>) -> Option<ScalarUDF> {
     functions(traced).find(|function| function.name == name).map(ScalarUDF::from)

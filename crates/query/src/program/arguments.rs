@@ -24,6 +24,8 @@ use isochrone::shared::{Clock, Keys};
         isochrone-sql -c \"SELECT next_comm, count(*) FROM events('sched_switch') GROUP BY 1\" web/\n  \
         isochrone-sql --file q.sql --format csv web/ app/ db/ > answer.csv\n  \
         isochrone-sql -c 'SELECT * FROM syscalls' -o calls.parquet web/    for pandas, polars, DuckDB\n  \
+        isochrone-sql --parquet shop/ web/ app/ db/                        all tables, for DuckDB, Spark\n  \
+        isochrone-sql -c 'SELECT * FROM hosts' shop/                       of these, without traces\n  \
         isochrone-sql --listen 127.0.0.1:31337 web/ app/ db/               for ADBC and JDBC drivers\n  \
         isochrone-sql scheduler & isochrone-sql executor &                 a cluster of one machine\n  \
         isochrone-sql --cluster 127.0.0.1:50050 -c 'SELECT …' web/         asks it\n\n\
@@ -35,7 +37,7 @@ use isochrone::shared::{Clock, Keys};
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) part: Option<Part>,
-    /// Traces of the hosts, or a store of them
+    /// Traces of the hosts, or a store of them; or a directory that --parquet wrote
     #[arg(required = true, value_name = "TRACE")]
     pub(super) traces: Vec<PathBuf>,
     /// What to ask; several statements are separated by `;` [default: a prompt, or what stdin says]
@@ -50,6 +52,17 @@ pub(super) struct Arguments {
     /// Where answers go [default: stdout]
     #[arg(long, short, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+    /// Write all tables as Parquet, by host and day, to this directory; it replaces what was written so, and
+    /// nothing else
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["commands", "files", "format", "output", "listen", "cluster"]
+    )]
+    pub(super) parquet: Option<PathBuf>,
+    /// Write the table `events` as well, which takes many times the room of all others
+    #[arg(long, requires = "parquet")]
+    pub(super) events: bool,
     #[command(flatten)]
     pub(super) clock: Clock,
     /// The store to use, built by `isochrone index -o` [default: in the cache, built if it is missing or

@@ -2,7 +2,8 @@
 //!
 //! `arguments` defines what can be typed, `statements` splits and runs statements, `output` writes results,
 //! `prompt` reads from a person, `words` says what is wrong, `parts` runs the parts of a cluster. With
-//! `--listen`, other programs ask (`flight`).
+//! `--listen`, other programs ask (`flight`); with `--parquet`, `written` writes all tables. What that wrote
+//! is read in place of traces.
 
 mod arguments;
 mod output;
@@ -10,6 +11,7 @@ mod parts;
 mod prompt;
 mod statements;
 mod words;
+mod written;
 
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -17,6 +19,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Parser;
+use datafusion::execution::context::SessionContext;
 use isochrone::shared::{self, ExitStatus, Ready};
 use isochrone_files::output as files;
 use tokio::runtime::Runtime;
@@ -24,6 +27,7 @@ use tokio::runtime::Runtime;
 use crate::cluster::{self, Door};
 use crate::flight;
 use crate::origin::Origin;
+use crate::parquet_dir::Directory;
 use crate::session::session;
 use crate::traced::Traced;
 use arguments::Arguments;
@@ -51,7 +55,11 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
         arguments.cluster.is_some() || arguments.listen.is_some() || arguments.keys.cert.is_none(),
         "--cert is for a cluster and for clients; say which by --cluster HOST:PORT or --listen ADDRESS:PORT"
     );
+    let is_parquet = written::is_one(arguments)?;
     let ends = shared::leave_nothing_on_signals()?;
+    if let Some(directory) = &arguments.parquet {
+        return written::run(arguments, directory);
+    }
     let door = Door::new(&arguments.keys)?;
     if let Some(listen) = arguments.listen {
         // Before anything is read.
@@ -66,25 +74,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
     if let Some(path) = &arguments.output {
         let checked = shared::check_output(path, &arguments.traces);
         checked.with_context(|| format!("cannot write {}", path.display()))?;
+        if is_parquet {
+            written::check_output(path, &arguments.traces[0])?;
+        }
     }
-    let ready = shared::open(
-        &arguments.traces,
-        &arguments.clock,
-        arguments.store.as_deref(),
-        arguments.threads,
-        arguments.quiet,
-    )?;
-    let origin = match arguments.cluster {
-        Some(_) => Some(Origin::of(&ready, &arguments.clock)?),
-        None => None,
-    };
-    let Ready { opened, store, status: mut ending, .. } = ready;
-    let traced = Arc::new(Traced::new(opened, store, origin));
     let runtime = Runtime::new().context("threads cannot be started")?;
-    let context = match &arguments.cluster {
-        Some(scheduler) => runtime.block_on(cluster::session(&traced, scheduler, &door))?,
-        None => session(&traced, arguments.threads)?,
-    };
+    let Opened { context, traced, status: mut ending } =
+        if is_parquet { of_parquet(arguments, &runtime)? } else { of_traces(arguments, &runtime, &door)? };
     let quiet = arguments.quiet;
     if let Some(listen) = arguments.listen {
         let token = flight::Token::new(!door.is_locked() && !arguments.no_token);
@@ -109,6 +105,36 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitStatus> {
         }
     }
     Ok(ending)
+}
+
+/// What is queried.
+struct Opened {
+    context: SessionContext,
+    /// The traces, unless it is a directory of Parquet.
+    traced: Option<Arc<Traced>>,
+    status: ExitStatus,
+}
+
+fn of_traces(arguments: &Arguments, runtime: &Runtime, door: &Door) -> anyhow::Result<Opened> {
+    let Arguments { traces, clock, store, threads, quiet, .. } = arguments;
+    let ready = shared::open(traces, clock, store.as_deref(), *threads, *quiet)?;
+    let origin = match arguments.cluster {
+        Some(_) => Some(Origin::of(&ready, clock)?),
+        None => None,
+    };
+    let Ready { opened, store, status, .. } = ready;
+    let traced = Arc::new(Traced::new(opened, store, origin));
+    let context = match &arguments.cluster {
+        Some(scheduler) => runtime.block_on(cluster::session(&traced, scheduler, door))?,
+        None => session(&traced, *threads)?,
+    };
+    Ok(Opened { context, traced: Some(traced), status })
+}
+
+fn of_parquet(arguments: &Arguments, runtime: &Runtime) -> anyhow::Result<Opened> {
+    let directory = runtime.block_on(Directory::open(&arguments.traces[0]))?;
+    let context = directory.session(arguments.threads)?;
+    Ok(Opened { context, traced: None, status: ExitStatus::Done })
 }
 
 /// Runs the given statements, or those that a person types.

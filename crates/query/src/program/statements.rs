@@ -18,7 +18,8 @@ use crate::traced::Traced;
 pub(super) struct Asker<'o> {
     pub(super) context: SessionContext,
     pub(super) runtime: Runtime,
-    pub(super) traced: Arc<Traced>,
+    /// The traces, unless a directory of Parquet is asked.
+    pub(super) traced: Option<Arc<Traced>>,
     pub(super) target: Target<'o>,
     pub(super) ending: ExitStatus,
     pub(super) quiet: bool,
@@ -50,7 +51,7 @@ impl Asker<'_> {
                 batch?;
             }
         }
-        let lost = self.traced.take_complaints();
+        let lost = self.traced.as_ref().map(|traced| traced.take_complaints()).unwrap_or_default();
         self.ending = self.ending.max(shared::show_lost(&lost, self.quiet));
         Ok(())
     }

@@ -56,6 +56,11 @@ fn instant(name: &str, raw: fn(&StoredHost) -> Option<i64>) -> Vec<(Field, Make)
     Shown::ALL.map(column).into()
 }
 
+/// The columns, which are the same for all traces.
+pub(super) fn schema() -> SchemaRef {
+    Columns::new(columns()).schema
+}
+
 fn columns() -> Vec<(Field, Make)> {
     let mut columns: Vec<(Field, Make)> = vec![
         (

@@ -118,6 +118,11 @@ where
     (Field::new(name, of, true), make)
 }
 
+/// The columns, which are the same for all traces.
+pub(super) fn schema() -> SchemaRef {
+    Columns::new(columns()).schema
+}
+
 fn columns() -> Vec<(Field, Make)> {
     let mut columns = end("sent", |row| &row.sent, 0);
     columns.extend(end("received", |row| &row.received, 1));

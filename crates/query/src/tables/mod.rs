@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::events::EventTable;
 use crate::scan::Table;
 use crate::traced::Traced;
-use layout::LAYOUTS;
+use layout::{LAYOUTS, Layout};
 
 pub(crate) use stored::{errno, runs};
 
@@ -31,6 +31,26 @@ pub(crate) use stored::{errno, runs};
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let made = ["hosts", "threads", "thread_states", "messages"];
     made.into_iter().chain(LAYOUTS.iter().map(|layout| layout.name))
+}
+
+/// The columns of a table over the store, which are the same for all traces.
+///
+/// # Errors
+/// There is none of that name.
+pub(crate) fn schema(name: &str) -> Result<SchemaRef> {
+    Ok(match name {
+        "hosts" => hosts::schema(),
+        "threads" => threads::schema(),
+        "thread_states" => thread_states::schema(),
+        "messages" => messages::schema(),
+        _ => Arc::new(Schema::new(stored::columns(layout_of(name)?)?.1)),
+    })
+}
+
+/// The layout of a table of spans.
+fn layout_of(name: &str) -> Result<&'static Layout> {
+    let layout = LAYOUTS.iter().find(|layout| layout.name == name);
+    layout.ok_or_else(|| internal_datafusion_err!("a store has no table `{name}`"))
 }
 
 /// What a table is called, here and in other processes.
@@ -93,11 +113,7 @@ fn stored_table(traced: &Arc<Traced>, name: &str) -> Result<Arc<dyn Table>> {
         "threads" => Arc::new(threads::ThreadTable::new(traced)),
         "thread_states" => Arc::new(thread_states::StateTable::new(traced)),
         "messages" => Arc::new(messages::MessageTable::new(traced)),
-        _ => {
-            let layout = LAYOUTS.iter().find(|layout| layout.name == name);
-            let layout = layout.ok_or_else(|| internal_datafusion_err!("a store has no table `{name}`"))?;
-            Arc::new(stored::Stored::new(traced, layout)?)
-        }
+        _ => Arc::new(stored::Stored::new(traced, layout_of(name)?)?),
     })
 }
 

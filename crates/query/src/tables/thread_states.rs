@@ -80,6 +80,11 @@ fn instant(name: &str, raw: fn(&StateRow) -> RawNs) -> [(Field, Make); 4] {
     })
 }
 
+/// The columns, which are the same for all traces.
+pub(super) fn schema() -> SchemaRef {
+    Columns::new(columns()).schema
+}
+
 fn columns() -> Vec<(Field, Make)> {
     let hosts: Make = Box::new(|rows| Arc::new(StringArray::from(vec![rows.host; rows.states.len()])));
     let own: fn(&StateRow) -> Option<ThreadRow> = |state| Some(state.thread);

@@ -59,6 +59,11 @@ fn instant(name: &str, raw: fn(&ThreadInfo) -> Option<RawNs>) -> [(Field, Make);
     })
 }
 
+/// The columns, which are the same for all traces.
+pub(super) fn schema() -> SchemaRef {
+    Columns::new(columns()).schema
+}
+
 fn columns() -> Vec<(Field, Make)> {
     let hosts: Make = Box::new(|rows| Arc::new(StringArray::from(vec![rows.host; rows.threads.len()])));
     let numbers: Make = Box::new(|rows| Arc::new((0..rows.threads.len() as u32).collect::<UInt32Array>()));

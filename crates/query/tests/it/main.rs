@@ -4,6 +4,8 @@
 
 mod common;
 mod cookbook;
+mod engines;
 mod nightly;
+mod parquet;
 mod program;
 mod prompt;
