@@ -172,8 +172,9 @@ pub(crate) enum Command {
         one build it, and build it again when a trace has changed.\n\n\
         --parquet writes what `isochrone sql` answers, for DuckDB, polars, Spark, ClickHouse and Trino, which \
         then need no traces: names of threads, times on one clock and their bounds, in files such as \
-        slices/host=web/day=2026-11-20/part-0.parquet. `isochrone sql DIR` reads them, too. The program \
-        isochrone-sql writes them, which is installed separately; docs/parquet.md has the tables.")]
+        slices/host=web/day=2026-11-20/part-0.parquet. `isochrone sql DIR` reads them, too, and \
+        `isochrone sql s3://BUCKET/PREFIX`. The program isochrone-sql writes them, which is installed \
+        separately; docs/parquet.md has the tables.")]
     Index(Index),
     /// Map a piece of traces to a file, for any scheduler: what analyses need of it, or all that a store is made of
     #[command(

@@ -1,9 +1,10 @@
-//! Reads the tables of a directory of Parquet: no traces and no store are needed.
+//! Reads the tables of a directory of Parquet, on a disk or in a bucket: no traces and no store are needed.
 
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use async_trait::async_trait;
@@ -19,23 +20,52 @@ use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::context::{SessionConfig, SessionContext};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
-use datafusion::object_store::local::LocalFileSystem;
-use datafusion::object_store::path::Path as ObjectPath;
-use datafusion::object_store::{ObjectStore, ObjectStoreExt};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
+use object_store::aws::AmazonS3Builder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as ObjectPath;
+use object_store::prefix::PrefixStore;
+use object_store::{ObjectStore, ObjectStoreExt, RetryConfig};
 
 use super::manifest::{self, Manifest};
 use super::shape::Shape;
 use crate::functions;
 use crate::pruning::{Pruner, Ranges};
 
+/// What addresses of directories in a bucket begin with.
+const BUCKETS: &str = "s3://";
+
 /// What a session calls the directory.
 const URL: &str = "isochrone://parquet";
 
-/// Whether a path names a directory of Parquet: one with a list of its files.
+/// How often a request to a bucket is made again.
+const TRIES: usize = 4;
+
+/// How long one is made again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whether a path names a directory of Parquet: one in a bucket, or one with a list of its files.
 pub(crate) fn is_one(path: &Path) -> bool {
-    path.join(manifest::FILE).is_file()
+    in_bucket(path).is_some() || path.join(manifest::FILE).is_file()
+}
+
+/// The bucket of an address, and what names in it begin with: `traces` and `shop` of `s3://traces/shop`.
+/// `None` of a path on a disk.
+pub(super) fn in_bucket(path: &Path) -> Option<(&str, &str)> {
+    let address = path.to_str()?.strip_prefix(BUCKETS)?;
+    Some(address.split_once('/').unwrap_or((address, "")))
+}
+
+/// The files of a directory, or the objects of a bucket; the environment has how it is reached.
+fn store(path: &Path) -> anyhow::Result<Arc<dyn ObjectStore>> {
+    let Some((bucket, prefix)) = in_bucket(path) else {
+        return Ok(Arc::new(LocalFileSystem::new_with_prefix(path)?));
+    };
+    anyhow::ensure!(!bucket.is_empty(), "the address of a bucket is s3://BUCKET/PREFIX");
+    let retry = RetryConfig { max_retries: TRIES, retry_timeout: PATIENCE, ..RetryConfig::default() };
+    let store = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).build()?;
+    Ok(Arc::new(PrefixStore::new(store, ObjectPath::parse(prefix)?)))
 }
 
 /// A directory of Parquet, with the list of its files.
@@ -52,8 +82,7 @@ impl Directory {
     /// It cannot be reached, or has no list of its files.
     pub(crate) async fn open(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display().to_string();
-        let store = LocalFileSystem::new_with_prefix(path);
-        let store: Arc<dyn ObjectStore> = Arc::new(store.with_context(|| format!("cannot read {shown}"))?);
+        let store = store(path).with_context(|| format!("cannot read {shown}"))?;
         let list = async {
             let found = store.get(&ObjectPath::from(manifest::FILE)).await?;
             let size = found.meta.size;

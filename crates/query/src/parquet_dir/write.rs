@@ -1,7 +1,9 @@
 //! Writes the tables as files of Parquet, batch by batch: each table is sorted by host and start, on the disk
 //! where it is larger than the memory for it.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +16,13 @@ use futures::StreamExt;
 use isochrone::shared;
 use isochrone_files::output;
 use isochrone_unfinished::UnfinishedDirectory;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use tokio::runtime::Runtime;
 
 use super::files::{Key, SIZES, TableFiles};
 use super::manifest::{self, FileEntry, Manifest, TableEntry, refuse_foreign};
+use super::read::in_bucket;
 use super::shape::Shape;
 use crate::session::register;
 use crate::traced::Traced;
@@ -55,6 +60,11 @@ pub(crate) struct Written {
 /// # Errors
 /// There is something that would be lost, or it belongs to a trace that is read.
 pub(crate) fn check(directory: &Path, inputs: &[std::path::PathBuf]) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        in_bucket(directory).is_none(),
+        "{} is in a bucket: write a directory, and copy it there",
+        directory.display()
+    );
     refuse_foreign(directory)?;
     let inside = directory.join(manifest::FILE);
     let probe = if directory.is_dir() { inside.as_path() } else { directory };
@@ -100,12 +110,7 @@ pub(crate) fn write(
     output::flush(partial.path()).with_context(io)?;
     // Files may have come since.
     refuse_foreign(&target)?;
-    let old = UnfinishedDirectory::new(name, parent).with_context(io)?;
-    if target.exists() {
-        // A directory cannot be renamed over one that is not empty. Between the two steps there is none.
-        fs::rename(&target, old.path().join("old")).with_context(io)?;
-    }
-    fs::rename(partial.path(), &target).with_context(io)?;
+    put(&partial, &target).with_context(io)?;
     output::flush_names(parent);
     let written = |table: &TableEntry| Written {
         table: table.name.clone(),
@@ -114,6 +119,24 @@ pub(crate) fn write(
         bytes: table.bytes(),
     };
     Ok(manifest.tables.iter().map(written).collect())
+}
+
+/// Gives a finished directory its path. What was there gets the hidden one, and is removed with it.
+fn put(partial: &UnfinishedDirectory, target: &Path) -> io::Result<()> {
+    if !target.exists() {
+        return fs::rename(partial.path(), target);
+    }
+    match renameat_with(CWD, partial.path(), CWD, target, RenameFlags::EXCHANGE) {
+        // The file system cannot exchange two names. A directory cannot be renamed over one that is not
+        // empty: between the two steps there is none.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            let old = [partial.path().as_os_str(), OsStr::new("-old")].join(OsStr::new(""));
+            fs::rename(target, &old)?;
+            fs::rename(partial.path(), target)?;
+            fs::remove_dir_all(old)
+        }
+        exchanged => Ok(exchanged?),
+    }
 }
 
 /// A session that sorts in little memory. `scratch`: where, beyond that.

@@ -25,7 +25,7 @@ use isochrone::shared::{Clock, Keys};
         isochrone-sql --file q.sql --format csv web/ app/ db/ > answer.csv\n  \
         isochrone-sql -c 'SELECT * FROM syscalls' -o calls.parquet web/    for pandas, polars, DuckDB\n  \
         isochrone-sql --parquet shop/ web/ app/ db/                        all tables, for DuckDB, Spark\n  \
-        isochrone-sql -c 'SELECT * FROM hosts' shop/                       of these, without traces\n  \
+        isochrone-sql -c 'SELECT * FROM hosts' s3://traces/shop            of these, in a bucket\n  \
         isochrone-sql --listen 127.0.0.1:31337 web/ app/ db/               for ADBC and JDBC drivers\n  \
         isochrone-sql scheduler & isochrone-sql executor &                 a cluster of one machine\n  \
         isochrone-sql --cluster 127.0.0.1:50050 -c 'SELECT …' web/         asks it\n\n\
@@ -37,7 +37,7 @@ use isochrone::shared::{Clock, Keys};
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) part: Option<Part>,
-    /// Traces of the hosts, or a store of them; or a directory that --parquet wrote
+    /// Traces of the hosts, or a store of them; or what --parquet wrote: a directory, or s3://BUCKET/PREFIX
     #[arg(required = true, value_name = "TRACE")]
     pub(super) traces: Vec<PathBuf>,
     /// What to ask; several statements are separated by `;` [default: a prompt, or what stdin says]

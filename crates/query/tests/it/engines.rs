@@ -52,7 +52,7 @@ fn engines_read_what_conditions_leave() {
 
 #[test]
 #[cfg_attr(not(python_engines), ignore = "needs python3 with duckdb, polars, pyarrow and moto")]
-fn a_bucket_holds_what_the_directory_does() {
+fn a_bucket_is_read_in_place_of_traces() {
     let here = Here::new();
     let program = env!("CARGO_BIN_EXE_isochrone-sql");
     let trace = three_days(&here);

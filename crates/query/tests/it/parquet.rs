@@ -119,6 +119,34 @@ fn files_do_not_depend_on_threads() {
     }
 }
 
+/// Chunks that were mapped alone, their piece, and a store: whatever is read, the files are the same.
+#[test]
+fn pieces_and_stores_are_the_traces() {
+    let here = Here::new();
+    let of_traces = files(Path::new(&written(&here, "traces", &[])));
+    let at = |name: &str| here.path(name).to_str().unwrap().to_owned();
+    let run = |words: &[&str]| {
+        let output = here.isochrone_beside(words);
+        assert!(output.status.success(), "{words:?}: {}", text(&output.stderr));
+    };
+    let pieces = ["client", "app", "db"].map(|host| {
+        let (trace, piece) = (shop().join(host), at(&format!("{host}.piece")));
+        run(&["map", "-q", "spans", trace.to_str().unwrap(), "-o", &piece]);
+        piece
+    });
+    let (merged, store) = (at("all.piece"), at("shop.store"));
+    run(&["merge", "-q", &pieces[1], &pieces[2], &pieces[0], "-o", &merged]);
+    run(&["index", "-q", "-o", &store, shop().to_str().unwrap()]);
+    for (name, inputs) in [("of-merged", &[merged][..]), ("of-pieces", &pieces), ("of-store", &[store])] {
+        let directory = at(name);
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        run(&[&["index", "-q", "--parquet", &directory], &inputs[..]].concat());
+        let found = files(Path::new(&directory));
+        assert_eq!(found.keys().collect::<Vec<_>>(), of_traces.keys().collect::<Vec<_>>(), "{name}");
+        assert_eq!(of_traces.iter().find(|(file, bytes)| found[*file] != **bytes), None, "{name}");
+    }
+}
+
 #[test]
 fn names_of_hosts_and_days_are_directories() {
     let here = Here::new();
@@ -300,6 +328,13 @@ fn mistakes_are_said_in_words() {
     let output = here.sql(&["-q", "--parquet", "no/such/directory", shop_path]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("cannot write no/such/directory"), "{}", text(&output.stderr));
+    let output = here.sql(&["-q", "--parquet", "s3://traces/shop", shop_path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("write a directory, and copy it there"),
+        "{}",
+        text(&output.stderr)
+    );
     // What is damaged is named.
     let (list, file) = (
         format!("{directory}/_isochrone.json"),
