@@ -84,10 +84,12 @@ impl Directory {
         let shown = path.display().to_string();
         let store = store(path).with_context(|| format!("cannot read {shown}"))?;
         let list = async {
-            let found = store.get(&ObjectPath::from(manifest::FILE)).await?;
+            // An error of a store has its sources in its own words.
+            let words = |error: object_store::Error| anyhow::anyhow!("{error}");
+            let found = store.get(&ObjectPath::from(manifest::FILE)).await.map_err(words)?;
             let size = found.meta.size;
             anyhow::ensure!(size <= manifest::MAX_BYTES, "it has {size} bytes, which no list of files has");
-            Manifest::of_text(&found.bytes().await?)
+            Manifest::of_text(&found.bytes().await.map_err(words)?)
         };
         let manifest = list.await.with_context(|| {
             format!("cannot read {} of {shown}, which `isochrone index --parquet` writes", manifest::FILE)
