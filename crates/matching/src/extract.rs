@@ -67,15 +67,7 @@ pub fn survey(
     sources.par_iter_mut().for_each(|source| {
         source.read_until(RawNs::MAX, usize::MAX, &mut Vec::new());
     });
-    let mut facts = collect_reports(sources, traces.len()).facts;
-    for (trace, facts) in facts.iter_mut().enumerate() {
-        for (stream, facts) in facts.streams.iter_mut().enumerate() {
-            facts.first_packet = first(trace, stream);
-            let packets = &traces[trace].trace.streams()[stream].packets[facts.first_packet..];
-            facts.bytes = packets.iter().map(|packet| packet.total_bits / 8).sum();
-        }
-    }
-    facts
+    collect_reports(sources, traces.len()).facts
 }
 
 /// A trace to be read.
@@ -268,6 +260,8 @@ enum Role {
 pub(crate) struct StreamSource<'t> {
     trace: &'t Trace,
     stream: usize,
+    /// The packet where reading starts.
+    first_packet: usize,
     clock: usize,
     stamps: Option<&'t ClockClass>,
     events: StreamEvents<'t>,
@@ -319,6 +313,7 @@ impl<'t> StreamSource<'t> {
         let mut source = Self {
             trace,
             stream,
+            first_packet: first,
             clock,
             stamps,
             events: trace.events_from(stream, first),
@@ -448,16 +443,17 @@ impl<'t> StreamSource<'t> {
     }
 
     fn into_facts(self) -> StreamFacts {
-        let Self { classes, first, last, grid, .. } = self;
+        let Self { classes, first, last, grid, first_packet, .. } = self;
+        let packets = self.trace.streams()[self.stream].packets.get(first_packet..).unwrap_or_default();
         let diagnostics = self.events.diagnostics().to_vec();
         let left_out = self.beyond.diagnostic(&self.beyond_in, "event");
         let classes = classes.into_iter().map(|class| class.tally).collect();
         StreamFacts {
             classes,
-            bytes: 0,
+            bytes: packets.iter().map(|packet| packet.total_bits / 8).sum(),
             first,
             last,
-            first_packet: 0,
+            first_packet,
             losses: self.trace.losses(self.stream),
             pid_namespaces: self.namespaces.into_ids(),
             diagnostics,

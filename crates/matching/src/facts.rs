@@ -22,7 +22,7 @@ pub struct TraceFacts {
 pub struct StreamFacts {
     /// By event class, in the order of the stream class.
     pub classes: Vec<Tally>,
-    /// Bytes of the packets that were read, with their padding, of a survey.
+    /// Bytes of the packets that were read, with their padding.
     pub bytes: u64,
     /// Time of the first event in cycles of the stream's clock.
     pub first: Option<u64>,

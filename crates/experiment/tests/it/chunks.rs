@@ -148,10 +148,12 @@ fn chunks_mapped_alone_are_the_session() {
         if files.is_empty() {
             continue;
         }
-        let [whole, cut] = [1, 2].map(|pieces| read(std::slice::from_ref(&archives), pieces).unwrap());
-        if whole != cut {
-            // A known defect: of two processes with one table of descriptors, which of them closed what at
-            // its `exec` after a missing chunk depends on where the trace is cut.
+        let whole = read(std::slice::from_ref(&archives), 1).unwrap();
+        let is_cut_free = |pieces| read(std::slice::from_ref(&archives), pieces).unwrap() == whole;
+        if ![2, 3, 6].into_iter().all(is_cut_free) {
+            // Known defects of cut traces, of one in some hundred such sessions: which of two processes with
+            // one table of descriptors closed what at its `exec` after a missing chunk; an `exec` and the
+            // half of a call where the thread that runs is unknown since a loss.
             undecided += 1;
             continue;
         }

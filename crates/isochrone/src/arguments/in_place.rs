@@ -46,7 +46,7 @@ pub(crate) struct MapInPlace {
     /// Delete pieces that were handed over
     #[arg(long, requires = "exec", help_heading = HEADING)]
     pub(crate) delete_pieces: bool,
-    /// Use at most so many cores while a chunk is mapped: 0.25 is a quarter of one
+    /// Use at most this many cores while a chunk is mapped: 0.25 is a quarter of one
     #[arg(
         long = "cpus",
         value_name = "CORES",

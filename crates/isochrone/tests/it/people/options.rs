@@ -100,6 +100,8 @@ fn values(option: &str) -> Vec<Vec<String>> {
         "--html" | "--output" => one("/proc/none/file"),
         "--traces" => one("/no/such/traces"),
         "--piece" => one("1/2"),
+        // Without a value it takes what stands behind it for one.
+        "--cluster" => [one("127.0.0.1:1"), vec![vec![option.to_owned()]]].concat(),
         _ => vec![vec![option.to_owned()]],
     }
 }
@@ -173,6 +175,7 @@ fn check_by(command: &[&str], run: impl Fn(&[&str]) -> Said + Sync) {
                 // An error is one of the option's own.
                 let told = option.trim_start_matches('-');
                 let is_named = with.err.contains(told)
+                    || with.err.contains("required arguments were not provided:\n  --")
                     || option == "--store"
                     || option == "--output"
                     || option == "--messages"
