@@ -37,7 +37,7 @@ use isochrone::shared::{Clock, Keys};
 pub(super) struct Arguments {
     #[command(subcommand)]
     pub(super) part: Option<Part>,
-    /// Traces of the hosts, or a store of them; or what --parquet wrote: a directory, or s3://BUCKET/PREFIX
+    /// Traces of the hosts, or a store of them; or what --parquet wrote: a directory, or `s3://BUCKET/PREFIX`
     #[arg(required = true, value_name = "TRACE")]
     pub(super) traces: Vec<PathBuf>,
     /// What to ask; several statements are separated by `;` [default: a prompt, or what stdin says]
