@@ -132,11 +132,16 @@ impl LiveEvents {
         zeros
     }
 
-    /// The paths of traces for whose clocks there is no correction although corrections are asked for.
+    /// The paths of traces for whose clocks there is no correction although corrections are asked for; where
+    /// hosts are synchronized on the way, of those with events. Linear in the packets.
     pub fn uncorrected(&self) -> Vec<PathBuf> {
         let timed: HashSet<usize> = self.timed().iter().map(|timed| timed.place).collect();
+        let has_events =
+            |trace: &Trace| (0..trace.streams().len()).any(|stream| trace.events(stream).next().is_some());
+        let is_missed = |input: &InputTrace| self.corrected.is_none() || has_events(&input.trace);
         let traces = self.inputs.traces.iter().enumerate().filter(|(place, _)| !timed.contains(place));
-        traces.map(|(_, input)| input.path().to_owned()).collect()
+        let missed = traces.map(|(_, input)| input).filter(|input| is_missed(input));
+        missed.map(|input| input.path().to_owned()).collect()
     }
 
     /// The corrections that times are put on.
@@ -174,10 +179,12 @@ impl LiveEvents {
     ) -> Result<(), E> {
         self.look(growing)?;
         let known = is_known && self.waiting.is_empty();
-        let is_corrected = |input: &InputTrace| {
-            self.clocks.as_ref().is_some_and(|clocks| clocks.of_trace(&input.trace).is_some())
-        };
-        let lacks_corrections = self.corrected.is_some() && !self.inputs.traces.iter().all(is_corrected);
+        // One that was read for them and has none has no events, or no clock: it is left out, and holds
+        // nothing up.
+        let lacks_corrections = self.corrected.as_ref().is_some_and(|read| {
+            let was_read = |input: &InputTrace| read.iter().any(|trace| trace.directory == input.path());
+            self.clocks.is_none() || !self.inputs.traces.iter().all(was_read)
+        });
         let states = self.corrected.as_deref().unwrap_or(growing);
         let timed = self.timed();
         let until = match known && !lacks_corrections {

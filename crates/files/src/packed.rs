@@ -30,6 +30,15 @@ pub enum PackedError {
     /// It unpacks to more than traces do.
     #[error("unpacks to more than {0} bytes, {MAX_RATIO} times its size: not what a tracer writes")]
     TooLarge(u64),
+    /// Not all of it is there.
+    #[error("it was cut: the end of the tar file is missing")]
+    Cut,
+    /// It goes on behind its end: tar files were put together.
+    #[error("there is more behind the end of the tar file: unpack it")]
+    Behind,
+    /// What is in it may be a part of a trace, and is not unpacked: a link, a device, a path outside.
+    #[error("{}: is a link or a device, or lies outside: unpack the file", .0.display())]
+    Entry(PathBuf),
     /// It has no trace.
     #[error("no CTF trace found in it: no directory has a metadata file")]
     NoTrace,
@@ -95,21 +104,50 @@ pub fn open_packed(path: &Path, known: &Schemas) -> Result<Vec<(PathBuf, Trace)>
     found.traces.iter().map(open).collect()
 }
 
-/// Unpacks files and directories, and nothing else: a trace has no links.
+/// Unpacks files and directories. What else there is could be a stream, which would be missing: an error.
 fn unpack(path: &Path, to: &Path) -> Result<(), PackedError> {
     let most = File::open(path)?.metadata()?.len().saturating_mul(MAX_RATIO).max(MAX_UNPACKED);
-    let mut archive = Archive::new(reader(path)?);
+    let mut source = Source { reader: reader(path)?, has_ended: false };
+    let mut archive = Archive::new(&mut source);
     let mut left = most;
     for entry in archive.entries()? {
         let mut entry = entry?;
-        if !matches!(entry.header().entry_type(), EntryType::Regular | EntryType::Directory) {
-            continue;
+        match entry.header().entry_type() {
+            EntryType::XGlobalHeader => continue,
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse | EntryType::Directory => {}
+            _ => return Err(PackedError::Entry(entry.path()?.into_owned())),
         }
         left = left.checked_sub(entry.size()).ok_or(PackedError::TooLarge(most))?;
-        // What would be outside of the directory is not unpacked.
-        entry.unpack_in(to)?;
+        if !entry.unpack_in(to)? {
+            return Err(PackedError::Entry(entry.path()?.into_owned()));
+        }
     }
-    Ok(())
+    // A block of zeros ends a tar file; more of them fill it up.
+    if source.has_ended {
+        return Err(PackedError::Cut);
+    }
+    let mut rest = [0; 1 << 12];
+    loop {
+        match source.reader.read(&mut rest)? {
+            0 => return Ok(()),
+            read if rest[..read].iter().all(|&byte| byte == 0) => {}
+            _ => return Err(PackedError::Behind),
+        }
+    }
+}
+
+/// Bytes that are read, and whether their end was seen.
+struct Source {
+    reader: Box<dyn Read>,
+    has_ended: bool,
+}
+
+impl Read for Source {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(to)?;
+        self.has_ended |= read == 0 && !to.is_empty();
+        Ok(read)
+    }
 }
 
 #[cfg(test)]
@@ -147,6 +185,14 @@ mod tests {
 
     /// What is packed, and what was found and not found of it.
     fn packed(entries: &[(&str, EntryType, &[u8])]) -> Result<Vec<(PathBuf, Trace)>, PackedError> {
+        packed_with(entries, |_| ())
+    }
+
+    /// The same of a tar file that `change` changes before it is compressed.
+    fn packed_with(
+        entries: &[(&str, EntryType, &[u8])],
+        change: impl Fn(&mut Vec<u8>),
+    ) -> Result<Vec<(PathBuf, Trace)>, PackedError> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.tar.zst");
         let mut out = zstd::Encoder::new(File::create(&path).unwrap(), 1).unwrap();
@@ -161,7 +207,9 @@ mod tests {
             header.set_cksum();
             tar.append(&header, content).unwrap();
         }
-        out.write_all(&tar.into_inner().unwrap()).unwrap();
+        let mut tar = tar.into_inner().unwrap();
+        change(&mut tar);
+        out.write_all(&tar).unwrap();
         out.finish().unwrap();
         let found = open_packed(&path, &Schemas::default());
         let left = std::fs::read_dir(directory.path()).unwrap().count();
@@ -175,9 +223,22 @@ mod tests {
         let link = ("k/stream", EntryType::Symlink, &b""[..]);
         let outside = ("../outside", EntryType::Regular, &b"text"[..]);
         let absolute = ("/tmp/isochrone-absolute", EntryType::Regular, &b""[..]);
-        assert!(matches!(packed(&[link, outside, absolute]), Err(PackedError::NoTrace)));
-        let found = packed(&[("k/metadata", EntryType::Regular, metadata), link]).unwrap();
+        assert!(matches!(packed(&[absolute]), Err(PackedError::NoTrace)));
+        let trace = ("k/metadata", EntryType::Regular, &metadata[..]);
+        for other in [link, outside] {
+            let said = packed(&[trace, other]).map(|_| ()).unwrap_err();
+            assert!(matches!(&said, PackedError::Entry(path) if path == Path::new(other.0)), "{said}");
+        }
+        let found = packed(&[trace]).unwrap();
         assert_eq!(found[0].0, Path::new("k"));
+        // Cut between two files, or after the last: nothing says that one is missing but the end.
+        for bytes in [1024, 2048] {
+            let cut = |tar: &mut Vec<u8>| tar.truncate(bytes);
+            let said = packed_with(&[trace, ("k/a", EntryType::Regular, b"a")], cut);
+            assert!(matches!(said, Err(PackedError::Cut)), "{bytes}");
+        }
+        let twice = |tar: &mut Vec<u8>| tar.extend_from_slice(&tar.clone());
+        assert!(matches!(packed_with(&[trace], twice), Err(PackedError::Behind)));
         assert!(matches!(
             packed(&[("k/metadata", EntryType::Regular, b"nothing")]),
             Err(PackedError::Trace { .. })

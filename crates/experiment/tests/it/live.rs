@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use isochrone_ctf::live::LiveTrace;
 use isochrone_ctf::{Error, Trace};
 use isochrone_experiment::{LiveBase, LiveEvents, synchronize_growing};
-use isochrone_testkit::{Cluster, Family, Random, SimClock};
+use isochrone_testkit::{Cluster, Family, LttngTrace, Random, SimClock};
 use isochrone_time::{RawNs, UnixNs};
 
 /// How far the simulated clocks are from the truth by rounding, ns.
@@ -156,6 +156,30 @@ fn hosts_are_synchronized_on_the_way() {
     for seed in 0..24 {
         check(seed);
     }
+}
+
+/// A trace without events, of a host of its own, holds nothing up.
+#[test]
+fn a_host_that_does_nothing_holds_nobody_up() {
+    let directory = tempfile::tempdir().unwrap();
+    Cluster::chain(2).messages(50).seconds(2).write(directory.path(), Family::IPV4).unwrap();
+    LttngTrace::kernel("idle").write(&directory.path().join("idle/kernel")).unwrap();
+    let directories =
+        fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path().join("kernel"));
+    let state = |directory| LiveTrace { directory, through: None, is_over: true };
+    let states: Vec<LiveTrace> = directories.map(state).collect();
+    assert_eq!(states.len(), 3);
+    let mut events = LiveEvents::new(LiveBase::OnTheWay);
+    let outcome = synchronize_growing(&states, None).unwrap();
+    events.correct(Some(outcome.clocks), states.clone());
+    let mut shown = 0;
+    let result = events.read(&states, true, |_, _, ready| {
+        shown = ready.count();
+        Ok::<(), Error>(())
+    });
+    result.unwrap();
+    // Each message is sent and received.
+    assert_eq!((shown, events.uncorrected()), (100, Vec::new()));
 }
 
 /// Without corrections nothing is shown, unless there are to be none.
