@@ -78,7 +78,11 @@ impl Trace {
         let metadata = description::file_in(path)?;
         let mut files = Files::default();
         files.look(path)?;
-        let description = Description::read(metadata, known)?;
+        Ok(Self::of_parts(path, Description::read(metadata, known)?, files))
+    }
+
+    /// The trace of its metadata and files.
+    fn of_parts(path: &Path, description: Description, files: Files) -> Self {
         let mut trace = Self {
             path: path.to_owned(),
             description,
@@ -89,7 +93,7 @@ impl Trace {
             diagnostics: Vec::new(),
         };
         trace.find_packets();
-        Ok(trace)
+        trace
     }
 
     /// As [`Self::open_with`], of a directory that will be gone: diagnostics say that the trace is at `path`.
@@ -114,17 +118,8 @@ impl Trace {
         files: Vec<(String, Vec<u8>)>,
         known: &Schemas,
     ) -> Result<Self, Error> {
-        let mut trace = Self {
-            path: path.to_owned(),
-            description: Description::of_text(path.join("metadata"), metadata, known)?,
-            files: Files::in_memory(files),
-            streams: Streams::default(),
-            missing: Vec::new(),
-            absent: BTreeMap::new(),
-            diagnostics: Vec::new(),
-        };
-        trace.find_packets();
-        Ok(trace)
+        let description = Description::of_text(path.join("metadata"), metadata, known)?;
+        Ok(Self::of_parts(path, description, Files::in_memory(files)))
     }
 
     /// Looks at a trace again that is still being written: its metadata, its files, the files that are new.

@@ -66,11 +66,7 @@ impl Excerpts {
     /// # Errors
     /// A trace cannot be copied.
     pub fn new(experiment: &Experiment<'_>, hosts: &[&TimedHost<'_>]) -> Result<Self, ChunkError> {
-        let mut windows: HashMap<usize, Window<RawNs>> = HashMap::new();
-        for host in hosts {
-            let Some(window) = host.traced.core() else { continue };
-            windows.extend(host.traced.trace_indices.iter().map(|&index| (index, window)));
-        }
+        let windows = by_trace(hosts.iter().filter_map(|host| Some((*host, host.traced.core()?))));
         let make = |(index, input): (usize, &InputTrace)| {
             let window = windows.get(&index).copied();
             Ok::<_, ChunkError>((window, excerpt_of(input, window)?))
@@ -91,15 +87,15 @@ pub fn write_chunks<C: Held>(
     mapped: &[MappedPiece<C>],
     path: &Path,
 ) -> Result<(), ChunkError> {
-    // By index of the trace: the window that was mapped.
-    let mut windows: HashMap<usize, Window<RawNs>> = HashMap::new();
+    let mut cores = Vec::with_capacity(mapped.len());
     let mut arounds: HashMap<&str, Surroundings> = HashMap::new();
     for host in experiment.hosts() {
         let of_host = mapped.iter().find(|piece| piece.facts.id == host.traced.id);
         let Some(window) = of_host.map(|piece| piece.piece().window()) else { continue };
-        windows.extend(host.traced.trace_indices.iter().map(|&index| (index, window)));
+        cores.push((host, window));
         arounds.insert(&host.traced.id, Surroundings::of(&host.traced, window));
     }
+    let windows = by_trace(cores);
     output::write_with(path, |to| {
         let io = |source| ChunkError::Io { path: path.to_owned(), source };
         let mut sections = SectionWriter::new(to).map_err(io)?;
@@ -117,6 +113,16 @@ pub fn write_chunks<C: Held>(
         }
         sections.finish().map_err(io)
     })
+}
+
+/// By index of the trace: the window of its host that is mapped.
+fn by_trace<'h>(
+    cores: impl IntoIterator<Item = (&'h TimedHost<'h>, Window<RawNs>)>,
+) -> HashMap<usize, Window<RawNs>> {
+    let of_host = |(host, window): (&'h TimedHost<'h>, _)| {
+        host.traced.trace_indices.iter().map(move |&index| (index, window))
+    };
+    cores.into_iter().flat_map(of_host).collect()
 }
 
 fn json<T: Serialize>(value: &T) -> io::Result<NewSection> {

@@ -77,7 +77,7 @@ fn cpu_of(file: &str) -> Option<usize> {
 }
 
 /// Maps what lies at a path, and nothing else. Gives the number of its cores.
-fn map_alone(path: &Path, piece: &Path) -> usize {
+pub(crate) fn map_alone(path: &Path, piece: &Path) -> usize {
     let opened = Opened::unsynchronized(Inputs::open(&[path.to_owned()]));
     let experiment = opened.experiment();
     let hosts: Vec<_> = experiment.hosts().iter().collect();

@@ -4,34 +4,23 @@
 
 #![allow(clippy::print_stdout)] // Says what it measured.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use isochrone_analysis::HostContext;
-use isochrone_experiment::chunks::{ChunkHead, Excerpts, merge_chunks, write_chunks};
-use isochrone_experiment::pieces::{Asked, Part, map_spans};
+use isochrone_experiment::chunks::merge_chunks;
 use isochrone_experiment::{Inputs, ModelledHost, Opened, Spread, TimeBase, Wanted, model};
 use isochrone_kernel::Recorder;
 use isochrone_sync::Options;
 use isochrone_testkit::{Cluster, Family, Random};
+
+use crate::chunks::map_alone;
 
 /// Hosts, and chunks of each.
 fn size() -> (usize, u64) {
     let text = std::env::var("ISOCHRONE_FLEET").unwrap_or_else(|_| "6x8".to_owned());
     let (hosts, chunks) = text.split_once('x').expect("HOSTSxCHUNKS");
     (hosts.parse().unwrap(), chunks.parse().unwrap())
-}
-
-/// Maps a chunk alone.
-fn map(chunk: &Path, piece: &Path) {
-    let opened = Opened::unsynchronized(Inputs::open(&[chunk.to_owned()]));
-    let experiment = opened.experiment();
-    let hosts: Vec<_> = experiment.hosts().iter().collect();
-    let mapped = map_spans(&hosts, &[], Part::Core, Spread::default(), None);
-    let mapped: Vec<_> = mapped.into_iter().filter_map(|piece| piece.unwrap()).collect();
-    let head = ChunkHead { asked: Asked::spans(), has_spans: true };
-    let excerpts = Excerpts::new(&experiment, &hosts).unwrap();
-    write_chunks(&experiment, &head, excerpts, &mapped, piece).unwrap();
 }
 
 /// The corrections, and of each host its window and what is in its model.
@@ -76,7 +65,7 @@ fn pieces_of_many_hosts_are_the_hosts() {
         trace.write_rotated(&session, &(1..chunks).map(turn).collect::<Vec<_>>()).unwrap();
         for chunk in 0..chunks {
             let piece = pieces.join(format!("{}-{chunk}", host.name));
-            map(&session.join("archives").join(chunk.to_string()), &piece);
+            map_alone(&session.join("archives").join(chunk.to_string()), &piece);
             files.insert(random.below(files.len() as u64 + 1) as usize, piece);
         }
     }
