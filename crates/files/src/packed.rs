@@ -108,7 +108,25 @@ pub fn open_packed(path: &Path, known: &Schemas) -> Result<Vec<(PathBuf, Trace)>
 fn unpack(path: &Path, to: &Path) -> Result<(), PackedError> {
     let most = File::open(path)?.metadata()?.len().saturating_mul(MAX_RATIO).max(MAX_UNPACKED);
     let mut source = Source { reader: reader(path)?, has_ended: false };
-    let mut archive = Archive::new(&mut source);
+    let unpacked = unpack_entries(&mut source, most, to);
+    // A block of zeros ends a tar file; more of them fill it up.
+    if source.has_ended {
+        return Err(PackedError::Cut);
+    }
+    unpacked?;
+    let mut rest = [0; 1 << 12];
+    loop {
+        match source.reader.read(&mut rest)? {
+            0 => return Ok(()),
+            read if rest[..read].iter().all(|&byte| byte == 0) => {}
+            _ => return Err(PackedError::Behind),
+        }
+    }
+}
+
+/// Unpacks up to a number of bytes.
+fn unpack_entries(source: &mut Source, most: u64, to: &Path) -> Result<(), PackedError> {
+    let mut archive = Archive::new(source);
     let mut left = most;
     for entry in archive.entries()? {
         let mut entry = entry?;
@@ -118,22 +136,20 @@ fn unpack(path: &Path, to: &Path) -> Result<(), PackedError> {
             _ => return Err(PackedError::Entry(entry.path()?.into_owned())),
         }
         left = left.checked_sub(entry.size()).ok_or(PackedError::TooLarge(most))?;
-        if !entry.unpack_in(to)? {
+        if !entry.unpack_in(to).map_err(|error| cause(&error))? {
             return Err(PackedError::Entry(entry.path()?.into_owned()));
         }
     }
-    // A block of zeros ends a tar file; more of them fill it up.
-    if source.has_ended {
-        return Err(PackedError::Cut);
+    Ok(())
+}
+
+/// What an error comes from, without the temporary path.
+fn cause(error: &io::Error) -> io::Error {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
     }
-    let mut rest = [0; 1 << 12];
-    loop {
-        match source.reader.read(&mut rest)? {
-            0 => return Ok(()),
-            read if rest[..read].iter().all(|&byte| byte == 0) => {}
-            _ => return Err(PackedError::Behind),
-        }
-    }
+    io::Error::new(error.kind(), deepest.to_string())
 }
 
 /// Bytes that are read, and whether their end was seen.
@@ -231,8 +247,8 @@ mod tests {
         }
         let found = packed(&[trace]).unwrap();
         assert_eq!(found[0].0, Path::new("k"));
-        // Cut between two files, or after the last: nothing says that one is missing but the end.
-        for bytes in [1024, 2048] {
+        // Cut in a file, between two, or after the last: nothing says that one is missing but the end.
+        for bytes in [520, 1024, 1500, 2048] {
             let cut = |tar: &mut Vec<u8>| tar.truncate(bytes);
             let said = packed_with(&[trace, ("k/a", EntryType::Regular, b"a")], cut);
             assert!(matches!(said, Err(PackedError::Cut)), "{bytes}");
