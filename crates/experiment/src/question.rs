@@ -5,15 +5,14 @@ use std::sync::{Arc, OnceLock};
 use isochrone_analysis::{AnalysisKind, AnalysisSet, Answers, HostContext, Options, Report};
 use isochrone_hosts::Progress;
 use isochrone_periods::Definitions;
-use isochrone_pipeline::{Piece, in_order};
+use isochrone_pipeline::{Piece, PieceModel, in_order};
 use isochrone_timing::{
     SOME_STEPS, TimedHost, Times, Timing, TooManySteps, share_a_clock, step_length, steps,
 };
 
 use crate::chunks::chunks_of;
 use crate::chunks::{map_piece, model, modelled};
-use crate::model::{ModelError, ModelledHost, Spread, Wanted};
-use crate::pieces::Mapped;
+use crate::model::{Model, ModelError, ModelledHost, Spread, Wanted};
 
 /// What is asked of an experiment. All analyses take one pass together.
 #[derive(Debug, Clone)]
@@ -50,7 +49,7 @@ impl Question<'_> {
         host: &TimedHost<'_>,
         piece: Piece,
         (spread, has_switches): (Spread, bool),
-    ) -> Result<Option<Mapped>, ModelError> {
+    ) -> Result<Option<PieceModel<Model<AnalysisSet>>>, ModelError> {
         let wanted = Wanted { has_switches, ..self.wanted() };
         map_piece(host, piece, spread.threads(), &wanted, self.sets(&[host])?)
     }

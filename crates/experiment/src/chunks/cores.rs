@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use isochrone_analysis::AnalysisSet;
 use isochrone_files::Inputs;
 use isochrone_files::piece::{Kind, PieceError, PieceFile, Section};
 use isochrone_hosts::{Host, ReadReport};
@@ -14,7 +15,7 @@ use isochrone_timing::Timing;
 
 use super::{CORE, ChunkHead, CoreHead, check_version, head_of};
 use crate::model::Model;
-use crate::pieces::{FORM, FORM_OF_SPANS, Held};
+use crate::pieces::Held;
 
 /// What mapped chunks hold of hosts.
 #[derive(Debug, Default)]
@@ -275,7 +276,7 @@ fn other_form(file: &PieceFile) -> String {
 pub(crate) fn check_forms(file: &PieceFile) -> Result<(), String> {
     for section in file.of_kind(Kind::Core) {
         let core = core_of(file, 0, section).map_err(|error| error.to_string())?;
-        if ![FORM, FORM_OF_SPANS].contains(&core.head.form) {
+        if ![AnalysisSet::FORM, SpanLog::FORM].contains(&core.head.form) {
             return Err(other_form(file));
         }
     }

@@ -77,7 +77,7 @@ impl Watch<'_> {
             // A process before this one has mapped it.
             if is_past && self.watched.state.is_some() && !is_missing {
                 mapped.extend(paths.iter().cloned());
-            } else if is_past || host.is_some_and(HostWatch::is_over) {
+            } else if is_past || host.is_some_and(|host| host.is_behind(&opened)) {
                 late.entry(opened.host.clone()).or_default().push(opened);
                 continue;
             } else {
@@ -244,5 +244,11 @@ impl HostWatch {
     /// Whether the time of a chunk has been mapped, or was taken for missing.
     fn is_past(&self, (session, number): &Key) -> bool {
         *number < self.done.next(session)
+    }
+
+    /// Whether a chunk of a session of which nothing is mapped yet begins in time that has been mapped.
+    fn is_behind(&self, opened: &Opened) -> bool {
+        let is_new = self.done.is_new(&opened.chunk.session);
+        self.is_over() || is_new && self.mapped_to().is_some_and(|to| opened.begin < to)
     }
 }

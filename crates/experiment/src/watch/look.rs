@@ -8,8 +8,8 @@ use super::chunks::{self, Chunk, Opened};
 use super::{Change, HostWatch, Watch, WatchError};
 
 impl Watch<'_> {
-    /// Looks for new chunks, or pieces, and deletes those that are not needed any more. `is_last`: nothing more
-    /// will come, so that a piece that cannot be read is reported at once.
+    /// Looks for new chunks, or pieces, and deletes those that are not needed any more. `is_last`: nothing
+    /// more will come, so that a piece that cannot be read is reported at once.
     ///
     /// # Errors
     /// A directory of chunks that was named cannot be listed.

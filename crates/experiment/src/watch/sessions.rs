@@ -34,8 +34,8 @@ pub(super) struct Waiting {
     pub(super) is_last: bool,
     /// It has been waited long enough for what is missing.
     pub(super) is_over: bool,
-    /// What is before the first chunk of a session that is there is not waited for: if it comes, all is mapped
-    /// again.
+    /// What is before the first chunk of a session that is there is not waited for: if it comes, all is
+    /// mapped again.
     pub(super) has_any_start: bool,
 }
 

@@ -290,8 +290,8 @@ impl Watching<'_> {
                 Change::Filled(piece) => {
                     warn_partial!(
                         console,
-                        "{}: appeared when it had been declared missing; it is in the tables, and in no step that was \
-                         published",
+                        "{}: appeared when it had been declared missing; it is in the tables, and in no step \
+                         that was published",
                         Plain(piece.display())
                     );
                 }
@@ -320,8 +320,8 @@ impl Watching<'_> {
                 if self.noted.insert(file.clone()) {
                     warn_partial!(
                         console,
-                        "{file}: several chunks are in it, and what is made chunk by chunk needs a piece of each; \
-                         left out"
+                        "{file}: several chunks are in it, and what is made chunk by chunk needs a piece \
+                         of each; left out"
                     );
                 }
             }

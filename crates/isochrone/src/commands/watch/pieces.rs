@@ -1,5 +1,5 @@
-//! What is otherwise where `isochrone watch` gets mapped pieces in place of chunks: which analyses, options and
-//! corrections these have, and the tables of files that hold several chunks.
+//! What is otherwise where `isochrone watch` gets mapped pieces in place of chunks: which analyses, options
+//! and corrections these have, and the tables of files that hold several chunks.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
