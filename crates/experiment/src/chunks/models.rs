@@ -7,7 +7,7 @@ use isochrone_time::RawNs;
 use isochrone_timing::{TimedHost, Timing};
 
 use super::chunks_of;
-use super::cores::{Chunks, Taken};
+use super::cores::Taken;
 use crate::model::{Model, ModelError, ModelledHost, Spread, Wanted, of_traces};
 use crate::pieces::Held;
 
@@ -68,13 +68,14 @@ fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
         host: host.name().to_owned(),
         why: why.to_owned(),
     };
-    let has_spans = |host: &&TimedHost<'o>| {
-        let head = chunks_of(host).and_then(Chunks::head);
-        head.is_none_or(|head| head.has_spans)
-    };
+    let heads = || hosts.iter().filter_map(|host| chunks_of(host)?.head());
     let refused = match () {
-        () if !hosts.iter().all(has_spans) => Some("its chunks were mapped for analyses, not for `spans`"),
-        () if wanted.lines => Some("the arguments of system calls are in its traces, not in mapped chunks"),
+        () if !heads().all(|head| head.has_spans) => {
+            Some("its chunks were mapped for analyses, not for `spans`")
+        }
+        () if wanted.lines && !heads().all(|head| head.asked.has_arguments()) => Some(
+            "the arguments of system calls are in its traces, not in its mapped chunks: map `spans,syscalls`",
+        ),
         () if wanted.periods.is_some() => Some("periods are found in its traces, not in mapped chunks"),
         () => None,
     };
