@@ -8,6 +8,7 @@
 //! the excerpts, which is known only when the neighbours are there.
 
 mod cores;
+mod located;
 mod models;
 mod write;
 
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::pieces::Asked;
 
 pub use cores::{Chunks, Core};
+pub use located::{Located, LocatedError};
 pub use models::model;
 pub(crate) use models::modelled;
 pub use write::{ChunkError, Excerpts, merge_chunks, write_chunks};
