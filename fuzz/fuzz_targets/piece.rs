@@ -39,7 +39,7 @@ static WHOLE: LazyLock<[(Vec<u8>, Vec<u8>); 3]> = LazyLock::new(|| {
         written(set, question.map(&hosts, Part::Share { number, of: 2 }, SPREAD, None), &path)
     };
     let of_spans = |number| {
-        let mapped = map_spans(&hosts, &[], Part::Share { number, of: 2 }, SPREAD, None);
+        let mapped = map_spans(&Asked::spans(), &hosts, &[], Part::Share { number, of: 2 }, SPREAD, None);
         written(PieceSet::new(Asked::spans()), mapped, &path)
     };
     let host = &hosts[0].traced;

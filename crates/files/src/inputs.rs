@@ -1,6 +1,7 @@
 //! From the paths a user names to open traces and to captures, each once.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use isochrone_capture::Capture;
@@ -74,7 +75,7 @@ impl Inputs {
     /// bytes are read here.
     pub fn open(arguments: &[PathBuf]) -> Self {
         let mut inputs = Self::default();
-        let mut seen = HashSet::new();
+        let mut seen = Seen::default();
         let mut found = Vec::new();
         let schemas = Schemas::default();
         for argument in arguments {
@@ -107,7 +108,7 @@ impl Inputs {
             }
             inputs.add_captures(argument, captures, &mut seen);
             for path in below.traces {
-                if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                if seen.is_new(&path) {
                     found.push((argument, path));
                 } else {
                     inputs.notes.push(format!("{} was named twice and is used once", path.display()));
@@ -119,13 +120,9 @@ impl Inputs {
             match opened {
                 Ok(trace) => {
                     let inner = path.strip_prefix(argument).map(Path::to_owned).unwrap_or_default();
-                    inputs.add(InputTrace {
-                        argument: argument.clone(),
-                        inner,
-                        trace,
-                        excerpt: None,
-                        is_packed: false,
-                    });
+                    let argument = argument.clone();
+                    let new = InputTrace { argument, inner, trace, excerpt: None, is_packed: false };
+                    inputs.add(new, &mut seen);
                 }
                 Err(error) => inputs.refuse_error(&error),
             }
@@ -146,8 +143,8 @@ impl Inputs {
     }
 
     /// Adds the excerpts in a file of mapped chunks.
-    fn add_piece(&mut self, path: &Path, schemas: &Schemas, seen: &mut HashSet<PathBuf>) {
-        if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned())) {
+    fn add_piece(&mut self, path: &Path, schemas: &Schemas, seen: &mut Seen) {
+        if !seen.is_new(path) {
             return self.notes.push(format!("{} was named twice and is used once", path.display()));
         }
         let opened = PieceFile::open(path).and_then(|file| {
@@ -162,7 +159,7 @@ impl Inputs {
                 for OpenedExcerpt { head, content, trace } in traces {
                     let (argument, inner) = (path.to_owned(), head.inner);
                     let excerpt = Some(ExcerptOf { piece: path.to_owned(), content });
-                    self.add(InputTrace { argument, inner, trace, excerpt, is_packed: false });
+                    self.add(InputTrace { argument, inner, trace, excerpt, is_packed: false }, seen);
                 }
                 self.pieces.push(file);
             }
@@ -176,15 +173,16 @@ impl Inputs {
     }
 
     /// Adds the traces in a packed file.
-    fn add_packed(&mut self, path: &Path, schemas: &Schemas, seen: &mut HashSet<PathBuf>) {
-        if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned())) {
+    fn add_packed(&mut self, path: &Path, schemas: &Schemas, seen: &mut Seen) {
+        if !seen.is_new(path) {
             return self.notes.push(format!("{} was named twice and is used once", path.display()));
         }
         match open_packed(path, schemas) {
             Ok(traces) => {
                 for (inner, trace) in traces {
                     let argument = path.to_owned();
-                    self.add(InputTrace { argument, inner, trace, excerpt: None, is_packed: true });
+                    let new = InputTrace { argument, inner, trace, excerpt: None, is_packed: true };
+                    self.add(new, seen);
                 }
             }
             Err(error) => self.refused.push(Refused {
@@ -196,9 +194,9 @@ impl Inputs {
     }
 
     /// Adds the captures that an argument led to.
-    fn add_captures(&mut self, argument: &Path, paths: Vec<PathBuf>, seen: &mut HashSet<PathBuf>) {
+    fn add_captures(&mut self, argument: &Path, paths: Vec<PathBuf>, seen: &mut Seen) {
         for path in paths {
-            if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+            if !seen.is_new(&path) {
                 self.notes.push(format!("{} was named twice and is used once", path.display()));
             } else if let Err(error) = Capture::open(&path) {
                 self.refuse(&path, &error.reason().to_string());
@@ -256,15 +254,48 @@ impl Inputs {
     }
 
     /// Adds a trace unless it is a copy of one that is there: two copies would make every message ambiguous.
-    fn add(&mut self, new: InputTrace) {
-        match self.traces.iter().find(|old| same_content(&old.trace, &new.trace)) {
+    fn add(&mut self, new: InputTrace, seen: &mut Seen) {
+        let Some(like) = start_of_content(&new.trace) else { return self.traces.push(new) };
+        let like = seen.contents.entry(like).or_default();
+        let old = like.iter().map(|&index| &self.traces[index].trace);
+        match old.into_iter().find(|old| same_content(old, &new.trace)) {
             Some(old) => {
                 let (new, old) = (new.path().display(), old.path().display());
                 self.notes.push(format!("{new} is a copy of {old} and is not used a second time"));
             }
-            None => self.traces.push(new),
+            None => {
+                like.push(self.traces.len());
+                self.traces.push(new);
+            }
         }
     }
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Seen {
+    paths: HashSet<PathBuf>,
+    /// By [`start_of_content`]: indices of traces. A fleet has a hundred thousand chunks.
+    contents: HashMap<u64, Vec<usize>>,
+}
+
+impl Seen {
+    /// Whether a path was not found before, under any name.
+    fn is_new(&mut self, path: &Path) -> bool {
+        self.paths.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
+    }
+}
+
+/// A number that traces of the same content have in common: of the uuid and the first packet. `None`: what
+/// has neither is no copy.
+fn start_of_content(trace: &Trace) -> Option<u64> {
+    let uuid = trace.schema().uuid?;
+    let (stream, packet) =
+        trace.streams().iter().find_map(|stream| Some((stream, stream.packets.first()?)))?;
+    let mut hasher = DefaultHasher::new();
+    let first = (stream.class, stream.id, packet.begin(), packet.end(), packet.content_bits);
+    (uuid, first).hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 /// Whether two traces hold the same packets of the same clock: same identities, same times and sizes packet

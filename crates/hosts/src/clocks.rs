@@ -4,7 +4,7 @@
 //! there), so that the kernel and user-space traces of one boot, its rotation archives and its containers
 //! share one. Captures are stamped by the wall clock: each has a clock of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::{Packet, Trace};
@@ -74,6 +74,8 @@ pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
     let mut order: Vec<usize> = (0..traces.len()).collect();
     order.sort_by_cached_key(|&index| (first_ns(traces[index]), traces[index].path()));
     let mut clocks: Vec<HostClock> = Vec::new();
+    // By id, and whether it is a uuid: indices of clocks.
+    let mut known: HashMap<(String, bool), Vec<usize>> = HashMap::new();
     for index in order {
         let trace = traces[index];
         let Some(offset_ns) = trace.schema().single_clock().and_then(offset_ns) else { continue };
@@ -81,13 +83,13 @@ pub fn group(traces: &[&Trace]) -> Vec<HostClock> {
         let uuid = clock_uuid(trace);
         let has_uuid = uuid.is_some();
         let id = uuid.unwrap_or_else(|| name.clone());
-        let same = |c: &&mut HostClock| {
-            c.id == id && c.has_uuid == has_uuid && (has_uuid || same_offset(c.offset_ns, offset_ns))
-        };
-        if let Some(clock) = clocks.iter_mut().find(same) {
-            clock.traces.push(index);
-            clock.hostnames.push(name);
+        let known = known.entry((id.clone(), has_uuid)).or_default();
+        let same = |&&clock: &&usize| has_uuid || same_offset(clocks[clock].offset_ns, offset_ns);
+        if let Some(&clock) = known.iter().find(same) {
+            clocks[clock].traces.push(index);
+            clocks[clock].hostnames.push(name);
         } else {
+            known.push(clocks.len());
             let (host, hostnames) = (String::new(), vec![name]);
             clocks.push(HostClock {
                 id,

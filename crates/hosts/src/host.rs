@@ -4,7 +4,7 @@
 //! fixed order, the same stream of all chunks of a rotated session one after the other, and what they lack is
 //! found.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use isochrone_ctf::Trace;
 use isochrone_time::{RawNs, Window};
@@ -56,7 +56,7 @@ impl<'t> Hosts<'t> {
         let traces: Vec<&Trace> = traces.into_iter().collect();
         let clocks = clocks::group(&traces);
         let hosts: Vec<Host<'_>> = clocks.iter().map(|clock| Host::new(clock, &traces)).collect();
-        let used: Vec<usize> = hosts.iter().flat_map(|host| &host.trace_indices).copied().collect();
+        let used: HashSet<usize> = hosts.iter().flat_map(|host| &host.trace_indices).copied().collect();
         let left_out = (0..traces.len()).filter(|place| !used.contains(place)).collect();
         Self { hosts, left_out }
     }

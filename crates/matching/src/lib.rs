@@ -11,6 +11,7 @@
 
 mod beyond;
 pub mod capture;
+mod chain;
 pub mod exchanges;
 mod extract;
 mod facts;
@@ -23,6 +24,7 @@ mod rounds;
 pub mod sample;
 pub mod stamps;
 pub mod steering;
+mod stream_source;
 pub mod text_messages;
 pub mod traffic;
 pub mod unmatched;

@@ -16,9 +16,9 @@ use isochrone_net::Direction;
 use isochrone_net::tracer::mpi::{MpiEvent, MpiMessage, MpiReader, Rank, mpi_reader};
 use isochrone_time::RawNs;
 
-use crate::extract::Stamped;
 use crate::matcher::Message;
 use crate::packet_decoder::times;
+use crate::stream_source::Stamped;
 
 /// Ends of messages that wait for the other end at most: where more wait, one of the two traces is not of the
 /// same time.

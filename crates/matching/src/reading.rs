@@ -13,13 +13,15 @@ use isochrone_net::{Direction, Origin};
 use isochrone_time::{RawNs, Window};
 
 use crate::capture::{self, CaptureFacts, DeclaredVantage};
-use crate::extract::{Stamped, collect_reports, losses, sources};
+use crate::chain::{Opening, joined};
+use crate::extract::collect_reports;
 use crate::facts::TraceFacts;
 use crate::matcher::{MessageSink, Summary};
 use crate::mpi::{self, MpiMatched, MpiSummary};
 use crate::rounds::{PacketSource, match_sources};
 use crate::stamps::Stamps;
 use crate::steering::StreamEvidence;
+use crate::stream_source::{Stamped, losses};
 use crate::traffic::Traffic;
 
 /// How much of each trace is read for the addresses of its host: sightings of a stream, and raw ns.
@@ -100,7 +102,8 @@ impl<'i> Recordings<'i> {
         let Inputs { traces, captures: files, .. } = self.inputs;
         let losses = self.hosts.iter().map(losses).collect();
         let first = |at: usize, stream: usize| self.first_packet(at, stream);
-        let mut streams = sources(&self.traces, &first, true, progress);
+        let opening = Opening { traces: &self.traces, first: &first, decode_packets: true, progress };
+        let mut streams = joined(opening.sources());
         let mut captures = capture::look(files, vantage);
         if !captures.is_empty() {
             let addresses = sent_from(&self.traces, self.clocks.len());
@@ -149,8 +152,9 @@ impl<'i> Recordings<'i> {
 
     /// Traces that no clock stamps, or none that can be used.
     pub fn unclocked(&self) -> Vec<Refused> {
+        let clocked: HashSet<usize> = self.clocks.iter().flat_map(|clock| &clock.traces).copied().collect();
         let all = self.inputs.traces.iter().enumerate();
-        let without = all.filter(|(index, _)| !self.clocks.iter().any(|clock| clock.traces.contains(index)));
+        let without = all.filter(|(index, _)| !clocked.contains(index));
         let refuse = |(index, _): (usize, _)| {
             let why = match self.inputs.traces[index].trace.schema().single_clock() {
                 Some(clock) => format!("the offset of its clock `{}` does not fit 64 bits of ns", clock.name),
@@ -219,7 +223,8 @@ fn refused(inputs: &Inputs, trace: usize, why: String) -> Refused {
 /// By clock: IP addresses that packets were sent from, as the start of its traces shows.
 fn sent_from(traces: &[Stamped<'_>], clocks: usize) -> Vec<HashSet<IpAddr>> {
     let mut addresses = vec![HashSet::new(); clocks];
-    for mut source in sources(traces, &|_, _| 0, true, &|_| {}) {
+    let opening = Opening { traces, first: &|_, _| 0, decode_packets: true, progress: &|_| {} };
+    for mut source in opening.sources() {
         let Some(span) = source.span() else { continue };
         let mut seen = Vec::new();
         source.read_until(span.start.saturating_add(LOOK_AHEAD.1), LOOK_AHEAD.0, &mut seen);

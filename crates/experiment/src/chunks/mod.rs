@@ -8,6 +8,7 @@
 //! the excerpts, which is known only when the neighbours are there.
 
 mod cores;
+mod located;
 mod models;
 mod write;
 
@@ -23,6 +24,7 @@ use crate::pieces::Asked;
 
 pub(crate) use cores::check_forms;
 pub use cores::{Chunks, Core, Misfit, UnknownTime};
+pub use located::{Located, LocatedError};
 pub use models::model;
 pub(crate) use models::{map_piece, modelled};
 pub use write::{ChunkError, Excerpts, merge_chunks, write_chunks};

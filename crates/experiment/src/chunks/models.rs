@@ -7,7 +7,7 @@ use isochrone_time::RawNs;
 use isochrone_timing::{TimedHost, Timing};
 
 use super::chunks_of;
-use super::cores::{Chunks, Taken};
+use super::cores::Taken;
 use crate::model::{Model, ModelError, ModelledHost, Spread, Wanted, of_traces};
 use crate::pieces::Held;
 
@@ -57,7 +57,8 @@ pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
 }
 
 /// Why calls cannot be shown as lines.
-const NO_LINES: &str = "the arguments of system calls are in its traces, not in mapped chunks";
+const NO_LINES: &str =
+    "the arguments of system calls are in its traces, not in its mapped chunks: map `spans,syscalls`";
 
 /// The models of hosts whose chunks were mapped with their spans, all of which have a timing, in their order.
 fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
@@ -71,13 +72,12 @@ fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
         host: host.name().to_owned(),
         why: why.to_owned(),
     };
-    let has_spans = |host: &&TimedHost<'o>| {
-        let head = chunks_of(host).and_then(Chunks::head);
-        head.is_none_or(|head| head.has_spans)
-    };
+    let heads = || hosts.iter().filter_map(|host| chunks_of(host)?.head());
     let refused = match () {
-        () if !hosts.iter().all(has_spans) => Some("its chunks were mapped for analyses, not for `spans`"),
-        () if wanted.lines => Some(NO_LINES),
+        () if !heads().all(|head| head.has_spans) => {
+            Some("its chunks were mapped for analyses, not for `spans`")
+        }
+        () if wanted.lines && !heads().all(|head| head.asked.has_arguments()) => Some(NO_LINES),
         () if wanted.periods.is_some() => Some("periods are found in its traces, not in mapped chunks"),
         () => None,
     };
@@ -125,8 +125,8 @@ pub(crate) fn map_piece<'o, C: Held, F: Fn() -> C + Sync>(
     wanted: &Wanted,
     make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
 ) -> Result<Option<PieceModel<Model<C>>>, ModelError> {
-    let has_spans = chunks_of(host).and_then(Chunks::head).is_some_and(|head| head.has_spans);
-    if has_spans && wanted.lines {
+    let head = chunks_of(host).and_then(|chunks| chunks.head());
+    if wanted.lines && head.is_some_and(|head| head.has_spans && !head.asked.has_arguments()) {
         return Err(ModelError::Chunks { host: host.name().to_owned(), why: NO_LINES.to_owned() });
     }
     read_chunks((&[host], piece), threads, wanted, make, None).pop().transpose()
@@ -143,7 +143,7 @@ fn read_chunks<'o, C: Held, F: Fn() -> C + Sync>(
     progress: Option<Progress<'_>>,
 ) -> Vec<Result<PieceModel<Model<C>>, ModelError>> {
     let error = |host: &TimedHost<'_>, why| ModelError::Chunks { host: host.name().to_owned(), why };
-    let mut jobs = Vec::with_capacity(hosts.len());
+    let (mut jobs, mut read) = (Vec::with_capacity(hosts.len()), Vec::with_capacity(hosts.len()));
     for host in hosts {
         let (Some(timing), Some(chunks)) = (host.timing, chunks_of(host)) else { continue };
         if let Some(why) = chunks.error() {
@@ -155,14 +155,15 @@ fn read_chunks<'o, C: Held, F: Fn() -> C + Sync>(
         let Wanted { lines, has_switches, .. } = *wanted;
         let mapper = CoreMapper { make, lines, has_switches, cores: chunks.take::<C>(&host.traced) };
         jobs.push(Job { host: &host.traced, plan, mapper });
+        read.push(*host);
     }
     let parts = map_merge_all(&jobs, threads, |_, part| part, progress);
     let named = |((part, job), host): ((Result<_, MergeError>, Job<'_, '_, CoreMapper<'_, _, C>>), _)| {
-        let host: &&TimedHost<'_> = host;
+        let host: &TimedHost<'_> = host;
         let part = part.map_err(|source| ModelError::Merge { host: host.name().to_owned(), source })?;
         job.mapper.cores.into_error().map_or(Ok(part), |why| Err(error(host, why)))
     };
-    parts.into_iter().zip(jobs).zip(hosts).map(named).collect()
+    parts.into_iter().zip(jobs).zip(read).map(named).collect()
 }
 
 /// Maps what lies between the cores of chunks, and takes the cores as they were mapped.

@@ -102,8 +102,10 @@ impl Question<'_> {
 }
 
 /// Maps a part of each host with all its spans: `None` where it is empty. The store of the pieces of any
-/// parts that are the whole together is that of the traces. `captures`: what was named beside the traces.
+/// parts that are the whole together is that of the traces. `asked`: [`Asked::spans`], with or without the
+/// arguments of calls; `captures`: what was named beside the traces.
 pub fn map_spans(
+    asked: &Asked,
     hosts: &[&TimedHost<'_>],
     captures: &[PathBuf],
     part: Part,
@@ -119,7 +121,8 @@ pub fn map_spans(
         all.dedup();
         all
     };
-    let wanted = Wanted { defers_phases: part == Part::Core, ..Wanted::default() };
+    let (lines, defers_phases) = (asked.has_arguments(), part == Part::Core);
+    let wanted = Wanted { lines, defers_phases, ..Wanted::default() };
     map(hosts, part, spread, &wanted, |_, _| SpanLog::default, traces, progress)
 }
 

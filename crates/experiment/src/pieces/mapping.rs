@@ -12,6 +12,7 @@ use isochrone_timing::TimedHost;
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, MOST_PARTS, Part, PieceSet, PiecesError};
+use crate::chunks::Located;
 use crate::experiment::Experiment;
 use crate::model::{ModelError, Spread};
 use crate::question::Question;
@@ -23,6 +24,15 @@ const PIECE_BYTES: u64 = 128 << 20;
 /// Pieces of all hosts together, about, where nobody says how many: who asks merges them one after the other,
 /// some milliseconds each.
 const ALL_PIECES: u64 = 4096;
+
+/// What a cluster is to map.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ToMap {
+    /// Pieces of traces that all machines have at the same paths.
+    Shared(Mapping),
+    /// What lies on some machines, each by itself.
+    Located(Vec<Located>),
+}
 
 /// What is to be mapped.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -29,7 +29,7 @@ use crate::model;
 
 pub use held::{Held, holds_spans};
 pub use map::{Part, map_spans};
-pub use mapping::{Mapping, MappingError, MappingHost};
+pub use mapping::{Mapping, MappingError, MappingHost, ToMap};
 pub use set::{MissingPiece, PieceSet, traces_of_spans};
 
 /// The form of the models in files of pieces and journals: see [`isochrone_pipeline::piece_file`]. One more
@@ -87,6 +87,17 @@ impl Asked {
             corrections: None,
             keeps_all: true,
         }
+    }
+
+    /// The same, with the arguments of system calls, which `syscalls` shows.
+    #[must_use]
+    pub fn with_arguments(self) -> Self {
+        Self { kinds: vec![AnalysisKind::Syscalls], ..self }
+    }
+
+    /// Whether the arguments of system calls are kept.
+    pub fn has_arguments(&self) -> bool {
+        self.kinds.contains(&AnalysisKind::Syscalls)
     }
 }
 

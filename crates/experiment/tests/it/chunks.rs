@@ -96,9 +96,10 @@ pub(crate) fn map_alone(path: &Path, piece: &Path) -> usize {
     let opened = Opened::unsynchronized(Inputs::open(&[path.to_owned()]));
     let experiment = opened.experiment();
     let hosts: Vec<_> = experiment.hosts().iter().collect();
-    let mapped = map_spans(&hosts, &[], Part::Core, Spread::default(), None);
+    let asked = Asked::spans();
+    let mapped = map_spans(&asked, &hosts, &[], Part::Core, Spread::default(), None);
     let mapped: Vec<_> = mapped.into_iter().filter_map(|piece| piece.unwrap()).collect();
-    let head = ChunkHead { asked: Asked::spans(), has_spans: true };
+    let head = ChunkHead { asked, has_spans: true };
     let excerpts = Excerpts::new(&experiment, &hosts).unwrap();
     write_chunks(&experiment, &head, excerpts, &mapped, piece).unwrap();
     mapped.len()

@@ -1,18 +1,23 @@
 //! Pieces of many hosts, each with many chunks that were mapped alone: merged in one go, they are the hosts.
 //!
-//! `ISOCHRONE_FLEET=100x100` takes that many hosts and chunks of each, and prints what it took.
+//! `ISOCHRONE_FLEET=1000x100` takes that many hosts and chunks of each, and prints what each stage took. Of
+//! fleets with more chunks than a process can map into its memory as traces, some hosts are compared. What is
+//! made stays in the directory `ISOCHRONE_FLEET_DIR`, and is used again.
 
 #![allow(clippy::print_stdout)] // Says what it measured.
 
-use std::path::PathBuf;
-use std::time::Instant;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use isochrone_analysis::HostContext;
 use isochrone_experiment::chunks::merge_chunks;
-use isochrone_experiment::{Inputs, ModelledHost, Opened, Spread, TimeBase, Wanted, model};
+use isochrone_experiment::{Experiment, Inputs, ModelledHost, Opened, Spread, TimeBase, Wanted, model};
 use isochrone_kernel::Recorder;
+use isochrone_pipeline::in_order;
 use isochrone_sync::Options;
-use isochrone_testkit::{Cluster, Family, Random};
+use isochrone_testkit::{Cluster, Family, Random, Simulation};
 
 use crate::chunks::map_alone;
 
@@ -23,67 +28,128 @@ fn size() -> (usize, u64) {
     (hosts.parse().unwrap(), chunks.parse().unwrap())
 }
 
-/// The corrections, and of each host its window and what is in its model.
-fn read(paths: &[PathBuf]) -> String {
-    let inputs = Inputs::open(paths);
-    assert!(inputs.refused.is_empty(), "{:?}", inputs.refused);
-    let opened = Opened::new(inputs, TimeBase::Synchronize(Box::<Options>::default()), &|_| ()).unwrap();
-    let experiment = opened.experiment();
-    let clocks = opened.clocks().unwrap().iter();
-    let mut all =
-        format!("{:?}\n", clocks.map(|it| (&it.entry.host, it.interval.rows())).collect::<Vec<_>>());
+/// Chunks of a fleet at most that are compared all: each takes mappings of memory, of which a process has
+/// 65,530.
+const MAX_COMPARED: u64 = 10_000;
+/// Hosts that are compared of larger fleets, and that are in memory at a time.
+const SOME_HOSTS: usize = 20;
+
+/// Of each host its window and what is in its model, which are on its own clock.
+fn models(experiment: &Experiment<'_>) -> BTreeMap<String, String> {
     let hosts: Vec<_> = experiment.hosts().iter().collect();
-    for host in model(&hosts, Spread::default(), &Wanted::default(), |_, _| Recorder::default, None) {
-        let host: ModelledHost<'_, Recorder> = host.unwrap();
-        let spans = host.model.spans.0.len();
-        all +=
-            &format!("{} {:?} {:?} {} {spans}\n", host.name(), host.window(), host.report, host.model.events);
+    let mut all = BTreeMap::new();
+    for hosts in hosts.chunks(SOME_HOSTS) {
+        for host in model(hosts, Spread::default(), &Wanted::default(), |_, _| Recorder::default, None) {
+            let host: ModelledHost<'_, Recorder> = host.unwrap();
+            let spans = host.model.spans.0.len();
+            let text = format!("{:?} {:?} {} {spans}", host.window(), host.report, host.model.events);
+            all.insert(host.name().to_owned(), text);
+        }
     }
     all
 }
 
-/// The most memory that the process had, bytes.
-fn peak() -> u64 {
+fn open(paths: &[PathBuf], base: TimeBase) -> Opened {
+    let inputs = Inputs::open(paths);
+    assert!(inputs.refused.is_empty(), "{:?}", inputs.refused);
+    Opened::new(inputs, base, &|_| ()).unwrap()
+}
+
+fn corrections(opened: &Opened) -> String {
+    let clocks = opened.clocks().unwrap().iter();
+    format!("{:?}", clocks.map(|it| (&it.entry.host, it.interval.rows())).collect::<Vec<_>>())
+}
+
+/// Runs a stage, and prints how long it took and the most memory that the process had meanwhile.
+fn stage<T>(name: &str, run: impl FnOnce() -> T) -> T {
+    // 5: the high-water mark of memory begins anew.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+    let start = Instant::now();
+    let made = run();
+    let took: Duration = start.elapsed();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) << 10
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("?").trim();
+    println!("{name}: {took:.1?}, at most {peak}");
+    made
+}
+
+/// Writes the chunks of a host, and maps each alone. Gives the pieces.
+fn map_host(
+    (cluster, simulation, chunks): (&Cluster, &Simulation, u64),
+    number: usize,
+    session: &Path,
+    pieces: &Path,
+) -> Vec<PathBuf> {
+    let host = &cluster.hosts[number];
+    let made: Vec<PathBuf> = (0..chunks).map(|chunk| pieces.join(format!("{}-{chunk}", host.name))).collect();
+    if made.iter().all(|piece| piece.exists()) {
+        return made;
+    }
+    let mut trace = cluster.trace(simulation, number, Family::IPV4, |_| ()).unwrap();
+    let turn = |chunk: u64| host.clock.raw(chunk as i64 * 1_000_000_000) as u64;
+    trace.write_rotated(session, &(1..chunks).map(turn).collect::<Vec<_>>()).unwrap();
+    for (chunk, piece) in made.iter().enumerate() {
+        map_alone(&session.join("archives").join(chunk.to_string()), piece);
+    }
+    made
+}
+
+/// Writes the chunks of all hosts, and maps each alone. Gives the pieces in a random order; of hosts that are
+/// not compared, the chunks are deleted.
+fn map_fleet((hosts, chunks): (usize, u64), compared: usize, sessions: &Path, pieces: &Path) -> Vec<PathBuf> {
+    let cluster = Cluster::star(hosts).seconds(chunks).messages(chunks * 10);
+    let mut mapped: Vec<(usize, Vec<PathBuf>)> = stage("mapped", || {
+        let simulation = cluster.simulate().unwrap();
+        let mapped = Mutex::new(Vec::new());
+        in_order(hosts, Spread::default().threads(), |number| {
+            let session = sessions.join(&cluster.hosts[number].name);
+            let made = map_host((&cluster, &simulation, chunks), number, &session, &pieces);
+            if number >= compared {
+                let _ = std::fs::remove_dir_all(&session);
+            }
+            mapped.lock().unwrap().push((number, made));
+        });
+        mapped.into_inner().unwrap()
+    });
+    mapped.sort();
+    let (mut random, mut files) = (Random::new(7), Vec::new());
+    for piece in mapped.into_iter().flat_map(|(_, made)| made) {
+        files.push(piece);
+        let other = random.below(files.len() as u64) as usize;
+        let last = files.len() - 1;
+        files.swap(last, other);
+    }
+    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |it| it.len());
+    let total: u64 = files.iter().map(|path| bytes(path)).sum();
+    println!("{} pieces of {hosts} hosts, {total} bytes", files.len());
+    files
 }
 
 #[test]
 fn pieces_of_many_hosts_are_the_hosts() {
     let (hosts, chunks) = size();
-    let directory = tempfile::tempdir().unwrap();
-    let (sessions, pieces) = (directory.path().join("sessions"), directory.path().join("pieces"));
-    std::fs::create_dir_all(&pieces).unwrap();
-    let cluster = Cluster::star(hosts).seconds(chunks).messages(chunks * 10);
-    let simulation = cluster.simulate().unwrap();
-    let (mut random, mut files) = (Random::new(7), Vec::new());
-    for (number, host) in cluster.hosts.iter().enumerate() {
-        let mut trace = cluster.trace(&simulation, number, Family::IPV4, |_| ()).unwrap();
-        let turn = |chunk: u64| host.clock.raw(chunk as i64 * 1_000_000_000) as u64;
-        let session = sessions.join(&host.name);
-        trace.write_rotated(&session, &(1..chunks).map(turn).collect::<Vec<_>>()).unwrap();
-        for chunk in 0..chunks {
-            let piece = pieces.join(format!("{}-{chunk}", host.name));
-            map_alone(&session.join("archives").join(chunk.to_string()), &piece);
-            files.insert(random.below(files.len() as u64 + 1) as usize, piece);
-        }
+    let own = tempfile::tempdir().unwrap();
+    let directory = std::env::var_os("ISOCHRONE_FLEET_DIR").map_or_else(|| own.path().into(), PathBuf::from);
+    let [sessions, pieces, merged] = ["sessions", "pieces", "merged"].map(|name| directory.join(name));
+    let compared = if hosts as u64 * chunks <= MAX_COMPARED { hosts } else { SOME_HOSTS };
+    if !merged.exists() {
+        std::fs::create_dir_all(&pieces).unwrap();
+        let files = map_fleet((hosts, chunks), compared, &sessions, &pieces);
+        stage("merged", || merge_chunks(&files, &merged).unwrap());
     }
-    let before = peak();
-    let start = Instant::now();
-    let merged = directory.path().join("merged");
-    merge_chunks(&files, &merged).unwrap();
-    let of_merging = (start.elapsed(), peak());
-    let start = Instant::now();
-    let found = read(&[merged]);
-    println!(
-        "{} pieces of {hosts} hosts: merged in {:.1?}, read in {:.1?}; memory {} MiB before, {} MiB, {} MiB",
-        files.len(),
-        of_merging.0,
-        start.elapsed(),
-        before >> 20,
-        of_merging.1 >> 20,
-        peak() >> 20
-    );
-    assert!(found == read(&[sessions]), "the merged pieces are not the sessions");
+    let merged = [merged];
+    stage("opened", || drop(Inputs::open(&merged)));
+    let synchronize = || TimeBase::Synchronize(Box::<Options>::default());
+    let opened = stage("opened and synchronized", || open(&merged, synchronize()));
+    let found = stage("read", || models(&opened.experiment()));
+    assert_eq!(found.len(), hosts);
+    if compared == hosts {
+        let whole = open(&[sessions], synchronize());
+        assert!(corrections(&opened) == corrections(&whole), "other corrections");
+        assert!(found == models(&whole.experiment()), "the merged pieces are not the sessions");
+        return;
+    }
+    let whole = open(&[sessions], TimeBase::Own);
+    let expected = models(&whole.experiment());
+    assert!(expected.len() == compared && expected.iter().all(|(name, text)| found.get(name) == Some(text)));
 }

@@ -59,7 +59,7 @@ pub(crate) struct AnalyzeNamed {
 }
 
 /// The options of analyses.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
 pub(crate) struct Analyze {
     /// Traces, of one host or many; the chunks of a rotated session belong together
@@ -277,7 +277,10 @@ pub(crate) enum MapNames {
     /// What these analyses keep.
     Kinds(Vec<AnalysisKind>),
     /// All spans, from which a store can be made.
-    Spans,
+    Spans {
+        /// With the arguments of system calls.
+        arguments: bool,
+    },
 }
 
 /// The name of pieces that hold all spans.
@@ -334,15 +337,25 @@ pub(super) fn names(text: &str) -> Result<Names, String> {
 /// Parses names of analyses, or `spans`, or an analysis that is read from a store, for which pieces hold
 /// spans.
 pub(super) fn map_names(text: &str) -> Result<MapNames, String> {
-    if text.trim() == SPANS {
-        return Ok(MapNames::Spans);
-    }
-    if text.split(',').any(|name| name.trim() == SPANS) {
-        return Err(format!("`{SPANS}` cannot be combined with analyses: spans serve all of them"));
+    if let Some(place) = text.split(',').position(|name| name.trim() == SPANS) {
+        let others: Vec<&str> = text
+            .split(',')
+            .map(str::trim)
+            .enumerate()
+            .filter(|&(at, _)| at != place)
+            .map(|(_, name)| name)
+            .collect();
+        return match others.as_slice() {
+            [] => Ok(MapNames::Spans { arguments: false }),
+            [other] if *other == AnalysisKind::Syscalls.name() => Ok(MapNames::Spans { arguments: true }),
+            _ => Err(format!(
+                "`{SPANS}` serves all analyses: beside it, only `syscalls` means more, the arguments of calls"
+            )),
+        };
     }
     Ok(match names(text)? {
         Names::Kinds(kinds) => MapNames::Kinds(kinds),
-        Names::States | Names::Phases => MapNames::Spans,
+        Names::States | Names::Phases => MapNames::Spans { arguments: false },
     })
 }
 

@@ -141,7 +141,8 @@ pub struct Keys {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Cluster {
     /// Let a cluster read the traces: the HOST:PORT of its scheduler (`isochrone-sql scheduler`), whose
-    /// executors have the traces at the same paths; the result is the same
+    /// executors have the traces at the same paths; the result is the same. TRACE of the form MACHINE:PATH
+    /// lies on one machine alone: the executor of that name maps it there, and no trace is read here
     #[arg(long, value_name = "HOST:PORT", help_heading = "Cluster")]
     pub(crate) cluster: Option<String>,
     #[command(flatten)]

@@ -21,8 +21,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use analyze::{Analyze, AnalyzeNamed, MapNames, Names, PHASES, STATES, Short, TableFormat};
-pub(crate) use common::Threads;
 pub use common::{Clock, Keys};
+pub(crate) use common::{Cluster, Threads};
 pub(crate) use crosshost::{AcrossHosts, Blocking, CriticalPath, CrossHost, ThreadName, with_command_first};
 pub(crate) use events::{EventFormat, Events};
 pub(crate) use export::{Export, ExportFormat, Summary};

@@ -98,6 +98,12 @@ impl GivenOptions {
         Self(self.0.iter().filter(|option| option.name != name).copied().collect())
     }
 
+    /// Those that decide neither what is kept of traces nor what needs them.
+    pub(crate) fn of_tables(&self) -> Self {
+        let is_of_tables = |decides| matches!(decides, Decides::Tables | Decides::Neither);
+        Self(self.0.iter().filter(|option| is_of_tables(option.decides)).copied().collect())
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'static AnalyzeOption> + '_ {
         self.0.iter().copied()
     }

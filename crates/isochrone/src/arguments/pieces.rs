@@ -12,7 +12,8 @@ use super::time::TimeArg;
 #[derive(Debug, Args)]
 pub(crate) struct Map {
     /// Analyses, separated by commas, any of which `isochrone analyze` can show later; or `spans`: all
-    /// that a store is made of, for every command that reads traces
+    /// that a store is made of, for every command that reads traces; `spans,syscalls`: with the arguments of
+    /// calls
     #[arg(value_name = "NAME", value_parser = map_names)]
     pub(crate) names: MapNames,
     #[command(flatten)]

@@ -21,7 +21,7 @@ const FORMS: &str = "give a time of day (06:11:25.5), a date with one (2026-11-2
                      2026-11-20T06:11:25.5Z), Unix seconds with a decimal point, or Unix nanoseconds";
 
 /// The time zone of times.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Zone {
     /// Show times in this time zone, and read those without a zone in it: `UTC`, `local`, or a name such as `Europe/Berlin`
     /// [default: UTC]

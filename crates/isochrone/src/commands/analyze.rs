@@ -18,7 +18,9 @@ use super::answers::{Answering, answers};
 use super::pieces::{self, PieceKind};
 use super::reports::{ReportStyle, TEXT_ROWS, check_scratch};
 use super::{chunks, host_selection, lami, named, on_cluster, open_named, stored};
-use crate::arguments::{Analyze, AnalyzeNamed, Applies, Names, PHASES, STATES, TableFormat, Threads};
+use crate::arguments::{
+    Analyze, AnalyzeNamed, Applies, Cluster, Names, PHASES, STATES, TableFormat, Threads,
+};
 use crate::output::{Console, eprint_line, note, warning};
 use crate::render::complaints;
 use crate::render::plain::{Plain, plain};
@@ -78,6 +80,11 @@ fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], console: &Console) -> an
     on_cluster::check(arguments)?;
     if lami::answer(arguments, &names)? {
         return Ok(());
+    }
+    if let Some(machines) = on_cluster::machines(arguments)? {
+        let (_directory, traces) = on_cluster::map_on_machines(arguments, kinds, machines, console)?;
+        let (cluster, given) = (Cluster::default(), arguments.given.of_tables());
+        return analyse(&Analyze { traces, cluster, given, ..arguments.clone() }, kinds, console);
     }
     if let Some(head) = chunks::head(&arguments.traces)?.filter(|head| !head.has_spans) {
         return chunks::analyse(arguments, kinds, &head, console);

@@ -77,7 +77,9 @@ pub(super) fn map_checked(
     let Map { names, analyze, output, .. } = arguments;
     let kinds = match names {
         MapNames::Kinds(kinds) => kinds,
-        MapNames::Spans => return map_all_spans(arguments, pause, console),
+        MapNames::Spans { arguments: has } => {
+            return map_all_spans(arguments, spans_asked(*has), pause, console);
+        }
     };
     check_output(output, &[&analyze.traces[..], analyze.clock.sync.as_slice()].concat())?;
     let (base, corrections) = match &analyze.clock.sync {
@@ -113,8 +115,18 @@ fn is_chunk(arguments: &Map) -> bool {
     arguments.piece.is_none() && arguments.from.is_none() && arguments.to.is_none()
 }
 
+/// What is asked of pieces with spans. `arguments`: with those of system calls.
+pub(super) fn spans_asked(arguments: bool) -> Asked {
+    if arguments { Asked::spans().with_arguments() } else { Asked::spans() }
+}
+
 /// Maps a part of each host with all its spans to a file.
-fn map_all_spans(arguments: &Map, pause: &(dyn Fn() + Sync), console: &Console) -> anyhow::Result<()> {
+fn map_all_spans(
+    arguments: &Map,
+    asked: Asked,
+    pause: &(dyn Fn() + Sync),
+    console: &Console,
+) -> anyhow::Result<()> {
     let Map { analyze, output, .. } = arguments;
     check_output(output, &analyze.traces)?;
     let opened = open(&analyze.traces, TimeBase::Own, console)?;
@@ -124,16 +136,18 @@ fn map_all_spans(arguments: &Map, pause: &(dyn Fn() + Sync), console: &Console) 
     let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();
     let spread = Spread { threads: analyze.threads, pieces: None };
     if is_chunk(arguments) {
-        let head = ChunkHead { asked: Asked::spans(), has_spans: true };
+        let head = ChunkHead { asked, has_spans: true };
         let map = || {
-            let map = |progress: Seen<'_>| map_spans(&hosts, &captures, Part::Core, spread, Some(progress));
+            let map = |progress: Seen<'_>| {
+                map_spans(&head.asked, &hosts, &captures, Part::Core, spread, Some(progress))
+            };
             with_bar(arguments, &hosts, pause, console, map)
         };
         return chunks::map(&experiment, &head, &hosts, spread, map, output, console);
     }
-    let map = |progress: Seen<'_>| map_spans(&hosts, &captures, part, spread, Some(progress));
+    let map = |progress: Seen<'_>| map_spans(&asked, &hosts, &captures, part, spread, Some(progress));
     let mapped = with_bar(arguments, &hosts, pause, console, map);
-    write(PieceSet::new(Asked::spans()), mapped, &hosts, arguments, console)
+    write(PieceSet::new(asked), mapped, &hosts, arguments, console)
 }
 
 /// Gets the bytes that were read.

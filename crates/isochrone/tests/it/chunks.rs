@@ -176,6 +176,41 @@ fn of_programs() {
     check_analyses(&session, 5);
 }
 
+/// Pieces with spans have the arguments of calls where they were mapped for `syscalls` too, and never periods.
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared")]
+fn spans_with_the_arguments_of_calls() {
+    let [work, cache] = [(), ()].map(|()| tempfile::tempdir().unwrap());
+    let session = shared().join("data/vm/rot2");
+    let map = |what: &str, seed| {
+        let to = work.path().join(what);
+        fs::create_dir(&to).unwrap();
+        map_alone(&session, &[what], &to, &mut Random::new(seed)).0
+    };
+    let [with, without] = [("spans,syscalls", 7), ("spans", 8)].map(|(what, seed)| map(what, seed));
+    let begin = ["--begin", "2026-11-20 05:56:50", "--end", "2026-11-20 05:56:58"];
+    let asked: [&[&str]; 4] = [
+        &["analyze", "syscalls,syscallstats", "--format", "json"],
+        &[&["analyze", "syscalls", "--format", "csv"], &begin[..]].concat(),
+        &["analyze", "syscalls", "--around", "--errno", "EAGAIN", "--format", "json"],
+        &["states", "--format", "json"],
+    ];
+    for command in asked {
+        let of = |path: &Path| ok(cache.path(), &[command, &["-q", text(path)]].concat());
+        assert!(of(&session) == of(&with), "{command:?}");
+    }
+    let refused = |path: &Path, command: &[&str], expect: &str| {
+        let output = isochrone(cache.path(), &[command, &["-q", text(path)]].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{command:?}: {said}");
+        assert!(said.contains(expect), "{command:?}: {said}");
+    };
+    refused(&without, &["analyze", "syscalls"], "map `spans,syscalls`");
+    let period = ["--period", "io : $evt.$name == \"syscall_entry_read\""];
+    refused(&with, &[&["analyze", "cputop"], &period[..]].concat(), "periods are found in its traces");
+    refused(&with, &[&["phases"], &period[..]].concat(), "periods are found in its traces");
+}
+
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared")]
 fn pieces_are_small() {

@@ -13,6 +13,7 @@ use datafusion::logical_expr::{AggregateUDF, Extension, LogicalPlan, ScalarUDF, 
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::logical_plan::LogicalExtensionCodec;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
+use isochrone_experiment::chunks::Located;
 use isochrone_experiment::pieces::Mapping;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::functions::{self, Function};
 use crate::origin::Origin;
 use crate::scan::{Provider, ScanExec, Scanned, Selection};
-use crate::tables::{Named, TableName, TableSource};
+use crate::tables::{Machine, Named, TableName, TableSource};
 use crate::traced::Traced;
 
 /// What bytes of this crate begin with.
@@ -29,9 +30,12 @@ const MARK: &[u8] = b"isochrone 1\n";
 /// Maximum number of experiments that are kept open for the next query.
 const MAX_OPEN: usize = 4;
 
-/// The experiments that this process has opened.
+/// The experiments that this process has opened, and what it is as an executor.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<Vec<(Origin, Arc<Traced>)>>);
+pub(super) struct Known {
+    opened: Mutex<Vec<(Origin, Arc<Traced>)>>,
+    machine: Option<Machine>,
+}
 
 impl Known {
     /// With one that is open.
@@ -39,12 +43,18 @@ impl Known {
     /// # Errors
     /// Other processes cannot open it.
     pub(super) fn with(traced: &Arc<Traced>) -> Result<Self> {
-        Ok(Self(Mutex::new(vec![(traced.origin()?.clone(), Arc::clone(traced))])))
+        let opened = Mutex::new(vec![(traced.origin()?.clone(), Arc::clone(traced))]);
+        Ok(Self { opened, machine: None })
+    }
+
+    /// Of an executor.
+    pub(super) fn on(machine: Machine) -> Self {
+        Self { machine: Some(machine), ..Self::default() }
     }
 
     /// An experiment, opened if it is not.
     fn traced(&self, origin: &Origin) -> Result<Arc<Traced>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = known.iter().position(|(there, traced)| there == origin && traced.is_fresh()) {
             known[..=index].rotate_right(1);
             return Ok(Arc::clone(&known[0].1));
@@ -65,6 +75,8 @@ enum TableBytes {
     Traced(Origin, TableName),
     /// Of mapped pieces.
     Mapping(Box<Mapping>),
+    /// Of what lies on one machine.
+    Located(Box<Located>),
 }
 
 impl TableBytes {
@@ -72,6 +84,7 @@ impl TableBytes {
         Ok(match &table.source {
             TableSource::Traced(traced, name) => Self::Traced(traced.origin()?.clone(), name.clone()),
             TableSource::Mapping(mapping) => Self::Mapping(Box::new(Mapping::clone(mapping))),
+            TableSource::Located(located) => Self::Located(Box::new(Located::clone(located))),
         })
     }
 
@@ -79,6 +92,7 @@ impl TableBytes {
         match self {
             Self::Traced(origin, name) => Named::new(&known.traced(&origin)?, name),
             Self::Mapping(mapping) => Ok(Named::mapped(&Arc::from(mapping))),
+            Self::Located(located) => Ok(Named::located(&Arc::from(located), known.machine.as_ref())),
         }
     }
 }

@@ -17,6 +17,7 @@ use ballista_executor::shutdown::Shutdown;
 
 use super::codec::{Known, LogicalCodec, PhysicalCodec};
 use super::{Door, MAX_MESSAGE_BYTES, config};
+use crate::tables::Machine;
 
 /// Seconds without a change after which the rest of queries that their scheduler has forgotten is deleted.
 const KEEP: u64 = 3600;
@@ -50,9 +51,12 @@ pub(crate) struct Executor<'s> {
 pub(crate) async fn executor(options: Executor<'_>, door: &Door) -> anyhow::Result<()> {
     let Executor { scheduler_host: host, scheduler_port: port, listen, name, cores, work } = options;
     door.guards(listen)?;
-    let known = Arc::new(Known::default());
+    let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let machine =
+        Machine { name: name.unwrap_or_else(|| listen.ip().to_string()), cores: cores.unwrap_or_else(all) };
+    let (name, cores) = (machine.name.clone(), machine.cores);
+    let known = Arc::new(Known::on(machine));
     let (of_session, of_clients, of_server) = (Arc::clone(&known), door.clone(), door.clone());
-    let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let serve = move |work: String, listen: SocketAddr, mut ended: Shutdown, settings: GrpcServerConfig| {
         let server = of_server.server(create_grpc_server(&settings));
         tokio::spawn(async move {
@@ -66,13 +70,13 @@ pub(crate) async fn executor(options: Executor<'_>, door: &Door) -> anyhow::Resu
     };
     let settings = ExecutorProcessConfig {
         bind_host: listen.ip().to_string(),
-        external_host: Some(name.unwrap_or_else(|| listen.ip().to_string())),
+        external_host: Some(name),
         port: listen.port(),
         scheduler_host: host.clone(),
         scheduler_port: port,
         scheduler_connect_timeout_seconds: PATIENCE,
         task_scheduling_policy: TaskSchedulingPolicy::PullStaged,
-        vcores: cores.map_or_else(all, NonZeroUsize::get),
+        vcores: cores.get(),
         work_dir: Some(work.to_string_lossy().into_owned()),
         job_data_ttl_seconds: KEEP,
         job_data_clean_up_interval_seconds: LOOK_EVERY,

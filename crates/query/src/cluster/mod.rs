@@ -9,6 +9,7 @@ mod codec;
 mod door;
 mod executor;
 mod map;
+mod placement;
 mod scheduler;
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::serde::protobuf::scheduler_grpc_server::SchedulerGrpcServer;
 use ballista_core::utils::{GrpcServerConfig, create_grpc_server};
 use ballista_scheduler::cluster::BallistaCluster;
-use ballista_scheduler::config::SchedulerConfig;
+use ballista_scheduler::config::{SchedulerConfig, TaskDistributionPolicy};
 use ballista_scheduler::scheduler_process::create_scheduler;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::SessionConfig;
@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use tonic::transport::server::TcpIncoming;
 
 use super::codec::{Known, LogicalCodec, PhysicalCodec};
+use super::placement::Placement;
 use super::{Door, MAX_MESSAGE_BYTES, config};
 use crate::shutdown::ended;
 
@@ -72,6 +73,9 @@ pub(crate) async fn scheduler(
     };
     settings.validate()?;
     let cluster = BallistaCluster::new_from_config(&settings).await?;
+    let placement = Arc::new(Placement::new(cluster.cluster_state()));
+    let settings =
+        SchedulerConfig { task_distribution: TaskDistributionPolicy::Custom(placement), ..settings };
     let scheduler =
         create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, Arc::new(settings)).await?;
     let service = SchedulerGrpcServer::new(scheduler)

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, Int32Array, StringArray, UInt32Array};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::{Result, internal_datafusion_err};
+use isochrone_experiment::chunks::Located;
 use isochrone_experiment::pieces::Mapping;
 use isochrone_store::ThreadInfo;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ use crate::scan::Table;
 use crate::traced::Traced;
 use layout::{LAYOUTS, Layout};
 
+pub(crate) use mapped::Machine;
 pub(crate) use stored::{errno, runs};
 
 /// The names of all tables over the store.
@@ -78,8 +80,10 @@ pub(crate) struct Named {
 pub(crate) enum TableSource {
     /// Open traces and their store, and its name there.
     Traced(Arc<Traced>, TableName),
-    /// What is to be mapped.
+    /// What is to be mapped of traces that all machines have.
     Mapping(Arc<Mapping>),
+    /// What is to be mapped of what lies on one machine.
+    Located(Arc<Located>),
 }
 
 impl Named {
@@ -100,6 +104,12 @@ impl Named {
     pub(crate) fn mapped(mapping: &Arc<Mapping>) -> Self {
         let table = Arc::new(mapped::MappedTable::new(mapping));
         Self { source: TableSource::Mapping(Arc::clone(mapping)), table }
+    }
+
+    /// The table of what is mapped on one machine. `machine`: what this process is as an executor.
+    pub(crate) fn located(located: &Arc<Located>, machine: Option<&Machine>) -> Self {
+        let table = Arc::new(mapped::LocatedTable::new(located, machine));
+        Self { source: TableSource::Located(Arc::clone(located)), table }
     }
 }
 

@@ -112,8 +112,11 @@ fn are_lines_json(analyze: &mut Analyze) -> anyhow::Result<bool> {
 
 /// What the pieces will say that they were mapped for.
 fn head(map: &Map) -> anyhow::Result<ChunkHead> {
-    let MapNames::Kinds(kinds) = &map.names else {
-        return Ok(ChunkHead { asked: Asked::spans(), has_spans: true });
+    let kinds = match &map.names {
+        MapNames::Kinds(kinds) => kinds,
+        MapNames::Spans { arguments } => {
+            return Ok(ChunkHead { asked: pieces::spans_asked(*arguments), has_spans: true });
+        }
     };
     debug_assert!(!kinds.contains(&AnalysisKind::Usage), "it is refused");
     let corrections = map.analyze.clock.sync.as_deref().map(read_corrections).transpose()?;

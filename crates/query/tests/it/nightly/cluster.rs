@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, Options};
-use isochrone_experiment::pieces::{Mapping, PieceSet};
+use isochrone_experiment::pieces::{Mapping, PieceSet, ToMap};
 use isochrone_experiment::{Experiment, Inputs, Question};
 use isochrone_timing::{TimedHost, Times};
 
@@ -55,7 +55,12 @@ impl Cluster {
 
     /// Starts an executor of one core, which keeps what it makes in a directory.
     fn start_executor(&mut self, here: &Here) {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        self.start_executor_in(here, "127.0.0.1", &here.path("."));
+    }
+
+    /// Starts an executor of one core on an address of this machine, as a machine of its own, in a directory.
+    fn start_executor_in(&mut self, here: &Here, address: &str, directory: &Path) {
+        let free = TcpListener::bind((address, 0)).unwrap().local_addr().unwrap();
         let work = here.path(&format!("work-{}", free.port()));
         std::fs::create_dir(&work).unwrap();
         let mut command = program();
@@ -68,7 +73,8 @@ impl Cluster {
             "--listen",
             &free.to_string(),
         ]);
-        let executor = command.arg("--work").arg(&work).args(&self.keys).spawn().unwrap();
+        let executor =
+            command.arg("--work").arg(&work).args(&self.keys).current_dir(directory).spawn().unwrap();
         self.executors.push((executor, work));
     }
 
@@ -183,6 +189,78 @@ fn analyses_of_a_cluster_are_those_of_one_process() {
     assert!(refused(&["analyze", "states", "--cluster", &cluster.address]).contains("--cluster"));
 }
 
+/// Each executor has the traces of some hosts, at a path that the others have too, and who asks has none.
+#[test]
+fn executors_map_what_lies_on_their_machines() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let here = Here::new();
+    let mut cluster = Cluster::new("300", &[]);
+    let shop = shop();
+    for (address, hosts) in [("127.0.0.1", &["client", "app"][..]), ("127.0.0.2", &["db"][..])] {
+        let machine = here.path(address);
+        for host in hosts {
+            copy(&shop.join(host), &machine.join("traces").join(host));
+        }
+        cluster.start_executor_in(&here, address, &machine);
+    }
+    // A third one has the same as pieces.
+    let machine = here.path("127.0.0.3");
+    std::fs::create_dir_all(machine.join("pieces")).unwrap();
+    let piece = machine.join("pieces").join("db.piece");
+    let (db, piece) = (shop.join("db"), piece.to_str().unwrap());
+    let map = ["map", "-q", "cputop,syscallstats", db.to_str().unwrap(), "-o", piece];
+    let output = here.isochrone_beside(&map);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    cluster.start_executor_in(&here, "127.0.0.3", &machine);
+    let ask = |asked: &[&str], more: &[&str]| {
+        here.isochrone_beside(&[&["analyze", "-q", "--format", "json"], asked, more].concat())
+    };
+    let whole = shop.to_str().unwrap();
+    let all = ANALYSES.replace(",usage", "");
+    let traces = &["127.0.0.2:traces", "127.0.0.1:traces"][..];
+    let asked: &[(&[&str], &[&str])] = &[
+        (&[&all], traces),
+        (&[&all, "--no-sync", "--min", "1us", "--limit", "7"], traces),
+        (&["cputop,usage", "--begin", "06:11:22.5", "--end", "06:11:25.5"], traces),
+        (&["cputop,syscallstats"], &["127.0.0.1:traces", "127.0.0.3:pieces"]),
+        (
+            &["cputop,syscallstats", "--by-process"],
+            &["127.0.0.1:traces/client", "127.0.0.1:traces/app", "127.0.0.3:pieces/db.piece"],
+        ),
+    ];
+    for (asked, traces) in asked {
+        let alone = ask(asked, &[whole]);
+        let found = ask(asked, &[&["--cluster", &cluster.address], *traces].concat());
+        assert!(alone.status.success(), "{}", text(&alone.stderr));
+        assert!(found.status.success(), "{asked:?}: {}", text(&found.stderr));
+        assert!(found.stdout == alone.stdout, "{asked:?} {traces:?}");
+    }
+    let check = |asked: &[&str], traces: &[&str], expect: &str| {
+        let output = ask(asked, &[&["--cluster", &cluster.address], traces].concat());
+        let errors = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()), "{errors}");
+        assert!(errors.contains(expect), "{errors}");
+    };
+    check(&["cputop"], &["127.0.0.2:traces/web"], "127.0.0.2: traces/web: No such file");
+    check(&["cputop"], &["127.0.0.9:traces"], "127.0.0.9: traces: no executor of the cluster has this name");
+    check(&["cputop"], &["127.0.0.1:traces", whole], "cannot be combined");
+    check(&["irqstats"], &["127.0.0.3:pieces"], "the pieces were not mapped for irqstats");
+    check(&["processes", "--at", "06:11:25"], traces, "--at");
+    check(&["syscalls", "--begin", "06:11:22.5"], traces, "the arguments of system calls");
+}
+
+/// Copies a directory.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => _ = std::fs::copy(entry.path(), target).unwrap(),
+        }
+    }
+}
+
 /// A machine on which the traces are others says so.
 #[test]
 fn a_cluster_maps_the_traces_that_were_named_and_no_others() {
@@ -198,7 +276,8 @@ fn a_cluster_maps_the_traces_that_were_named_and_no_others() {
     let right = Mapping::new(&question, &hosts, (None, false), Some(2)).unwrap();
     let map = |mapping: &Mapping, name: &str| {
         let (file, to) = (here.path(&format!("{name}.json")), here.path(name));
-        std::fs::write(&file, serde_json::to_vec(mapping).unwrap()).unwrap();
+        let what = ToMap::Shared(mapping.clone());
+        std::fs::write(&file, serde_json::to_vec(&what).unwrap()).unwrap();
         std::fs::create_dir(&to).unwrap();
         let own =
             ["map", "--cluster", &cluster.address, file.to_str().unwrap(), "--output", to.to_str().unwrap()];
