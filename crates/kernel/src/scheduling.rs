@@ -127,12 +127,13 @@ impl<S: Spans> PartialState<S> {
         if let Some(pid) = parent_pid {
             self.join_process(parent, pid, at);
         }
-        let (thread, gone) = self.threads.tids.begin(child, at);
-        if let Some(gone) = gone {
+        let thread = ThreadId::Thread { tid: child, born: at };
+        let point = self.call_point(thread, context, |_| {});
+        // Before a thread ends that had the child's number: where a switch is missing, it may be the caller.
+        let flags = self.calls().fork(caller, thread, point);
+        if let (_, Some(gone)) = self.threads.tids.begin(child, at) {
             self.end_thread(gone, at);
         }
-        let point = self.call_point(thread, context, |_| {});
-        let flags = self.calls().fork(caller, thread, point);
         let shares_table = match (flags, child_pid) {
             (Some(flags), _) => flags & clone_flag::FILES != 0,
             // Further threads of a process share all they can.
