@@ -49,7 +49,9 @@ impl Watch<'_> {
         let mut changes = Vec::new();
         let Some((head, first)) = &self.watched.pieces else { return changes };
         let gone = self.pieces.arrived.find(&self.watched.directories, (head, first), is_last, &mut changes);
-        gone.into_iter().for_each(|moved| self.moved(&moved));
+        for moved in &gone {
+            self.moved(moved);
+        }
         let mut late: BTreeMap<String, Vec<Opened>> = BTreeMap::new();
         let mut mapped: Vec<PathBuf> = Vec::new();
         let mut new: Vec<Opened> = Vec::new();

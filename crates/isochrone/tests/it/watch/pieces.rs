@@ -322,7 +322,7 @@ fn steps_of_pieces_go_on_after_kills() {
     let from = corpus("vm/rot2");
     let (sessions, collector) = (Sessions::new(&from), Collector::new(&from, "spans"));
     // Both hosts in turns, each in order but for two.
-    let order = [0, 6, 2, 1, 3, 7, 4, 5, 8];
+    let order = [0, 6, 7, 2, 1, 8, 3, 4, 5];
     let is_it = |chunk: &Path, piece: &Path| {
         let (host, name) = (chunk.iter().next().unwrap(), chunk.file_name().unwrap());
         let piece = piece.file_name().unwrap().to_str().unwrap();
@@ -373,7 +373,7 @@ fn steps_of_pieces_go_on_after_kills() {
         watched(&collector.path("arrived"), &collector.path("made"), at as u64 * 53 % 200);
     }
     let expect = Made::kept(&sessions.path("made"));
-    assert!(expect.figures.iter().filter(|(name, _)| name.ends_with("-steps.om")).count() > 3);
+    assert!(expect.figures.iter().filter(|(name, _)| name.ends_with("-steps.om")).count() > 1);
     assert!(expect.corrections.is_some() && Made::kept(&collector.path("made")) == expect);
 }
 
