@@ -125,7 +125,8 @@ impl Watch<'_> {
             let mut waiting: Vec<Opened> = all.into_values().map(|(_, opened)| opened).collect();
             waiting.sort_by_key(|it| (it.switched, it.begin, it.chunk.clone()));
             let done = host.done.anew(|key| come.contains(key));
-            *host = HostWatch { done, waiting, progressed: Some(Instant::now()), ..HostWatch::default() };
+            let progressed = Some(Instant::now());
+            *host = HostWatch { done, waiting, progressed, is_again: true, ..HostWatch::default() };
         }
     }
 
