@@ -93,15 +93,9 @@ impl Chunks {
 
     fn add(&mut self, number: usize, file: &PieceFile) -> Result<(), String> {
         let head = head_of(file).map_err(|error| error.to_string())?;
-        if let Some(known) = &self.head {
-            if let Some(what) = known.difference(&head) {
-                let first = self.files.first().map_or(file, |first| first);
-                return Err(format!(
-                    "{} and {} were mapped {what}",
-                    first.path.display(),
-                    file.path.display()
-                ));
-            }
+        if let Some(what) = self.head.as_ref().and_then(|known| known.difference(&head)) {
+            let first = self.files.first().map_or(file, |first| first);
+            return Err(format!("{} and {} were mapped {what}", first.path.display(), file.path.display()));
         }
         self.head.get_or_insert(head);
         for section in file.of_kind(Kind::Core) {

@@ -81,7 +81,9 @@ impl Arrived {
         changes: &mut Vec<Change>,
     ) -> Vec<Moved> {
         let mut listed = Listed::default();
-        directories.iter().for_each(|directory| list(directory, 0, &mut listed));
+        for directory in directories {
+            list(directory, 0, &mut listed);
+        }
         for (directory, why) in &listed.unreadable {
             if !self.unreadable.contains(directory) {
                 changes.push(Change::Unreadable { directory: directory.clone(), why: why.to_string() });
@@ -180,7 +182,9 @@ impl Arrived {
 /// it is; `Err`: why those that begin as pieces cannot be read. `Ok(None)`: there are none.
 pub fn head_of_pieces(directories: &[PathBuf]) -> Result<Option<(ChunkHead, PathBuf)>, Vec<PieceError>> {
     let mut listed = Listed::default();
-    directories.iter().for_each(|directory| list(directory, 0, &mut listed));
+    for directory in directories {
+        list(directory, 0, &mut listed);
+    }
     let mut errors = Vec::new();
     for path in listed.files.into_keys().filter(|path| is_chunks(path)) {
         match PieceFile::open(&path).and_then(|file| head_of(&file)) {

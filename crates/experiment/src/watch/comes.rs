@@ -49,7 +49,9 @@ impl Watch<'_> {
         let mut changes = Vec::new();
         let Some((head, first)) = &self.watched.pieces else { return changes };
         let gone = self.pieces.arrived.find(&self.watched.directories, (head, first), is_last, &mut changes);
-        gone.into_iter().for_each(|moved| self.moved(&moved));
+        for moved in &gone {
+            self.moved(moved);
+        }
         let mut late: BTreeMap<String, Vec<Opened>> = BTreeMap::new();
         let mut mapped: Vec<PathBuf> = Vec::new();
         let mut new: Vec<Opened> = Vec::new();
@@ -123,7 +125,8 @@ impl Watch<'_> {
             let mut waiting: Vec<Opened> = all.into_values().map(|(_, opened)| opened).collect();
             waiting.sort_by_key(|it| (it.switched, it.begin, it.chunk.clone()));
             let done = host.done.anew(|key| come.contains(key));
-            *host = HostWatch { done, waiting, progressed: Some(Instant::now()), ..HostWatch::default() };
+            let progressed = Some(Instant::now());
+            *host = HostWatch { done, waiting, progressed, is_again: true, ..HostWatch::default() };
         }
     }
 

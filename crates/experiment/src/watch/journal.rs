@@ -131,7 +131,7 @@ impl Done {
     /// A chunk that is needed is at another path.
     pub(super) fn moved(&mut self, from: &Path, to: &Path) {
         for recent in self.recent.iter_mut().filter(|recent| recent.path == from) {
-            recent.path = to.to_owned();
+            to.clone_into(&mut recent.path);
         }
     }
 

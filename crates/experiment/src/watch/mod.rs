@@ -224,6 +224,8 @@ struct HostWatch {
     progressed: Option<Instant>,
     /// Of pieces: what all of them come to, unless some have come since.
     shown: Option<Shown>,
+    /// Whether it was mapped again by this process, as a piece came late.
+    is_again: bool,
 }
 
 impl<'w> Watch<'w> {

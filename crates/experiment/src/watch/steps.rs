@@ -165,10 +165,8 @@ impl Steps {
     /// # Errors
     /// The chunks cannot be synchronized.
     pub fn next(&mut self, watch: &mut Watch<'_>, is_last: bool) -> Result<Option<Step>, WatchError> {
-        if watch.watched.pieces.is_some() {
-            // A host of which a piece came late was mapped again: of what is in steps, nothing is needed.
-            self.forget(watch);
-        }
+        // A host of which a piece came late was mapped again: of what is in steps, nothing is needed.
+        self.forget(watch, |host| host.is_again);
         let watch = &*watch;
         let hosts: Vec<(&str, &HostWatch)> =
             watch.hosts.iter().filter(|(_, host)| host.goes_on()).map(|(id, host)| (&**id, host)).collect();
@@ -286,7 +284,7 @@ impl Steps {
     ) -> Result<(), WatchError> {
         self.count(watch, step);
         (self.end, self.number) = (Some(step.end), step.number.saturating_add(1));
-        self.forget(watch);
+        self.forget(watch, |_| true);
         let needed: BTreeSet<&Path> = watch.hosts.values().flat_map(HostWatch::chunks).collect();
         self.taken.retain(|path| needed.contains(path.as_path()));
         let published = self.current.as_ref().map(|(text, _)| text);
@@ -310,12 +308,12 @@ impl Steps {
         Ok(())
     }
 
-    /// Forgets the chunks that no step needs any more.
-    fn forget(&self, watch: &mut Watch<'_>) {
+    /// Forgets the chunks of some hosts that no step needs any more.
+    fn forget(&self, watch: &mut Watch<'_>, is_of: impl Fn(&HostWatch) -> bool) {
         let Some(end) = self.end else { return };
         let given = watch.watched.corrections.as_ref().map(|(clocks, _)| clocks);
         let clocks = given.or(self.current.as_ref().map(|(_, clocks)| clocks));
-        for (id, host) in &mut watch.hosts {
+        for (id, host) in watch.hosts.iter_mut().filter(|(_, host)| is_of(host)) {
             let first = host.timing(id, clocks).raw(end - MARGIN);
             host.done.forget(first);
         }
