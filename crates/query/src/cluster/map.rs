@@ -1,5 +1,5 @@
-//! `isochrone-sql map`: has traces mapped by a cluster, pieces of them or all that lies on a machine, and writes
-//! what comes back to files, for `isochrone analyze --cluster`.
+//! `isochrone-sql map`: has traces mapped by a cluster, pieces of them or all that lies on a machine, and
+//! writes what comes back to files, for `isochrone analyze --cluster`.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};

@@ -221,7 +221,8 @@ fn executors_map_what_lies_on_their_machines() {
     let asked: &[(&[&str], &[&str])] = &[
         (&[&all], traces),
         (&[&all, "--no-sync", "--min", "1us", "--limit", "7"], traces),
-        (&["cputop,usage", "--begin", "06:11:22.5", "--end", "06:11:25.5"], traces),
+        (&[ANALYSES], traces),
+        (&["cputop,syscalls,usage", "--begin", "06:11:22.5", "--end", "06:11:25.5"], traces),
         (&["cputop,syscallstats"], &["127.0.0.1:traces", "127.0.0.3:pieces"]),
         (
             &["cputop,syscallstats", "--by-process"],
@@ -246,7 +247,6 @@ fn executors_map_what_lies_on_their_machines() {
     check(&["cputop"], &["127.0.0.1:traces", whole], "cannot be combined");
     check(&["irqstats"], &["127.0.0.3:pieces"], "the pieces were not mapped for irqstats");
     check(&["processes", "--at", "06:11:25"], traces, "--at");
-    check(&["syscalls", "--begin", "06:11:22.5"], traces, "the arguments of system calls");
 }
 
 /// Copies a directory.
