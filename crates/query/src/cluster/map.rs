@@ -38,7 +38,7 @@ pub(crate) async fn map(what: ToMap, scheduler: &str, door: &Door, to: &Path) ->
         ToMap::Shared(mapping) => {
             let pieces: usize = mapping.hosts.iter().map(|host| host.pieces).sum();
             let context = remote(&known, scheduler, door, Some(pieces.clamp(1, MAX_TASKS))).await?;
-            let table = Named::mapped(&Arc::new(mapping));
+            let table = Named::mapped(&Arc::from(mapping));
             let name = |host, piece| format!("{host}-{piece}.piece");
             let found = fetch(&context, table, to, name).await?;
             anyhow::ensure!(found.len() == pieces, "the cluster has sent {} of {pieces} pieces", found.len());

@@ -276,7 +276,7 @@ fn a_cluster_maps_the_traces_that_were_named_and_no_others() {
     let right = Mapping::new(&question, &hosts, (None, false), Some(2)).unwrap();
     let map = |mapping: &Mapping, name: &str| {
         let (file, to) = (here.path(&format!("{name}.json")), here.path(name));
-        let what = ToMap::Shared(mapping.clone());
+        let what = ToMap::Shared(Box::new(mapping.clone()));
         std::fs::write(&file, serde_json::to_vec(&what).unwrap()).unwrap();
         std::fs::create_dir(&to).unwrap();
         let own =
