@@ -20,7 +20,7 @@ const PROGRAMS: [(&str, &str, &str); 8] = [
     (
         "python_engines",
         "ISOCHRONE_REQUIRE_SHARED",
-        "python3 -c 'import boto3, duckdb, moto.server, polars, pyarrow'",
+        "command -v aws && python3 -c 'import boto3, duckdb, moto.server, polars, pyarrow'",
     ),
     ("python_flight", "ISOCHRONE_REQUIRE_SHARED", "python3 -c 'import adbc_driver_flightsql.dbapi, pyarrow'"),
     ("python_numpy", "ISOCHRONE_REQUIRE_SHARED", "python3 -c 'import numpy'"),

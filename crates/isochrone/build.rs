@@ -7,5 +7,6 @@ mod test_programs;
 
 fn main() {
     shared_data::tell_cargo();
-    test_programs::set_cfgs(&["babeltrace2", "lttng", "prometheus", "python3", "python_arrow"]);
+    let of_python = ["python3", "python_arrow", "python_engines"];
+    test_programs::set_cfgs(&[&["babeltrace2", "lttng", "prometheus"], &of_python[..]].concat());
 }

@@ -71,6 +71,6 @@ pub use states::{StateFilter, states};
 pub use temporary::scratch;
 pub use watch::{
     Change, ChunkFacts, Entry, FinishedChunk, HostProgress, InPlace, PieceJournal, PieceRecord, Retention,
-    Step, StepClock, Steps, Watch, WatchError, Watched,
+    Step, StepClock, Steps, Watch, WatchError, Watched, head_of_pieces,
 };
 pub use within::{ByPeriod, ask_within, reports_within};

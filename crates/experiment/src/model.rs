@@ -149,7 +149,7 @@ impl<'o, S> ModelledHost<'o, S> {
         timing: Timing<'o>,
         (model, report): (Finished<S>, ReadReport),
     ) -> Self {
-        Self { name: host.name().to_owned(), timing, lacking: host.recorded().lacking(), model, report }
+        Self::of_finished(host.name().to_owned(), timing, host.recorded().lacking(), (model, report))
     }
 }
 
@@ -162,11 +162,21 @@ impl<'o, S: Spans> ModelledHost<'o, S> {
         part: PieceModel<Model<S>>,
     ) -> Self {
         let PieceModel { model, report, .. } = part;
-        Self { name, timing, lacking, model: model.finish().with_threads(), report }
+        Self::of_finished(name, timing, lacking, (model.finish().with_threads(), report))
     }
 }
 
 impl<'o, S> ModelledHost<'o, S> {
+    /// Of a model that is finished.
+    pub(crate) fn of_finished(
+        name: String,
+        timing: Timing<'o>,
+        lacking: Vec<Need>,
+        (model, report): (Finished<S>, ReadReport),
+    ) -> Self {
+        Self { name, timing, lacking, model, report }
+    }
+
     /// What people call it.
     pub(crate) fn name_of_host(&self) -> &str {
         &self.name

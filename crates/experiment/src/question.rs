@@ -5,14 +5,14 @@ use std::sync::{Arc, OnceLock};
 use isochrone_analysis::{AnalysisKind, AnalysisSet, Answers, HostContext, Options, Report};
 use isochrone_hosts::Progress;
 use isochrone_periods::Definitions;
-use isochrone_pipeline::in_order;
+use isochrone_pipeline::{Piece, PieceModel, in_order};
 use isochrone_timing::{
     SOME_STEPS, TimedHost, Times, Timing, TooManySteps, share_a_clock, step_length, steps,
 };
 
 use crate::chunks::chunks_of;
-use crate::chunks::{model, modelled};
-use crate::model::{ModelError, ModelledHost, Spread, Wanted};
+use crate::chunks::{map_piece, model, modelled};
+use crate::model::{Model, ModelError, ModelledHost, Spread, Wanted};
 
 /// What is asked of an experiment. All analyses take one pass together.
 #[derive(Debug, Clone)]
@@ -40,6 +40,18 @@ impl Question<'_> {
             Ok(make) => model(hosts, spread, &self.wanted(), make, progress),
             Err(count) => hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect(),
         }
+    }
+
+    /// Maps a piece of a host of mapped chunks, whose earlier chunks are not open any more: whether these
+    /// recorded which threads run. `None` where the piece is empty.
+    pub(crate) fn map_chunks(
+        &self,
+        host: &TimedHost<'_>,
+        piece: Piece,
+        (spread, has_switches): (Spread, bool),
+    ) -> Result<Option<PieceModel<Model<AnalysisSet>>>, ModelError> {
+        let wanted = Wanted { has_switches, ..self.wanted() };
+        map_piece(host, piece, spread.threads(), &wanted, self.sets(&[host])?)
     }
 
     /// Whether all hosts are of chunks that were mapped for this question.

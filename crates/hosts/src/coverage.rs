@@ -14,6 +14,9 @@ pub(crate) struct StreamEdges {
     pub(crate) first: usize,
     pub(crate) last: usize,
     pub(crate) begin: RawNs,
+    /// Whether it begins with the first packet that its tracer made: before that its CPU was not there, or
+    /// did nothing.
+    pub(crate) is_from_start: bool,
     /// Where its last packet says.
     pub(crate) end: Option<RawNs>,
 }
@@ -25,7 +28,7 @@ pub(crate) fn uncovered(streams: &[StreamEdges], is_user_space: bool) -> Vec<Str
     // A stream whose end is unknown lasts as long as the host.
     let ends: Option<Vec<RawNs>> = streams.iter().map(|edges| edges.end).collect();
     let last = ends.map_or(RawNs::MAX, |ends| ends.into_iter().max().unwrap_or(RawNs::MAX));
-    let late = streams.iter().filter(|edges| edges.begin > first);
+    let late = streams.iter().filter(|edges| edges.begin > first && !edges.is_from_start);
     let late = late.map(|edges| StreamLoss {
         from: first,
         to: edges.begin,
@@ -142,6 +145,7 @@ mod tests {
                     first: number,
                     last: number,
                     begin: RawNs(begin),
+                    is_from_start: begin == 5,
                     end: end.map(RawNs),
                 })
                 .collect();
@@ -154,6 +158,7 @@ mod tests {
         check(&[(0, Some(9)), (0, Some(9))], &[]);
         check(&[(0, Some(9)), (3, Some(9))], &[(0, 3, 1, late)]);
         check(&[(0, Some(7)), (3, Some(9))], &[(0, 3, 1, late), (7, i64::MAX, 0, early)]);
+        check(&[(0, Some(9)), (5, Some(9))], &[]);
         check(&[(0, Some(7)), (0, None)], &[(7, i64::MAX, 0, early)]);
     }
 

@@ -222,7 +222,10 @@ impl<'t> Host<'t> {
         let begin = lost(true).filter(|loss| loss.to <= begin).map(|loss| loss.from).fold(begin, RawNs::min);
         let end = self.sources[last].end();
         let end = end.map(|end| lost(false).map(|loss| loss.to).fold(end, RawNs::max));
-        Some(StreamEdges { first, last, begin, end })
+        let counters = self.sources[first].counters_of(self.sources[first].packets.start);
+        let number = counters.and_then(|counters| counters.sequence);
+        let is_from_start = number.is_some_and(|number| number.value == 0);
+        Some(StreamEdges { first, last, begin, is_from_start, end })
     }
 
     /// By session: ranks of the first and the last trace that have packets which no other one has.

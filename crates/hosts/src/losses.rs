@@ -204,7 +204,10 @@ fn at_seam(
         // known.
         let discarded = counters.discarded.map_or(0, |count| count.value);
         if discarded > 0 && is_first {
-            found.add(loss(extent.begin, end, LossKind::Events(discarded)), source, first);
+            // LTTng begins it with the buffer, before anything can be discarded.
+            let is_numbered = counters.sequence.is_some() && is_of_lttng(source.trace);
+            let from = if is_numbered { begin } else { extent.begin };
+            found.add(loss(from, end, LossKind::Events(discarded)), source, first);
         } else if rank > series.ranks.0 && !is_first && source.is_kernel && !series.is_quiet {
             found.losses.push(loss(extent.begin, begin, LossKind::All));
         }

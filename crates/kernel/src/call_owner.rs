@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{ThreadAliases, ThreadId};
+use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId};
 
 /// The owner of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -22,6 +22,16 @@ impl CallOwner {
         match tid {
             Some(tid) if tid != 0 => Self::Named(thread),
             _ => Self::Cpu(cpu),
+        }
+    }
+
+    /// Whether it began in the piece, so that it had no call before.
+    pub(crate) fn is_born(self) -> bool {
+        match self {
+            Self::Cpu(_) => false,
+            Self::OffCpu(thread) | Self::Named(thread) => {
+                matches!(thread, ThreadId::Thread { born, .. } if born != PIECE_BEGIN)
+            }
         }
     }
 

@@ -36,6 +36,9 @@ impl<S: Spans> CallOwners<'_, S> {
             CallOwner::OffCpu(thread) => &mut threads.or_default(thread).call_off,
             CallOwner::Named(thread) => &mut threads.or_default(thread).call,
         };
+        if owner.is_born() && !*is_first && *pending == PendingCall::Inherited {
+            *pending = PendingCall::None;
+        }
         (pending, CallTracker { is_first: *is_first, deferred, spans }, files)
     }
 

@@ -75,22 +75,19 @@ impl<S: Spans> PartialState<S> {
         }
         let mut in_left = ThreadAliases::default();
         for (cpu, _) in right.cpus.unordered().chain(self.cpus.unordered()) {
-            let current = self.current_on(cpu);
             let first = right.cpus.get(cpu).and_then(|cpu| cpu.timeline.first_to_leave());
-            let first = first.map(|prev| in_right.of(prev));
-            let begin = ThreadId::Unidentified { cpu, since: PIECE_BEGIN };
-            match (current, first) {
-                // The thread there was unidentified until a switch showed which one left.
-                (ThreadId::Unidentified { since, .. }, Some(prev))
-                    if since != PIECE_BEGIN || self.is_first() =>
-                {
-                    in_left.add(current, prev);
-                    in_right.add(begin, prev);
-                }
-                // The earlier observation takes precedence over the later one: a switch may be missing in
-                // between.
-                _ => in_right.add(begin, current),
+            // The thread of the last switch was unidentified until a switch shows which one left; that of a
+            // loss that lasts stays so.
+            if let Some(prev) = first
+                && let last @ ThreadId::Unidentified { since, .. } = self.last_on(cpu)
+                && (since != PIECE_BEGIN || self.is_first())
+            {
+                in_left.add(last, in_right.of(prev));
             }
+            // The earlier observation takes precedence over the later one: a switch may be missing in
+            // between.
+            let begin = ThreadId::Unidentified { cpu, since: PIECE_BEGIN };
+            in_right.add(begin, in_left.of(self.current_on(cpu)));
         }
         self.rename(&in_left);
         right.rename(&in_right);
@@ -112,6 +109,14 @@ impl<S: Spans> PartialState<S> {
     fn current_on(&self, cpu: u32) -> ThreadId {
         match self.cpus.get(cpu) {
             Some(known) => known.current_at_end(cpu, self.begin()),
+            None => self.last_on(cpu),
+        }
+    }
+
+    /// The thread to which a CPU switched last, whatever is missing since.
+    fn last_on(&self, cpu: u32) -> ThreadId {
+        match self.cpus.get(cpu) {
+            Some(known) => known.timeline.current(cpu),
             None => self.unseen_cpu().timeline.current(cpu),
         }
     }

@@ -48,6 +48,42 @@ pub struct PartialState<S> {
     pub(crate) spans: S,
 }
 
+impl<S> PartialState<S> {
+    /// The same model of a piece that is closed with another consumer, which `change` makes of this one.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn try_with_spans<T, E>(self, change: impl FnOnce(S) -> Result<T, E>) -> Result<PartialState<T>, E> {
+        let Self {
+            extent,
+            losses,
+            cpus,
+            threads,
+            deferred,
+            files,
+            disks,
+            programs,
+            periods,
+            pending_aliases,
+            spans,
+        } = self;
+        let spans = change(spans)?;
+        Ok(PartialState {
+            extent,
+            losses,
+            cpus,
+            threads,
+            deferred,
+            files,
+            disks,
+            programs,
+            periods,
+            pending_aliases,
+            spans,
+        })
+    }
+}
+
 impl<S: Spans> PartialState<S> {
     /// A piece that begins at a border, without events so far.
     pub fn new(begin: Border, spans: S) -> Self {

@@ -4,14 +4,23 @@
 //! is merged with that. A thread has ended when it left its CPU for good, when an exec gave it another tid,
 //! or when another thread got its tid although its end was not seen.
 
-use crate::id::ThreadId;
+use crate::id::{ThreadId, Time};
 use crate::partial_state::PartialState;
 use crate::span::{Retired, Spans};
 use crate::thread::{MayEnd, Thread};
 
 impl<S: Spans> PartialState<S> {
-    /// Retires a thread that has ended: no later event can add facts.
-    pub(crate) fn retire(&mut self, thread: ThreadId) {
+    /// A thread has ended: no later event adds facts. Where a switch is missing, later events may name it.
+    pub(crate) fn end_thread(&mut self, thread: ThreadId, at: Time) {
+        if self.is_first() {
+            self.retire(thread);
+        } else if let Some(known) = self.threads.get_mut(thread) {
+            known.end(at);
+        }
+    }
+
+    /// Retires a thread that has ended.
+    fn retire(&mut self, thread: ThreadId) {
         if self.is_first()
             && let Some(facts) = self.forget(thread).map(|known| known.facts.settled(thread))
         {
@@ -61,7 +70,6 @@ mod tests {
     use crate::WithThreads;
     use crate::border::Border;
     use crate::event::{EventContext, ForkEvent, KernelEvent, PrevState, TaskRef};
-    use crate::id::Time;
 
     fn task(tid: i32) -> TaskRef<'static> {
         TaskRef { tid, comm: b"sh", priority: 20 }

@@ -69,7 +69,7 @@ impl<S: Spans> PartialState<S> {
             CallTracker { is_first, deferred, spans }.transfer(off_cpu, on_cpu);
         }
         if prev_state == PrevState::Dead {
-            self.retire(prev_thread);
+            self.end_thread(prev_thread, at);
         }
     }
 
@@ -129,7 +129,7 @@ impl<S: Spans> PartialState<S> {
         }
         let (thread, gone) = self.threads.tids.begin(child, at);
         if let Some(gone) = gone {
-            self.retire(gone);
+            self.end_thread(gone, at);
         }
         let point = self.call_point(thread, context, |_| {});
         let flags = self.calls().fork(caller, thread, point);
@@ -177,7 +177,7 @@ impl<S: Spans> PartialState<S> {
         self.files.note(FileOp::Exec { thread, at }, &mut self.spans);
         let known = self.threads.or_default(thread);
         if !filename.is_empty() {
-            known.facts.program = Some(Name::from_utf8_lossy(filename));
+            known.set_program(filename, at);
         }
         let base = filename.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         known.set_comm(&base[..base.len().min(MAX_COMM)], at);
@@ -190,7 +190,7 @@ impl<S: Spans> PartialState<S> {
         self.threads.tids.end(thread);
         let (leader, gone) = self.threads.tids.begin(tid, at);
         if let Some(gone) = gone {
-            self.retire(gone);
+            self.end_thread(gone, at);
         }
         let known = self.threads.or_default(leader);
         known.first = Some(at);
@@ -216,7 +216,7 @@ impl<S: Spans> PartialState<S> {
         if self.is_first() {
             self.threads.inherit(vec![(leader, thread)]);
         }
-        self.retire(thread);
+        self.end_thread(thread, at);
         leader
     }
 }

@@ -25,6 +25,14 @@ impl<S> WithThreads<S> {
     pub fn new(inner: S) -> Self {
         Self { inner, ended: CanonicalMap::default() }
     }
+
+    /// The same threads with another consumer, which `change` makes of this one.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn try_with_inner<T, E>(self, change: impl FnOnce(S) -> Result<T, E>) -> Result<WithThreads<T>, E> {
+        Ok(WithThreads { inner: change(self.inner)?, ended: self.ended })
+    }
 }
 
 impl<S> Finished<WithThreads<S>> {

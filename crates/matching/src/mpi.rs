@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use isochrone_ctf::merge::Merge;
 use isochrone_ctf::schema::ClockClass;
-use isochrone_hosts::{Host, LossKind, StreamLoss};
+use isochrone_hosts::Host;
 use isochrone_net::Direction;
 use isochrone_net::tracer::mpi::{MpiEvent, MpiMessage, MpiReader, Rank, mpi_reader};
 use isochrone_time::RawNs;
@@ -270,13 +270,7 @@ fn complete_until(host: &Host<'_>) -> RawNs {
             plan.events.iter().any(|class| mpi_reader(plan, class).is_some())
         })
         .collect();
-    // A stream that begins later than others lacks nothing if its first packet is the first one.
-    let is_whole = |loss: &StreamLoss| {
-        let source = &host.sources()[loss.source];
-        loss.what == LossKind::NotBegun && source.trace().begins_with_first_packet(source.stream)
-    };
-    let uncovered = host.uncovered().iter().filter(|&loss| !is_whole(loss));
-    let lost = host.losses().iter().chain(uncovered).filter(|loss| is_mpi[loss.source]);
+    let lost = host.losses().iter().chain(host.uncovered()).filter(|loss| is_mpi[loss.source]);
     let gaps = host.gaps().iter().map(|gap| gap.start);
     lost.map(|loss| loss.from).chain(gaps).min().unwrap_or(RawNs::MAX)
 }

@@ -109,6 +109,14 @@ impl Plan {
         Self::new(host, &Cuts::At(cuts)).within(piece)
     }
 
+    /// A piece alone, cut at some raw times. `None` where the piece is empty.
+    pub fn of_piece_at(host: &Host<'_>, piece: Piece, mut cuts: Vec<RawNs>) -> Option<Self> {
+        let piece = outside_gaps(host, piece);
+        let borders = [piece.from, piece.to].into_iter().filter(|border| matches!(border, Border::At(_)));
+        cuts.extend(borders.map(Border::time));
+        if piece.is_empty() { None } else { Self::new(host, &Cuts::At(cuts)).within(piece) }
+    }
+
     /// The pieces within a piece; `None` where there are none. What the piece cuts through is left out.
     pub fn within(&self, piece: Piece) -> Option<Self> {
         let is_inside = |step: &&Step| piece.from <= step.piece.from && step.piece.to <= piece.to;

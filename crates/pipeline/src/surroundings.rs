@@ -118,14 +118,28 @@ impl Surroundings {
         if host.gaps().iter().any(|gap| is_gap(&gap)) {
             return Some(Difference::Gap);
         }
-        let Self { cpus, has_kernel, absent, switches, losses, streams } = Self::of(host, window);
-        match (cpus, has_kernel, absent, switches)
-            == (self.cpus.clone(), self.has_kernel, self.absent.clone(), self.switches.clone())
-        {
+        let around = Self::of(host, window);
+        let has_its_cpus = self.cpus.is_subset(&around.cpus)
+            && around.cpus.difference(&self.cpus).all(|&cpu| around.has_no_part(cpu))
+            && self.covered().eq(around.covered());
+        let Self { has_kernel, absent, losses, streams, .. } = around;
+        match has_its_cpus && (has_kernel, &absent) == (self.has_kernel, &self.absent) {
             false => Some(Difference::Cpus),
             true if streams != self.streams => Some(Difference::Streams),
             true => (losses != self.losses).then_some(Difference::Losses),
         }
+    }
+
+    /// Whether a CPU was not there in the window: it has nothing there, nor a loss that may be of any CPU.
+    fn has_no_part(&self, cpu: u32) -> bool {
+        let is_of_it = |other: Option<u32>| other.is_none_or(|other| other == cpu);
+        let is_lossless = !self.losses.iter().any(|loss| is_of_it(loss.cpu));
+        is_lossless && !self.streams.iter().any(|stream| stream.is_kernel && stream.cpu == Some(cpu))
+    }
+
+    /// By CPU: when it is recorded in the window which thread runs there.
+    fn covered(&self) -> impl Iterator<Item = (&u32, &Window<RawNs>)> {
+        self.switches.iter().filter(|(_, window)| !window.is_empty())
     }
 
     /// The CPUs of which all streams, or some, are not there: whether all of the CPU is.

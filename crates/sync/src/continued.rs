@@ -7,7 +7,6 @@
 //! better.
 
 use isochrone_clock::{ClockError, MAX_ABS_NS, Side, Synchronizer};
-use isochrone_ctf::Trace;
 use isochrone_hosts::clocks::{HostClock, disambiguate, is_of_kernel};
 use isochrone_net::Origin;
 use serde::{Deserialize, Serialize};
@@ -19,7 +18,7 @@ use crate::links::Links;
 use crate::options::Options;
 use crate::steering::{self, Choices, Verdict};
 use isochrone_corrections::artefact::{Artefact, MessageCounts};
-use isochrone_files::Inputs;
+use isochrone_files::{InputTrace, Inputs};
 use isochrone_matching::stamps::Stamps;
 use isochrone_matching::steering::{StreamEvidence, add_trace};
 use isochrone_matching::{Message, Recordings, clocks_of};
@@ -148,9 +147,9 @@ impl Continued {
     ///
     /// # Errors
     /// Times that cannot be computed with.
-    pub fn take(&mut self, inputs: &Inputs, is_new: impl Fn(&Trace) -> bool) -> Result<(), SyncError> {
+    pub fn take(&mut self, inputs: &Inputs, is_new: impl Fn(&InputTrace) -> bool) -> Result<(), SyncError> {
         let stamped = clocks_of(inputs);
-        let new: Vec<bool> = inputs.traces.iter().map(|input| is_new(&input.trace)).collect();
+        let new: Vec<bool> = inputs.traces.iter().map(is_new).collect();
         let numbers: Vec<usize> = stamped.iter().map(|clock| self.number(clock)).collect::<Result<_, _>>()?;
         let is_new = |origin: Origin| match origin {
             Origin::Trace(trace) => new.get(trace as usize).copied().unwrap_or_default(),

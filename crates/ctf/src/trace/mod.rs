@@ -29,7 +29,7 @@ use isochrone_diagnostic::Diagnostic;
 
 use crate::error::{DecodeError, Error};
 use crate::plan::{Cursor, Ignore, NodeKind, Plan, StreamPlan, Visitor, walk};
-use crate::schema::{ClockClass, Role, Schema, StreamClass};
+use crate::schema::{ClockClass, Schema, StreamClass};
 use description::Description;
 use event_times::TimeRule;
 use files::{Absent, Files};
@@ -408,14 +408,6 @@ impl Trace {
     /// The counters in the head of a packet of a stream. `O(1)`.
     pub fn packet_counters(&self, stream: usize, packet: &Packet) -> PacketCounters {
         PacketCounters::of(packet, self.stream_plan(stream))
-    }
-
-    /// Whether the first packet of a stream is the first that its tracer recorded, as its number says (0):
-    /// then nothing is missing before it but the events that it says were discarded. `false` where packets
-    /// are not numbered.
-    pub fn begins_with_first_packet(&self, stream: usize) -> bool {
-        let is_numbered = self.stream_plan(stream).context_bits(Role::PacketSequenceNumber).is_some();
-        is_numbered && self.streams()[stream].packets.first().is_some_and(|packet| packet.sequence == 0)
     }
 
     /// Files of which nothing is there although their indexes list packets, by their names, as of the last

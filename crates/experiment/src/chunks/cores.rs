@@ -1,14 +1,17 @@
 //! The cores in files of mapped chunks, as pieces of hosts.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use isochrone_analysis::AnalysisSet;
 use isochrone_files::Inputs;
 use isochrone_files::piece::{Kind, PieceError, PieceFile, Section};
 use isochrone_hosts::{Host, ReadReport};
 use isochrone_kernel::{PartialState, WithThreads};
-use isochrone_pipeline::{Cuts, Difference, Piece, PieceModel, Plan, program_losses};
-use isochrone_time::{RawNs, Window};
+use isochrone_pipeline::{Border, Difference, Piece, PieceModel, Plan, SpanLog, program_losses};
+use isochrone_time::{RawNs, UnixNs, Window};
+use isochrone_timing::Timing;
 
 use super::{CORE, ChunkHead, CoreHead, check_version, head_of};
 use crate::model::Model;
@@ -23,6 +26,33 @@ pub struct Chunks {
     cores: BTreeMap<String, Vec<Core>>,
     /// Why they cannot be used.
     error: Option<String>,
+}
+
+/// A time of a host of mapped chunks of which nothing is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownTime {
+    /// The host's name.
+    pub host: String,
+    /// From when to when, on the host's own clock.
+    pub window: Window<UnixNs>,
+    /// The file of the core that cannot be used, and why; `None`: a chunk is missing.
+    pub why: Option<(PathBuf, Misfit)>,
+}
+
+/// Why a core cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    /// Other chunks show something else of its time.
+    #[error(transparent)]
+    Differs(Difference),
+    /// Its host is cut there.
+    #[error("the chunks of another session begin in its time")]
+    Cut,
+}
+
+/// Whether two windows have a time in common.
+fn overlap(one: Window<RawNs>, other: Window<RawNs>) -> bool {
+    one.start < other.end && other.start < one.end
 }
 
 /// A core in a file.
@@ -64,10 +94,7 @@ impl Chunks {
     fn add(&mut self, number: usize, file: &PieceFile) -> Result<(), String> {
         let head = head_of(file).map_err(|error| error.to_string())?;
         if let Some(known) = &self.head {
-            let differs = known.asked.difference(&head.asked);
-            let differs =
-                differs.or((known.has_spans != head.has_spans).then_some("for spans and for analyses"));
-            if let Some(what) = differs {
+            if let Some(what) = known.difference(&head) {
                 let first = self.files.first().map_or(file, |first| first);
                 return Err(format!(
                     "{} and {} were mapped {what}",
@@ -105,16 +132,43 @@ impl Chunks {
         cores.filter_map(|core| Some((core, core.head.around.difference(host, core.head.window)?)))
     }
 
+    /// The times in a piece of a host of which nothing is known: where a chunk is missing, and where a core
+    /// cannot be used.
+    pub fn unknown(&self, host: &Host<'_>, piece: Piece) -> Vec<UnknownTime> {
+        let own = Timing::Own { offset_ns: host.offset_ns };
+        let time = |window: Window<RawNs>, why| UnknownTime {
+            host: host.name.clone(),
+            window: Window::new(own.unix(window.start), own.unix(window.end)),
+            why,
+        };
+        let gaps = host.gaps().iter().filter(|gap| overlap(**gap, piece.window()));
+        let gaps = gaps.map(|gap| time(*gap, None));
+        let near = self.of_host(&host.id).iter().filter(|core| overlap(core.head.window, piece.window()));
+        let misfit = |core: &Core| {
+            let window = core.head.window;
+            let is_whole = piece.from <= Border::At(window.start) && Border::At(window.end) <= piece.to;
+            match core.head.around.difference(host, window) {
+                Some(difference) => Some(Misfit::Differs(difference)),
+                None => (!is_whole).then_some(Misfit::Cut),
+            }
+        };
+        let unfit = near.filter_map(|core| {
+            let why = (self.file_of(core).path.clone(), misfit(core)?);
+            Some(time(core.head.window, Some(why)))
+        });
+        gaps.chain(unfit).collect()
+    }
+
     /// The file that a core is in.
     pub fn file_of(&self, core: &Core) -> &PieceFile {
         &self.files[core.file]
     }
 
-    /// The plan of a host that has its cores as pieces.
-    pub(crate) fn plan(&self, host: &Host<'_>) -> Plan {
+    /// The plan of a piece of a host that has its cores as pieces; `None` where the piece is empty.
+    pub(crate) fn plan(&self, host: &Host<'_>, piece: Piece) -> Option<Plan> {
         let cores = self.of_host(&host.id).iter();
         let edges = cores.flat_map(|core| [core.head.window.start, core.head.window.end]);
-        Plan::new(host, &Cuts::At(edges.collect()))
+        Plan::of_piece_at(host, piece, edges.collect())
     }
 
     /// The models of a host's cores, to be taken by pieces.
@@ -152,17 +206,30 @@ impl<C: Held> Taken<'_, C> {
         make: &impl Fn() -> WithThreads<C>,
     ) -> Option<PieceModel<Model<C>>> {
         let window = piece.window();
-        let core = self.chunks.of_host(&self.host).iter().find(|core| core.head.window == window)?;
+        let cores = self.chunks.of_host(&self.host);
         let missing = || PieceModel {
             piece,
             model: PartialState::gap(window.start, window.end, make()),
             report: ReadReport::default(),
         };
+        let Some(core) = cores.iter().find(|core| core.head.window == window) else {
+            // Of a part of what was mapped as a whole, nothing is known.
+            return cores.iter().any(|core| overlap(core.head.window, window)).then(missing);
+        };
         if self.unfit.contains(&window) {
             return Some(missing());
         }
-        let model: Result<Model<C>, String> = self.chunks.model(core).and_then(|model: Model<C>| {
-            let file = &self.chunks.file_of(core).path;
+        let file = &self.chunks.file_of(core).path;
+        let replayed = |model: Model<SpanLog>| {
+            let made =
+                model.try_with_spans(|spans| spans.try_with_inner(|log| C::of_log(log, &|| make().inner)));
+            made.map_err(|damaged| format!("{}: {damaged}", file.display()))
+        };
+        let model = match core.head.form == SpanLog::FORM {
+            true => self.chunks.model::<SpanLog>(core).and_then(replayed),
+            false => self.chunks.model::<C>(core),
+        };
+        let model: Result<Model<C>, String> = model.and_then(|model: Model<C>| {
             let fits = (model.begin(), model.end()) == (piece.from, piece.to);
             let fits = fits && model.spans().inner.is_like(&make().inner);
             fits.then_some(model).ok_or_else(|| format!("{}: the file contradicts itself", file.display()))
@@ -191,16 +258,29 @@ impl Chunks {
         let file = self.file_of(core);
         let content = file.read(&core.section).map_err(|error| error.to_string())?;
         if core.head.form != C::FORM {
-            return Err(format!(
-                "{}: written by a program whose models have another form; map the chunk again with this one",
-                file.path.display()
-            ));
+            return Err(other_form(file));
         }
         let damaged = || core.section.damaged(&file.path, "a model cannot be decoded").to_string();
         let (_, body) = split(&content).ok_or_else(damaged)?;
         let (model, rest) = postcard::take_from_bytes::<Model<C>>(body).map_err(|_| damaged())?;
         if rest.is_empty() { Ok(model) } else { Err(damaged()) }
     }
+}
+
+fn other_form(file: &PieceFile) -> String {
+    let path = file.path.display();
+    format!("{path}: written by a program whose models have another form; map the chunk again with this one")
+}
+
+/// Whether the models in a file are such as this program reads; `Err`: why not.
+pub(crate) fn check_forms(file: &PieceFile) -> Result<(), String> {
+    for section in file.of_kind(Kind::Core) {
+        let core = core_of(file, 0, section).map_err(|error| error.to_string())?;
+        if ![AnalysisSet::FORM, SpanLog::FORM].contains(&core.head.form) {
+            return Err(other_form(file));
+        }
+    }
+    Ok(())
 }
 
 /// The head of a core, and its model's bytes.

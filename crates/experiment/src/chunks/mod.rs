@@ -22,10 +22,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::pieces::Asked;
 
-pub use cores::{Chunks, Core};
+pub(crate) use cores::check_forms;
+pub use cores::{Chunks, Core, Misfit, UnknownTime};
 pub use located::{Located, LocatedError};
 pub use models::model;
-pub(crate) use models::modelled;
+pub(crate) use models::{map_piece, modelled};
 pub use write::{ChunkError, Excerpts, merge_chunks, write_chunks};
 
 /// Version of the heads of files.
@@ -40,6 +41,14 @@ pub struct ChunkHead {
     pub asked: Asked,
     /// Whether the cores hold all spans; else what the analyses keep.
     pub has_spans: bool,
+}
+
+impl ChunkHead {
+    /// In which way other chunks were mapped for something else.
+    pub fn difference(&self, other: &Self) -> Option<&'static str> {
+        let is_other = self.has_spans != other.has_spans;
+        self.asked.difference(&other.asked).or(is_other.then_some("for spans and for analyses"))
+    }
 }
 
 /// What a core is known by.

@@ -56,6 +56,10 @@ pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     hosts.iter().map(one).collect()
 }
 
+/// Why calls cannot be shown as lines.
+const NO_LINES: &str =
+    "the arguments of system calls are in its traces, not in its mapped chunks: map `spans,syscalls`";
+
 /// The models of hosts whose chunks were mapped with their spans, all of which have a timing, in their order.
 fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     hosts: &[&TimedHost<'o>],
@@ -73,16 +77,15 @@ fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
         () if !heads().all(|head| head.has_spans) => {
             Some("its chunks were mapped for analyses, not for `spans`")
         }
-        () if wanted.lines && !heads().all(|head| head.asked.has_arguments()) => Some(
-            "the arguments of system calls are in its traces, not in its mapped chunks: map `spans,syscalls`",
-        ),
+        () if wanted.lines && !heads().all(|head| head.asked.has_arguments()) => Some(NO_LINES),
         () if wanted.periods.is_some() => Some("periods are found in its traces, not in mapped chunks"),
         () => None,
     };
     if let Some(why) = refused {
         return hosts.iter().map(|host| Err(error(host, why))).collect();
     }
-    let parts = read_chunks(hosts, spread.threads(), wanted, |_, _| SpanLog::default, progress);
+    let make_log = |_: &TimedHost<'o>, _| SpanLog::default;
+    let parts = read_chunks((hosts, Piece::WHOLE), spread.threads(), wanted, make_log, progress);
     let one = |(part, host): (Result<PieceModel<Model<SpanLog>>, ModelError>, &&TimedHost<'o>)| {
         let PieceModel { model, report, .. } = part?;
         let timing = host.timing.ok_or_else(|| ModelError::Uncorrected(host.name().to_owned()))?;
@@ -103,7 +106,7 @@ pub(crate) fn modelled<'o, C: Held, F: Fn() -> C + Sync>(
     progress: Option<Progress<'_>>,
 ) -> Vec<Result<ModelledHost<'o, C>, ModelError>> {
     let timed: Vec<&TimedHost<'o>> = hosts.iter().filter(|host| host.timing.is_some()).copied().collect();
-    let mut parts = read_chunks(&timed, spread.threads(), wanted, make, progress).into_iter();
+    let mut parts = read_chunks((&timed, Piece::WHOLE), spread.threads(), wanted, make, progress).into_iter();
     let one = |host: &&TimedHost<'o>| {
         let uncorrected = || ModelError::Uncorrected(host.name().to_owned());
         let timing = host.timing.ok_or_else(uncorrected)?;
@@ -113,17 +116,34 @@ pub(crate) fn modelled<'o, C: Held, F: Fn() -> C + Sync>(
     hosts.iter().map(one).collect()
 }
 
-/// The models of hosts of mapped chunks, all of which have a timing, with the consumer that they were mapped
-/// with: cores are taken from the files, and what lies between them is mapped from excerpts.
+/// Maps a piece of a host of chunks that were mapped with their spans, or for the same analyses. `None` where
+/// it is empty.
+pub(crate) fn map_piece<'o, C: Held, F: Fn() -> C + Sync>(
+    host: &TimedHost<'o>,
+    piece: Piece,
+    threads: usize,
+    wanted: &Wanted,
+    make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
+) -> Result<Option<PieceModel<Model<C>>>, ModelError> {
+    let head = chunks_of(host).and_then(|chunks| chunks.head());
+    if wanted.lines && head.is_some_and(|head| head.has_spans && !head.asked.has_arguments()) {
+        return Err(ModelError::Chunks { host: host.name().to_owned(), why: NO_LINES.to_owned() });
+    }
+    read_chunks((&[host], piece), threads, wanted, make, None).pop().transpose()
+}
+
+/// The models of a piece of hosts of mapped chunks, all of which have a timing, with the consumer that they
+/// were mapped with, or made of their spans: cores are taken from the files, and what lies between them is
+/// mapped from excerpts. Hosts of which the piece is empty are left out.
 fn read_chunks<'o, C: Held, F: Fn() -> C + Sync>(
-    hosts: &[&TimedHost<'o>],
+    (hosts, piece): (&[&TimedHost<'o>], Piece),
     threads: usize,
     wanted: &Wanted,
     make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
     progress: Option<Progress<'_>>,
 ) -> Vec<Result<PieceModel<Model<C>>, ModelError>> {
     let error = |host: &TimedHost<'_>, why| ModelError::Chunks { host: host.name().to_owned(), why };
-    let mut jobs = Vec::with_capacity(hosts.len());
+    let (mut jobs, mut read) = (Vec::with_capacity(hosts.len()), Vec::with_capacity(hosts.len()));
     for host in hosts {
         let (Some(timing), Some(chunks)) = (host.timing, chunks_of(host)) else { continue };
         if let Some(why) = chunks.error() {
@@ -131,28 +151,33 @@ fn read_chunks<'o, C: Held, F: Fn() -> C + Sync>(
         }
         let consumer = make(host, timing);
         let make = move || WithThreads::new(consumer());
-        let mapper = CoreMapper { make, lines: wanted.lines, cores: chunks.take::<C>(&host.traced) };
-        jobs.push(Job { host: &host.traced, plan: chunks.plan(&host.traced), mapper });
+        let Some(plan) = chunks.plan(&host.traced, piece) else { continue };
+        let Wanted { lines, has_switches, .. } = *wanted;
+        let mapper = CoreMapper { make, lines, has_switches, cores: chunks.take::<C>(&host.traced) };
+        jobs.push(Job { host: &host.traced, plan, mapper });
+        read.push(*host);
     }
     let parts = map_merge_all(&jobs, threads, |_, part| part, progress);
     let named = |((part, job), host): ((Result<_, MergeError>, Job<'_, '_, CoreMapper<'_, _, C>>), _)| {
-        let host: &&TimedHost<'_> = host;
+        let host: &TimedHost<'_> = host;
         let part = part.map_err(|source| ModelError::Merge { host: host.name().to_owned(), source })?;
         job.mapper.cores.into_error().map_or(Ok(part), |why| Err(error(host, why)))
     };
-    parts.into_iter().zip(jobs).zip(hosts).map(named).collect()
+    parts.into_iter().zip(jobs).zip(read).map(named).collect()
 }
 
 /// Maps what lies between the cores of chunks, and takes the cores as they were mapped.
 struct CoreMapper<'c, F, C> {
     make: F,
     lines: bool,
+    /// See [`Wanted::has_switches`].
+    has_switches: bool,
     cores: Taken<'c, C>,
 }
 
 impl<C: Held, F: Fn() -> WithThreads<C> + Sync> CoreMapper<'_, F, C> {
     fn spans(&self) -> SpanMapper<&F> {
-        SpanMapper::new(&self.make).lines(self.lines)
+        SpanMapper::new(&self.make).lines(self.lines).switches(self.has_switches)
     }
 }
 

@@ -181,9 +181,7 @@ pub fn merge_chunks(paths: &[PathBuf], to: &Path) -> Result<(), ChunkError> {
     for file in &files {
         let head = head_of(file)?;
         let (one, known) = first.get_or_insert_with(|| (file, head.clone()));
-        let differs = known.asked.difference(&head.asked);
-        let is_other = known.has_spans != head.has_spans;
-        if let Some(what) = differs.or(is_other.then_some("for spans and for analyses")) {
+        if let Some(what) = known.difference(&head) {
             let (one, other) = (one.path.clone(), file.path.clone());
             return Err(ChunkError::Differ { one, other, what });
         }

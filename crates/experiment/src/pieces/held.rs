@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use isochrone_analysis::AnalysisSet;
 use isochrone_kernel::Spans;
-use isochrone_pipeline::{SpanLog, piece_file};
+use isochrone_pipeline::{DamagedLog, SpanLog, piece_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,6 +19,13 @@ pub trait Held: Spans + Send + Serialize + DeserializeOwned {
     /// Whether two were made for the same question.
     fn is_like(&self, other: &Self) -> bool;
 
+    /// What it would have been if the calls of a log had been made on it; `make` makes the consumers of
+    /// pieces.
+    ///
+    /// # Errors
+    /// The log was not written by this program.
+    fn of_log(log: SpanLog, make: &dyn Fn() -> Self) -> Result<Self, DamagedLog>;
+
     /// [`PieceSet::read`].
     fn read_set(paths: &[PathBuf]) -> Result<Option<PieceSet<Self>>, PiecesError>;
 
@@ -30,12 +37,16 @@ pub trait Held: Spans + Send + Serialize + DeserializeOwned {
 }
 
 macro_rules! held {
-    ($Consumer:ty, $form:expr, $is_like:expr) => {
+    ($Consumer:ty, $form:expr, $is_like:expr, $of_log:expr) => {
         impl Held for $Consumer {
             const FORM: u64 = $form;
 
             fn is_like(&self, other: &Self) -> bool {
                 $is_like(self, other)
+            }
+
+            fn of_log(log: SpanLog, make: &dyn Fn() -> Self) -> Result<Self, DamagedLog> {
+                $of_log(log, make)
             }
 
             fn read_set(paths: &[PathBuf]) -> Result<Option<PieceSet<Self>>, PiecesError> {
@@ -57,8 +68,8 @@ macro_rules! held {
     };
 }
 
-held!(AnalysisSet, FORM, AnalysisSet::is_like);
-held!(SpanLog, FORM_OF_SPANS, |_, _| true);
+held!(AnalysisSet, FORM, AnalysisSet::is_like, |log: SpanLog, make| log.replay(make));
+held!(SpanLog, FORM_OF_SPANS, |_, _| true, |log, _| Ok(log));
 
 /// Whether a file holds pieces with spans, of this version of the program.
 pub fn holds_spans(path: &Path) -> bool {

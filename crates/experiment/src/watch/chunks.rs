@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use isochrone_ctf::{Diagnostic, Trace};
 use isochrone_files::Inputs;
-use isochrone_hosts::Hosts;
+use isochrone_hosts::{EventSource, Host, Hosts};
 use isochrone_time::RawNs;
 
 /// Directory of finished chunks in a session's output.
 const ARCHIVES: &str = "archives";
 /// Deeper directories are not looked into.
-const MOST_DEPTH: usize = 12;
+pub(super) const MOST_DEPTH: usize = 12;
 /// What is wrong with a trace is said so many times.
 const MOST_DAMAGE: usize = 10;
 
@@ -113,12 +113,24 @@ pub(super) fn open(chunk: Chunk) -> Result<Option<(Opened, Vec<String>)>, String
     let [host] = hosts.as_slice() else {
         return Err(format!("it has traces of {} hosts", hosts.len()));
     };
-    let Some((begin, end)) = host.extent() else { return Ok(None) };
-    let switched =
-        host.sources().iter().filter_map(isochrone_hosts::EventSource::begin).max().unwrap_or(begin);
-    let offset_ns = host.offset_ns;
-    let name = host.name.clone();
-    Ok(Some((Opened { host: host.id.clone(), name, begin, switched, end, offset_ns, chunk }, damage)))
+    Ok(opened(host, chunk).map(|opened| (opened, damage)))
+}
+
+/// What the heads of the packets of a chunk of a host say; `None` where there are none.
+pub(super) fn opened(host: &Host<'_>, chunk: Chunk) -> Option<Opened> {
+    let (begin, end) = host.extent()?;
+    let switched = host.sources().iter().filter_map(EventSource::begin).max().unwrap_or(begin);
+    // A stream of a program can begin long after all others, within what is mapped as a whole where the chunk
+    // is mapped alone. Its events are mapped with the chunk that they are in anyway.
+    let switched = host.core().map_or(switched, |core| switched.min(core.start));
+    let (name, offset_ns) = (host.name.clone(), host.offset_ns);
+    Some(Opened { host: host.id.clone(), name, begin, switched, end, offset_ns, chunk })
+}
+
+/// The session and the number of a chunk, as its path has them; `None`: it is called otherwise.
+pub(super) fn session_of(path: &Path) -> Option<(&Path, u64)> {
+    let archives = path.parent().filter(|parent| parent.file_name().is_some_and(|name| name == ARCHIVES))?;
+    Some((archives.parent()?, number(path.file_name()?.to_str()?)?))
 }
 
 /// What of a trace cannot be read; of much of it, the rest is counted.

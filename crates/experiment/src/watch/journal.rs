@@ -115,9 +115,24 @@ impl Done {
             .map(|(_, recent)| recent.clone())
             .collect();
         self.recent = kept;
-        self.next.retain(|session, _| session.exists());
-        self.ended.retain(|session| session.exists());
-        self.missing.retain(|(session, _)| session.exists());
+        // The sessions of pieces are on other machines.
+        let is_there = |session: &Path| session.is_relative() || session.exists();
+        self.next.retain(|session, _| is_there(session));
+        self.ended.retain(|session| is_there(session));
+        self.missing.retain(|(session, _)| is_there(session));
+    }
+
+    /// That nothing is in the model; chunks that did not come are not waited for again.
+    pub(super) fn anew(&self, come: impl Fn(&(PathBuf, u64)) -> bool) -> Self {
+        let missing = self.missing.iter().filter(|chunk| !come(chunk)).cloned().collect();
+        Self { missing, ..Self::default() }
+    }
+
+    /// A chunk that is needed is at another path.
+    pub(super) fn moved(&mut self, from: &Path, to: &Path) {
+        for recent in self.recent.iter_mut().filter(|recent| recent.path == from) {
+            recent.path = to.to_owned();
+        }
     }
 
     /// Chunks of a session did not come: from a number to another, which is there.

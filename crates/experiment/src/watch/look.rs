@@ -8,11 +8,15 @@ use super::chunks::{self, Chunk, Opened};
 use super::{Change, HostWatch, Watch, WatchError};
 
 impl Watch<'_> {
-    /// Looks for new chunks, and deletes those that are not needed any more.
+    /// Looks for new chunks, or pieces, and deletes those that are not needed any more. `is_last`: nothing
+    /// more will come, so that a piece that cannot be read is reported at once.
     ///
     /// # Errors
-    /// A directory that was named cannot be listed.
-    pub fn find(&mut self) -> Result<Vec<Change>, WatchError> {
+    /// A directory of chunks that was named cannot be listed.
+    pub fn find(&mut self, is_last: bool) -> Result<Vec<Change>, WatchError> {
+        if self.watched.pieces.is_some() {
+            return Ok(self.find_pieces(is_last));
+        }
         let mut changes = Vec::new();
         let chunks::Found { chunks: found, unreadable } = chunks::find(&self.watched.directories)
             .map_err(|(path, source)| WatchError::Directory { path, source })?;

@@ -6,10 +6,14 @@
 //! there; the chunk before is opened too, because it tells what was lost between. Chunks are mapped in the
 //! order of their numbers, in whatever order they come ([`chunks`]).
 //!
+//! In place of chunks there can be the pieces that they were mapped to, each alone ([`arrived`], [`comes`]).
+//!
 //! What has been mapped of a host is one model, in one file ([`journal`]): which chunks it is of is in the
 //! same file, so that a process that is killed has either mapped a chunk or not.
 
+mod arrived;
 mod chunks;
+mod comes;
 mod in_place;
 mod journal;
 mod look;
@@ -33,13 +37,16 @@ use isochrone_pipeline::piece_file::PieceFileError;
 use isochrone_pipeline::{Border, Piece, PieceModel};
 use isochrone_sync::SyncError;
 use isochrone_time::{RawNs, UnixNs};
-use isochrone_timing::{Times, Timing};
+use isochrone_timing::Timing;
 
+use crate::chunks::{ChunkHead, UnknownTime};
 use crate::experiment::Experiment;
 use crate::model::{ModelError, ModelledHost, Spread};
 use crate::pieces::{Asked, HostFacts, Mapped, Part};
 use crate::question::{Question, reports};
+pub use arrived::head_of_pieces;
 use chunks::Opened;
+use comes::{Pieces, Shown, is_of_pieces};
 pub use in_place::{ChunkFacts, Entry, FinishedChunk, InPlace, PieceJournal, PieceRecord};
 use journal::Recent;
 pub use retention::Retention;
@@ -60,6 +67,9 @@ pub struct Watched<'w> {
     pub kinds: &'w [AnalysisKind],
     /// What they are asked.
     pub options: &'w Options,
+    /// What pieces were mapped for, and the file that says so, where these come and not chunks: see
+    /// [`head_of_pieces`]. Unless they hold spans, the analyses and options have to be those.
+    pub pieces: Option<(ChunkHead, PathBuf)>,
     /// The corrections of the clocks, and their text.
     pub corrections: Option<(Clocks, String)>,
     /// How long to wait for a chunk that is missing, once a later one is there.
@@ -68,6 +78,9 @@ pub struct Watched<'w> {
     pub retention: Retention,
     /// Whether chunks are needed until a step has used them: see [`Steps`].
     pub has_steps: bool,
+    /// Whether something is published of each chunk that is not taken back. Else pieces that are missing
+    /// before the first one that is there are not waited for.
+    pub is_published: bool,
     /// How the work is spread.
     pub spread: Spread,
 }
@@ -91,6 +104,11 @@ pub enum Change {
     },
     /// A chunk came when it was taken for missing: it is left out.
     Late(PathBuf),
+    /// A piece came whose time had been taken for missing: it is mapped now. What was published of its time
+    /// before, in steps, stays.
+    Filled(PathBuf),
+    /// Nothing is known of some time of a host whose pieces come.
+    Unknown(UnknownTime),
     /// A chunk is of no use.
     Refused {
         /// Where it is.
@@ -189,6 +207,7 @@ pub struct Watch<'w> {
     waits: HashMap<PathBuf, Instant>,
     /// Directories that could not be listed when it was looked last.
     unreadable: BTreeSet<PathBuf>,
+    pieces: Pieces,
     /// Held as long as this goes on, so that no other process does.
     _lock: Option<File>,
 }
@@ -203,6 +222,8 @@ struct HostWatch {
     waiting: Vec<Opened>,
     /// When its last chunk was mapped, by this process.
     progressed: Option<Instant>,
+    /// Of pieces: what all of them come to, unless some have come since.
+    shown: Option<Shown>,
 }
 
 impl<'w> Watch<'w> {
@@ -218,10 +239,11 @@ impl<'w> Watch<'w> {
         }
         let corrections = watched.corrections.as_ref().map(|(_, text)| text.clone());
         let options = watched.options.of_mapping();
+        let of_pieces = watched.pieces.as_ref().map(|(head, _)| head).filter(|head| !head.has_spans);
         let asked = Asked {
             kinds: watched.kinds.to_vec(),
             options,
-            times: Times::default(),
+            times: of_pieces.map(|head| head.asked.times).unwrap_or_default(),
             corrections,
             keeps_all: false,
         };
@@ -239,8 +261,8 @@ impl<'w> Watch<'w> {
                 hosts.insert(id, host);
             }
         }
-        let (seen, waits, unreadable) = Default::default();
-        Ok(Self { watched, asked, hosts, seen, waits, unreadable, _lock: lock })
+        let (seen, waits, unreadable, pieces) = Default::default();
+        Ok(Self { watched, asked, hosts, seen, waits, unreadable, pieces, _lock: lock })
     }
 
     /// Maps, of all pieces that can be mapped, the one that ends first, and says of which host it is; `None`:
@@ -263,8 +285,32 @@ impl<'w> Watch<'w> {
             }
         }
         let Some((_, id, ready)) = first else { return Ok(None) };
-        self.map(&id, ready, changes)?;
+        let passed = ready.passed.clone();
+        match self.map(&id, ready, changes) {
+            // The other pieces are of use.
+            Err(error) if self.watched.pieces.is_some() && is_of_pieces(&error) => {
+                self.leave_out(&id, passed, &error, changes);
+            }
+            mapped => mapped?,
+        }
         Ok(Some(id))
+    }
+
+    /// Leaves out the pieces of a host that cannot be mapped.
+    fn leave_out(
+        &mut self,
+        id: &str,
+        passed: Vec<(PathBuf, u64, PathBuf)>,
+        error: &WatchError,
+        changes: &mut Vec<Change>,
+    ) {
+        let Some(host) = self.hosts.get_mut(id) else { return };
+        host.waiting.retain(|waiting| passed.iter().all(|(.., path)| waiting.chunk.path != *path));
+        host.shown = None;
+        for (session, number, chunk) in passed {
+            host.done.skip(&session, (number, number.saturating_add(1)));
+            changes.push(Change::Refused { chunk, why: error.to_string() });
+        }
     }
 
     /// The next piece of a host, if it can be mapped, and when it ends, Unix ns.
@@ -289,7 +335,12 @@ impl<'w> Watch<'w> {
         }
         let first = host.waiting.first()?;
         let since = *self.waits.entry(first.chunk.path.clone()).or_insert_with(Instant::now);
-        let how = Waiting { is_last, is_over: since.elapsed() >= self.watched.patience };
+        let Watched { pieces, state, is_published, patience, .. } = &self.watched;
+        let how = Waiting {
+            is_last,
+            is_over: since.elapsed() >= *patience,
+            has_any_start: pieces.is_some() && state.is_none() && !is_published,
+        };
         let ready = sessions::ready(&host.waiting, &host.done, how);
         let is_over = is_followed && how.is_over;
         let ready = ready.or_else(|| is_over.then(|| sessions::rest(&host.waiting)))?;
@@ -328,13 +379,14 @@ impl<'w> Watch<'w> {
         let from = host.mapped.as_ref().map_or(Border::Begin, |mapped| mapped.piece.to);
         let piece = Piece { from, to: to.map_or(Border::End, Border::At) };
         let opened: Vec<&Path> = opened.iter().map(PathBuf::as_path).collect();
-        let mapped = self.map_piece(id, &opened, piece)?;
+        let mapped = self.map_piece(id, &opened, piece, changes)?;
         let asked = &self.asked;
         let Some(host) = self.hosts.get_mut(id) else { return Ok(()) };
         for (.., path) in &passed {
             self.waits.remove(path);
         }
         host.waiting.retain(|waiting| passed.iter().all(|(.., path)| waiting.chunk.path != *path));
+        host.shown = None;
         let Some((facts, mapped)) = mapped else { return Ok(()) };
         changes.extend(mapped.report.diagnostics.iter().cloned().map(Change::Broken));
         let name = facts.name.clone();
@@ -373,6 +425,7 @@ impl<'w> Watch<'w> {
         id: &str,
         chunks: &[&Path],
         piece: Piece,
+        changes: &mut Vec<Change>,
     ) -> Result<Option<(HostFacts, Mapped)>, WatchError> {
         let before = self.hosts.get(id).map(|host| host.done.before()).unwrap_or_default();
         let paths = before.into_iter().filter(|path| path.exists());
@@ -383,33 +436,50 @@ impl<'w> Watch<'w> {
         let Some(host) = experiment.hosts().iter().find(|host| host.traced.id == id) else { return Ok(None) };
         let Watched { kinds, spread, .. } = self.watched;
         let question =
-            Question { kinds, options: &self.asked.options, times: Times::default(), periods: None };
+            Question { kinds, options: &self.asked.options, times: self.asked.times, periods: None };
         let known = self.hosts.get(id).and_then(|host| host.facts.as_ref());
         let has_switches =
             known.is_some_and(|it| it.events.iter().any(|name| Need::Switches.is_met_by(name)));
-        let mut mapped = question.map_after(&[host], Part::Raw(piece), (spread, has_switches), None);
-        let Some(mapped) = mapped.pop().transpose()?.flatten() else { return Ok(None) };
-        let mut facts = mapped.facts;
+        let how = (spread, has_switches);
+        let part = match experiment.chunks() {
+            Some(chunks) => {
+                changes.extend(chunks.unknown(&host.traced, piece).into_iter().map(Change::Unknown));
+                question.map_chunks(host, piece, how)?
+            }
+            None => {
+                let mut mapped = question.map_after(&[host], Part::Raw(piece), how, None);
+                mapped.pop().transpose()?.flatten().map(|mapped| mapped.part)
+            }
+        };
+        let Some(part) = part else { return Ok(None) };
+        let mut facts = HostFacts::of(host);
         // These are of the chunks that are open now, not of the host.
         (facts.extent, facts.bytes) = (None, 0);
         facts.notes.clear();
-        Ok(Some((facts, mapped.part)))
+        Ok(Some((facts, part)))
     }
 
-    /// How far each host has been mapped, in the order of their names.
-    pub fn progress(&self) -> Vec<HostProgress> {
+    /// How far each host has been mapped, in the order of their names. `is_last`: with the pieces that wait,
+    /// as [`Self::reports`] has them.
+    pub fn progress(&self, is_last: bool) -> Vec<HostProgress> {
         let names = self.names();
+        let is_last = is_last && self.watched.pieces.is_some();
         let of_host = |(id, host): (&String, &HostWatch)| {
-            let facts = host.facts.as_ref()?;
+            let shown = host.shown.as_ref().filter(|_| is_last);
+            let facts = shown.map(|shown| &shown.facts).or(host.facts.as_ref())?;
             let timing = facts.timing(self.clocks(), false);
             let border = host.mapped.as_ref().map(|mapped| mapped.piece.to);
             let at = border.and_then(|border| matches!(border, Border::At(_)).then(|| border.time()));
+            let ends = host.waiting.iter().map(|waiting| waiting.end).filter(|_| is_last);
+            let at = at.into_iter().chain(ends).max();
+            let waiting = host.waiting.len() as u64;
             let report = host.mapped.as_ref().map(|mapped| &mapped.report);
+            let report = shown.map(|shown| &shown.report).or(report);
             Some(HostProgress {
                 id: facts.id.clone(),
                 host: names.get(id.as_str()).cloned().unwrap_or_default(),
-                chunks: host.done.chunks,
-                waiting: host.waiting.len() as u64,
+                chunks: host.done.chunks + if is_last { waiting } else { 0 },
+                waiting: if is_last { 0 } else { waiting },
                 events: report.map_or(0, |report| report.events),
                 losses: report.map_or(0, |report| report.losses),
                 watermark: at.zip(timing).map(|(raw, timing)| timing.unix(raw)),
@@ -438,6 +508,9 @@ impl<'w> Watch<'w> {
 
     /// The same, each with the name that no other host has.
     pub fn named_facts(&self) -> Vec<(String, &HostFacts)> {
+        if self.watched.pieces.is_some() {
+            return self.shown_facts();
+        }
         let names = self.names();
         self.hosts
             .iter()
@@ -454,8 +527,16 @@ impl<'w> Watch<'w> {
     ///
     /// # Errors
     /// A host cannot be mapped.
-    pub fn reports(&self, options: &Options, is_last: bool) -> Result<Vec<Report>, WatchError> {
-        self.reports_of(None, options, is_last)
+    pub fn reports(
+        &mut self,
+        options: &Options,
+        is_last: bool,
+        changes: &mut Vec<Change>,
+    ) -> Result<Vec<Report>, WatchError> {
+        match is_last && self.watched.pieces.is_some() {
+            true => self.reports_of_all(options, changes),
+            false => self.reports_of(None, options, is_last),
+        }
     }
 
     /// As [`Self::reports`], of the host of an id alone, if one is given.
@@ -477,7 +558,7 @@ impl<'w> Watch<'w> {
                 let from = part.as_ref().map_or(Border::Begin, |part| part.piece.to);
                 let piece = Piece { from, to: Border::End };
                 let left: Vec<&Path> = host.waiting.iter().map(|it| it.chunk.path.as_path()).collect();
-                if let Some((here, tail)) = self.map_piece(id, &left, piece)? {
+                if let Some((here, tail)) = self.map_piece(id, &left, piece, &mut Vec::new())? {
                     part = Some(join(&here.name, part, tail)?);
                     facts.get_or_insert(here);
                 }

@@ -19,6 +19,15 @@ impl Watch<'_> {
     }
 }
 
+/// A number that follows from names, as 16 hexadecimal digits: it distinguishes what else has one name.
+pub(super) fn digest(names: &[String]) -> String {
+    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in names.iter().flat_map(|name| name.bytes().chain([0])) {
+        digest = (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    format!("{digest:016x}")
+}
+
 impl HostWatch {
     /// What it calls itself; its id, where nothing is known of it yet.
     pub(super) fn name<'h>(&'h self, id: &'h str) -> &'h str {

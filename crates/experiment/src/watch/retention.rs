@@ -34,7 +34,8 @@ impl Retention {
         };
         let chunks = chunks.into_iter().filter_map(candidate).collect();
         for path in self.chosen(chunks, SystemTime::now()) {
-            let _ = fs::remove_dir_all(path);
+            // Chunks are directories, pieces are files.
+            let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
         }
     }
 
@@ -57,8 +58,13 @@ impl Retention {
     }
 }
 
-/// Bytes of all files below a directory.
+/// Bytes of a file, or of all files below a directory.
 pub(super) fn size(directory: &Path) -> u64 {
+    if let Ok(it) = fs::metadata(directory)
+        && it.is_file()
+    {
+        return it.len();
+    }
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let of_entry = |entry: fs::DirEntry| match entry.metadata() {
         Ok(it) if it.is_dir() => size(&entry.path()),

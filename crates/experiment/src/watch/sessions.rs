@@ -34,6 +34,9 @@ pub(super) struct Waiting {
     pub(super) is_last: bool,
     /// It has been waited long enough for what is missing.
     pub(super) is_over: bool,
+    /// What is before the first chunk of a session that is there is not waited for: if it comes, all is
+    /// mapped again.
+    pub(super) has_any_start: bool,
 }
 
 /// A session of which chunks wait.
@@ -75,7 +78,9 @@ pub(super) fn ready(waiting: &[Opened], done: &Done, how: Waiting) -> Option<Rea
         let is_next = session.next.is_some_and(|next| {
             next.chunk.session == session.first.chunk.session && next.chunk.number == number + 1
         });
-        let is_due = number == done.next(&session.first.chunk.session) && is_next;
+        let path = &session.first.chunk.session;
+        let is_start = how.has_any_start && done.is_new(path);
+        let is_due = (is_start || number == done.next(path)) && is_next;
         if !is_due && !how.is_last && !how.is_over {
             return None;
         }
@@ -93,7 +98,9 @@ pub(super) fn ready(waiting: &[Opened], done: &Done, how: Waiting) -> Option<Rea
     let mut given_up = Vec::new();
     for &Session { first, next, .. } in &passed {
         let (path, number) = (&first.chunk.session, first.chunk.number);
-        given_up.push((path.clone(), (done.next(path), number)));
+        if !(how.has_any_start && done.is_new(path)) {
+            given_up.push((path.clone(), (done.next(path), number)));
+        }
         if let Some(next) = next.filter(|next| next.chunk.session == *path) {
             given_up.push((path.clone(), (number + 1, next.chunk.number)));
         }
@@ -173,8 +180,9 @@ mod tests {
         assert_eq!(shown.as_deref(), expect, "{done:?} {waiting:?}");
     }
 
-    const MORE: Waiting = Waiting { is_last: false, is_over: false };
-    const OVER: Waiting = Waiting { is_last: false, is_over: true };
+    const MORE: Waiting = Waiting { is_last: false, is_over: false, has_any_start: false };
+    const OVER: Waiting = Waiting { is_over: true, ..MORE };
+    const ANY: Waiting = Waiting { has_any_start: true, ..MORE };
 
     #[test]
     fn one_session() {
@@ -186,6 +194,12 @@ mod tests {
         check(&["a0:0-10"], &["a2:20-30", "a3:30-40"], MORE, None);
         check(&["a0:0-10"], &["a2:20-30", "a3:30-40"], OVER, Some("30 [a2 a3] a2, no a1..2"));
         check(&["a0:0-10"], &["a1:10-20", "a3:30-40"], OVER, Some("30 [a1 a3] a1, no a2..3"));
+        // It begins with any chunk where all is mapped again if one before comes.
+        check(&[], &["a7:70-80", "a8:80-90"], MORE, None);
+        check(&[], &["a7:70-80", "a8:80-90"], OVER, Some("80 [a7 a8] a7, no a0..7"));
+        check(&[], &["a7:70-80", "a8:80-90"], ANY, Some("80 [a7 a8] a7"));
+        check(&[], &["a7:70-80", "a9:90-99"], ANY, None);
+        check(&["a0:0-10"], &["a2:20-30", "a3:30-40"], ANY, None);
     }
 
     #[test]

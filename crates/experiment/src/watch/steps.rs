@@ -164,7 +164,12 @@ impl Steps {
     ///
     /// # Errors
     /// The chunks cannot be synchronized.
-    pub fn next(&mut self, watch: &Watch<'_>, is_last: bool) -> Result<Option<Step>, WatchError> {
+    pub fn next(&mut self, watch: &mut Watch<'_>, is_last: bool) -> Result<Option<Step>, WatchError> {
+        if watch.watched.pieces.is_some() {
+            // A host of which a piece came late was mapped again: of what is in steps, nothing is needed.
+            self.forget(watch);
+        }
+        let watch = &*watch;
         let hosts: Vec<(&str, &HostWatch)> =
             watch.hosts.iter().filter(|(_, host)| host.goes_on()).map(|(id, host)| (&**id, host)).collect();
         if self.end.is_none() && !is_last && !hosts.is_empty() && self.waits_for_more(watch, &hosts) {
@@ -281,12 +286,7 @@ impl Steps {
     ) -> Result<(), WatchError> {
         self.count(watch, step);
         (self.end, self.number) = (Some(step.end), step.number.saturating_add(1));
-        let given = watch.watched.corrections.as_ref().map(|(clocks, _)| clocks);
-        let clocks = given.or(self.current.as_ref().map(|(_, clocks)| clocks));
-        for (id, host) in &mut watch.hosts {
-            let first = host.timing(id, clocks).raw(step.end - MARGIN);
-            host.done.forget(first);
-        }
+        self.forget(watch);
         let needed: BTreeSet<&Path> = watch.hosts.values().flat_map(HostWatch::chunks).collect();
         self.taken.retain(|path| needed.contains(path.as_path()));
         let published = self.current.as_ref().map(|(text, _)| text);
@@ -308,6 +308,17 @@ impl Steps {
             output::write(&state.join(PUBLISHED), text.as_bytes())?;
         }
         Ok(())
+    }
+
+    /// Forgets the chunks that no step needs any more.
+    fn forget(&self, watch: &mut Watch<'_>) {
+        let Some(end) = self.end else { return };
+        let given = watch.watched.corrections.as_ref().map(|(clocks, _)| clocks);
+        let clocks = given.or(self.current.as_ref().map(|(_, clocks)| clocks));
+        for (id, host) in &mut watch.hosts {
+            let first = host.timing(id, clocks).raw(end - MARGIN);
+            host.done.forget(first);
+        }
     }
 
     /// Notes how far each host is in steps with this one. Of one that was not waited for, only what was
@@ -335,7 +346,7 @@ impl Steps {
         }
         let paths: Vec<PathBuf> = chunks.iter().map(|path| path.to_path_buf()).collect();
         let inputs = Inputs::open(&paths);
-        synchronization.take(&inputs, |trace| new.iter().any(|chunk| trace.path().starts_with(chunk)))?;
+        synchronization.take(&inputs, |trace| new.contains(&trace.argument.as_path()))?;
         self.taken.extend(paths);
         if let Some(artefact) = synchronization.artefact()? {
             self.current = Some((artefact.to_json()?, Clocks::new(&artefact)?));
@@ -369,7 +380,8 @@ impl HostWatch {
 
     /// Whether all that has come of it is mapped, but for what is left in the end.
     fn is_at_end(&self) -> bool {
-        sessions::ready(&self.waiting, &self.done, Waiting { is_last: true, is_over: true }).is_none()
+        let how = Waiting { is_last: true, is_over: true, has_any_start: false };
+        sessions::ready(&self.waiting, &self.done, how).is_none()
     }
 
     /// When its first chunk begins, raw ns.

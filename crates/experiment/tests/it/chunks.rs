@@ -22,13 +22,18 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
 }
 
 /// Writes what random hosts do as chunks of a rotated session: each CPU turns to the next chunk at another
-/// instant, up to 50 ms after the first one.
-fn rotate(kernel: &RandomKernel, session: &Path, chunks: usize, random: &mut Random) {
+/// instant, up to 50 ms after the first one. `has_late`: one may come up late.
+fn rotate(kernel: &RandomKernel, session: &Path, chunks: usize, has_late: bool, random: &mut Random) {
     let [plain, cut] = [(), ()].map(|()| tempfile::tempdir().unwrap());
-    let script = |directory: &Path, turns: &[Vec<u64>], channels: bool| {
+    let script = |directory: &Path, turns: &[Vec<u64>], channels: bool, late: Option<(u32, u64)>| {
         let mut script = kernel.script();
         if channels {
             script = script.channels(&[("rest", &[]), ("sched", &["sched_"]), ("irq", &["irq_"])]);
+        }
+        if let Some((cpu, time)) = late {
+            script.comes_up(cpu, time);
+            script.at(time + 1);
+            script.new_packet(cpu);
         }
         for (cpu, turns) in (0..).zip(turns) {
             for &turn in turns {
@@ -40,7 +45,7 @@ fn rotate(kernel: &RandomKernel, session: &Path, chunks: usize, random: &mut Ran
         Trace::open(directory).unwrap()
     };
     let channels = random.permille(300);
-    let trace = script(plain.path(), &[], channels);
+    let trace = script(plain.path(), &[], channels, None);
     let packets = || trace.streams().iter().flat_map(|stream| &stream.packets);
     let first = packets().filter_map(isochrone_ctf::Packet::begin).min().unwrap_or(0);
     let last = packets().filter_map(isochrone_ctf::Packet::end).max().unwrap_or(0);
@@ -51,7 +56,10 @@ fn rotate(kernel: &RandomKernel, session: &Path, chunks: usize, random: &mut Ran
         })
         .collect();
     let cpus = trace.streams().iter().filter_map(|stream| cpu_of(&stream.file)).max().unwrap_or(0);
-    let trace = script(cut.path(), &turns[..=cpus], channels);
+    // A CPU that comes up late is one that no other CPU's number exceeds: else its file would be missed.
+    let late = (has_late && cpus > 0 && random.permille(350))
+        .then(|| (cpus as u32, first + random.below(last - first)));
+    let trace = script(cut.path(), &turns[..=cpus], channels, late);
     // Random hosts do in a millisecond what takes ten seconds here.
     let mut metadata = std::fs::read(trace.path().join("metadata")).unwrap();
     let (fast, slow) = (b"freq = 1000000000", b"freq =     100000");
@@ -66,7 +74,14 @@ fn rotate(kernel: &RandomKernel, session: &Path, chunks: usize, random: &mut Ran
             let is_in = |begin: u64| turns.iter().filter(|&&turn| turn <= begin).count() == chunk;
             let of_chunk = stream.packets.iter().filter(|packet| packet.begin().is_some_and(is_in));
             let content: Vec<u8> = of_chunk.flat_map(|packet| trace.packet_bytes(packet)).copied().collect();
-            std::fs::write(directory.join(&stream.file), content).unwrap();
+            let begins = stream.packets.first().and_then(isochrone_ctf::Packet::begin);
+            let is_there = late.is_none_or(|(cpu, time)| {
+                cpu_of(&stream.file) != Some(cpu as usize)
+                    || turns.get(chunk).is_none_or(|&turn| turn > begins.unwrap_or(time))
+            });
+            if is_there {
+                std::fs::write(directory.join(&stream.file), content).unwrap();
+            }
         }
     }
 }
@@ -95,14 +110,14 @@ fn read(paths: &[PathBuf], pieces: usize) -> Result<String, ModelError> {
     let spread = Spread { threads: NonZeroUsize::new(1), pieces: NonZeroUsize::new(pieces) };
     let opened = Opened::unsynchronized(Inputs::open(paths));
     let experiment = opened.experiment();
+    let mut all = String::new();
     if let Some(chunks) = experiment.chunks() {
         for host in experiment.hosts() {
             let unfit: Vec<_> = chunks.unfit(&host.traced).map(|(_, difference)| difference).collect();
-            assert!(unfit.is_empty(), "{unfit:?}");
+            unfit.iter().for_each(|difference| all += &format!("{difference}\n"));
         }
     }
     let hosts: Vec<_> = experiment.hosts().iter().collect();
-    let mut all = String::new();
     for host in model(&hosts, spread, &Wanted::default(), |_, _| Recorder::default, None) {
         let host: ModelledHost<'_, Recorder> = host?;
         let mut spans: Vec<String> = host.model.spans.0.iter().map(|span| format!("{span:?}")).collect();
@@ -124,17 +139,17 @@ fn difference(expected: &str, found: &str) -> Option<String> {
 
 #[test]
 fn chunks_mapped_alone_are_the_session() {
-    let (mut cores, mut undecided, mut failures) = (0, 0, Vec::new());
+    let (mut cores, mut failures) = (0, Vec::new());
     for seed in seeds(40) {
         let mut random = Random::new(seed ^ 0x00c4_0c4e);
         let kernel = RandomKernel::of_any_kind(seed, &mut random).missing_cpus(0);
         let kernel = kernel.packet_events(1 + random.below(30));
         let [session, pieces] = [(), ()].map(|()| tempfile::tempdir().unwrap());
         let chunks = 1 + random.below(5) as usize;
-        rotate(&kernel, session.path(), chunks, &mut random);
-        let archives = session.path().join("archives");
         // Some chunks never come.
         let is_dropped: Vec<bool> = (0..chunks).map(|_| chunks > 1 && random.permille(150)).collect();
+        rotate(&kernel, session.path(), chunks, !is_dropped.contains(&true), &mut random);
+        let archives = session.path().join("archives");
         let mut files = Vec::new();
         for (chunk, &is_dropped) in is_dropped.iter().enumerate() {
             let path = archives.join(chunk.to_string());
@@ -150,18 +165,11 @@ fn chunks_mapped_alone_are_the_session() {
             continue;
         }
         let whole = read(std::slice::from_ref(&archives), 1).unwrap();
-        let is_cut_free = |pieces| read(std::slice::from_ref(&archives), pieces).unwrap() == whole;
-        if ![2, 3, 6].into_iter().all(is_cut_free) {
-            // Known defects of cut traces, of one in some hundred such sessions: which of two processes with
-            // one table of descriptors closed what at its `exec` after a missing chunk; an `exec` and the
-            // half of a call where the thread that runs is unknown since a loss.
-            undecided += 1;
-            continue;
-        }
+        let cut = read(std::slice::from_ref(&archives), 2 + random.below(6) as usize);
         let found = read(&files, 1);
         let merged = pieces.path().join("merged");
         merge_chunks(&files, &merged).unwrap();
-        for found in [found, read(&[merged], 1)] {
+        for found in [cut, found, read(&[merged], 1)] {
             let differs = match found {
                 Ok(found) => difference(&whole, &found),
                 Err(error) => Some(error.to_string()),
@@ -180,7 +188,6 @@ fn chunks_mapped_alone_are_the_session() {
         failures[..failures.len().min(3)].join("\n")
     );
     assert!(cores > 20, "{cores} cores");
-    assert!(undecided * 50 <= seeds(40).count(), "{undecided} sessions depend on where they are cut");
 }
 
 /// A file of two chunks with other bytes in it: as it is, or in the content of a section that is sealed
@@ -223,7 +230,7 @@ fn damaged_files_of_chunks_are_refused_or_read() {
     let directory = tempfile::tempdir().unwrap();
     let mut random = Random::new(7);
     let kernel = RandomKernel::of_any_kind(3, &mut random).missing_cpus(0);
-    rotate(&kernel, directory.path(), 2, &mut random);
+    rotate(&kernel, directory.path(), 2, false, &mut random);
     let files = [0, 1].map(|chunk| {
         let piece = directory.path().join(format!("{chunk}.piece"));
         map_alone(&directory.path().join("archives").join(chunk.to_string()), &piece);

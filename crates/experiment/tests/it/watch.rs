@@ -61,24 +61,26 @@ fn sizes(kinds: &[AnalysisKind], has_deaths: bool) -> Vec<u64> {
         state: Some(state.clone()),
         kinds,
         options: &options,
+        pieces: None,
         corrections: None,
         patience: Duration::from_secs(1000),
         retention: Retention { age: None, bytes: Some(0) },
         has_steps: false,
+        is_published: false,
         spread: Spread { threads: Some(std::num::NonZeroUsize::MIN), pieces: None },
     };
     let mut watch = Watch::new(watched).unwrap();
     let mut found = Vec::new();
-    let mut changes = watch.find().unwrap();
+    let mut changes = watch.find(false).unwrap();
     while watch.advance(false, &mut changes).unwrap().is_some() {
         let files = fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
         found.push(files.sum());
     }
     assert_eq!(found.len() as u64, CHUNKS - 1);
     // All chunks but the last that was mapped and the one after it are deleted.
-    watch.find().unwrap();
+    watch.find(false).unwrap();
     assert_eq!(fs::read_dir(traces.join("archives")).unwrap().count(), 2);
-    let [progress] = watch.progress().try_into().unwrap();
+    let [progress] = watch.progress(false).try_into().unwrap();
     assert_eq!((progress.chunks, progress.losses, progress.waiting), (CHUNKS - 1, 0, 1));
     found
 }

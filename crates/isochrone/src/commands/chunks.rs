@@ -7,12 +7,14 @@ use std::thread;
 use isochrone_analysis::{AnalysisKind, Options};
 use isochrone_corrections::Clocks;
 use isochrone_corrections::artefact::Artefact;
-use isochrone_experiment::chunks::{ChunkError, ChunkHead, Excerpts, head_of, merge_chunks, write_chunks};
+use isochrone_experiment::chunks::{
+    ChunkError, ChunkHead, Excerpts, UnknownTime, head_of, merge_chunks, write_chunks,
+};
 use isochrone_experiment::pieces::{Asked, Held, MappedPiece};
 use isochrone_experiment::{Experiment, ModelError, Opened, Question, Spread, TimeBase, reports};
 use isochrone_files::output::OutputError;
 use isochrone_files::piece::{PieceFile, is_chunks};
-use isochrone_time::RawNs;
+use isochrone_pipeline::Piece;
 use isochrone_timing::{TimedHost, Times, Timing, recorded};
 
 use super::analyze::{add_notes, model_error, options, report_undecodable, style};
@@ -96,32 +98,25 @@ pub(super) fn report(experiment: &Experiment<'_>, console: &Console) {
 
 /// What is missing between chunks, and which of them do not fit, for people; whether each is a warning.
 pub(super) fn findings(experiment: &Experiment<'_>) -> Vec<(bool, String)> {
-    let mut findings = Vec::new();
-    let Some(chunks) = experiment.chunks() else { return findings };
-    for host in experiment.hosts() {
-        let own = Timing::Own { offset_ns: host.traced.offset_ns };
-        let at = |raw: RawNs| time::full(own.unix(raw));
-        for gap in host.traced.gaps() {
-            let text = format!(
-                "{}: a chunk is missing from {} to {}: what happened then is unknown",
-                plain(host.name()),
-                at(gap.start),
-                at(gap.end)
-            );
-            findings.push((false, text));
-        }
-        for (core, difference) in chunks.unfit(&host.traced) {
-            let text = format!(
-                "{}: {}: mapped alone, and {difference}: what happened from {} to {} is unknown",
-                Plain(chunks.file_of(core).path.display()),
-                plain(host.name()),
-                at(core.head.window.start),
-                at(core.head.window.end)
-            );
-            findings.push((true, text));
+    let Some(chunks) = experiment.chunks() else { return Vec::new() };
+    let unknown = experiment.hosts().iter().flat_map(|host| chunks.unknown(&host.traced, Piece::WHOLE));
+    unknown.map(|time| finding(&time)).collect()
+}
+
+/// That a time of a host of mapped chunks is unknown, for people; whether it is a warning.
+pub(super) fn finding(UnknownTime { host, window, why }: &UnknownTime) -> (bool, String) {
+    let (host, start, end) = (plain(host), time::full(window.start), time::full(window.end));
+    match why {
+        None => (
+            false,
+            format!("{host}: a chunk is missing from {start} to {end}: what happened then is unknown"),
+        ),
+        Some((file, why)) => {
+            let file = Plain(file.display());
+            let what = format!("{file}: {host}: mapped alone, and {why}");
+            (true, format!("{what}: what happened from {start} to {end} is unknown"))
         }
     }
-    findings
 }
 
 /// The analyses to ask of mapped chunks for some analyses: all that they were mapped for, where that was not

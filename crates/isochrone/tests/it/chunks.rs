@@ -1,5 +1,5 @@
-//! Chunks of real rotated sessions, each mapped where nothing else is, and merged in a random order: every command
-//! shows what it shows of the session.
+//! Chunks of real rotated sessions, each mapped where nothing else is, and merged in a random order: every
+//! command shows what it shows of the session.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,8 +71,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Maps each chunk of a session alone, and merges the pieces two by two. Gives the merged file, and the sizes of each
-/// chunk and its piece.
+/// Maps each chunk of a session alone, and merges the pieces two by two. Gives the merged file, and the sizes
+/// of each chunk and its piece.
 fn map_alone(session: &Path, what: &[&str], work: &Path, random: &mut Random) -> (PathBuf, Vec<(u64, u64)>) {
     let (mut files, mut sizes) = (Vec::new(), Vec::new());
     for (number, chunk) in chunks(session).into_iter().enumerate() {
@@ -317,16 +317,18 @@ fn packed_traces_are_read_as_they_are() {
 }
 
 /// Pieces that were written once are read by every later version: their excerpts always, their models as long
-/// as these have the form.
+/// as these have the form; those of another form are refused in words.
 #[test]
 fn pieces_of_earlier_versions_are_read() {
     let cache = tempfile::tempdir().unwrap();
     let of_crate = Path::new(env!("CARGO_MANIFEST_DIR"));
     let directory = of_crate.join("tests/it/data/pieces");
     let analyze = ["analyze", "cputop"];
-    let written: [(&str, &str, &[&[&str]]); 2] = [
-        ("layout5-form2-spans.piece", "shop/db", &[&["info"], &["states"], &analyze, &["blocking"]]),
-        ("layout5-form2-analyses.piece", "shop", &[&["info"], &["sync"], &analyze]),
+    let written: [(&str, &str, &[&[&str]]); 4] = [
+        ("layout5-form2-spans.piece", "shop/db", &[&["info"]]),
+        ("layout5-form2-analyses.piece", "shop", &[&["info"], &["sync"]]),
+        ("layout5-form3-spans.piece", "shop/db", &[&["info"], &["states"], &analyze, &["blocking"]]),
+        ("layout5-form3-analyses.piece", "shop", &[&["info"], &["sync"], &analyze]),
     ];
     assert_eq!(fs::read_dir(&directory).unwrap().count(), written.len());
     for (name, traces, commands) in written {
@@ -337,6 +339,14 @@ fn pieces_of_earlier_versions_are_read() {
                 without_paths(&ok(cache.path(), &arguments))
             });
             assert_eq!(whole, found, "{command:?} of {name}");
+        }
+        if name.contains("form2") {
+            let output = isochrone(cache.path(), &[&analyze[..], &["-q", text(&paths[1])]].concat());
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(
+                output.status.code() == Some(2) && said.contains("map the chunk again with this"),
+                "{said}"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `isochrone watch`: chunks of rotated sessions that come one by one, in any order, to a process that is killed at any time, give what
 //! the whole sessions give, to the byte.
 
+mod bucket;
 mod in_place;
 mod odd;
 mod pieces;
@@ -127,6 +128,16 @@ fn session_of_boot(path: &Path, chunks: u64, boot: Option<u8>) -> PathBuf {
 
 /// The same, of a machine, with a clock of that number and zero, s.
 fn session_of(name: &str, path: &Path, chunks: u64, clock: Option<(u8, i64)>) -> PathBuf {
+    session_of_events(name, path, (chunks, 20), clock)
+}
+
+/// The same, with so many events of each CPU in each chunk.
+fn session_of_events(
+    name: &str,
+    path: &Path,
+    (chunks, events): (u64, u64),
+    clock: Option<(u8, i64)>,
+) -> PathBuf {
     let mut trace = LttngTrace::kernel(name);
     trace.cpus(2);
     if let Some((number, zero)) = clock {
@@ -135,7 +146,7 @@ fn session_of(name: &str, path: &Path, chunks: u64, clock: Option<(u8, i64)>) ->
         let uuid = Some(uuid::Uuid::from_bytes([number; 16]));
         trace.clock(isochrone_testkit::ClockSpec { uuid, offset_ns, ..clock });
     }
-    for at in 0..chunks * 20 {
+    for at in 0..chunks * events {
         let (prev, next) = if at % 2 == 0 { (0, 9) } else { (9, 0) };
         let fields = [
             ("prev_comm", "a".into()),
@@ -150,12 +161,14 @@ fn session_of(name: &str, path: &Path, chunks: u64, clock: Option<(u8, i64)>) ->
             trace.event(cpu, 1_000_000_000 + at * 1_000_000 + u64::from(cpu) * 1000, "sched_switch", &fields);
         }
     }
-    let cuts: Vec<u64> = (1..chunks).map(|chunk| 1_000_000_000 + chunk * 20_000_000).collect();
+    let cuts: Vec<u64> = (1..chunks).map(|chunk| 1_000_000_000 + chunk * events * 1_000_000).collect();
     let path = path.to_owned();
     trace.write_rotated(&path, &cuts).unwrap();
     // As LTTng calls them.
     for chunk in 0..chunks {
-        let name = format!("20261120T0538{chunk:02}+0000-20261120T0538{:02}+0000-{chunk}", chunk + 1);
+        let time =
+            |chunk: u64| format!("20261120T{:02}{:02}{:02}", 5 + chunk / 3600, chunk / 60 % 60, chunk % 60);
+        let name = format!("{}+0000-{}+0000-{chunk}", time(chunk), time(chunk + 1));
         fs::rename(path.join("archives").join(chunk.to_string()), path.join("archives").join(name)).unwrap();
     }
     path

@@ -15,7 +15,7 @@ pub use names::Names;
 pub(crate) use table::{MayEnd, ThreadTable, sort_exec_renames};
 pub(crate) use waits::{SchedChange, Waits};
 
-use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
+use crate::id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::in_flight::PendingCall;
 
 /// The last membership of a thread that was passed to the files.
@@ -34,6 +34,8 @@ pub(crate) struct Thread {
     pub(crate) first: Option<Time>,
     pub(crate) facts: Facts,
     fact_times: FactTimes,
+    /// When it ended, in a piece that keeps it beyond that: it has no later facts.
+    ended: Option<Time>,
     /// The thread that it was until an exec renumbered it: the facts of that are to be added to its own. The
     /// piece may not know them yet.
     pub(crate) was: Option<ThreadId>,
@@ -52,18 +54,32 @@ pub(crate) struct Thread {
 struct FactTimes {
     comm: Time,
     pid: Time,
+    program: Time,
 }
 
 impl Default for FactTimes {
     fn default() -> Self {
-        Self { comm: PIECE_BEGIN, pid: PIECE_BEGIN }
+        Self { comm: PIECE_BEGIN, pid: PIECE_BEGIN, program: PIECE_BEGIN }
     }
 }
 
 impl Thread {
+    /// It has ended.
+    pub(crate) fn end(&mut self, at: Time) {
+        self.ended.get_or_insert(at);
+    }
+
+    /// Sets the program that it executes.
+    pub(crate) fn set_program(&mut self, filename: &[u8], at: Time) {
+        if self.ended.is_none() {
+            self.facts.program = Some(Name::from_utf8_lossy(filename));
+            self.fact_times.program = at;
+        }
+    }
+
     /// Sets its name; an empty one is ignored.
     pub(crate) fn set_comm(&mut self, comm: &[u8], at: Time) {
-        if !comm.is_empty() {
+        if !comm.is_empty() && self.ended.is_none() {
             self.facts.names.see(comm, at);
             self.fact_times.comm = at;
         }
@@ -71,8 +87,19 @@ impl Thread {
 
     /// Sets its pid.
     pub(crate) fn set_pid(&mut self, pid: i32, at: Time) {
-        self.facts.pid = Some(pid);
-        self.fact_times.pid = at;
+        if self.ended.is_none() {
+            self.facts.pid = Some(pid);
+            self.fact_times.pid = at;
+        }
+    }
+
+    /// Drops facts from events after an instant.
+    fn forget_since(&mut self, end: Time) {
+        let Self { facts, fact_times: FactTimes { comm, pid, program }, .. } = self;
+        facts.names.end(end);
+        *comm = end.min(*comm);
+        facts.pid.take_if(|_| *pid > end);
+        facts.program.take_if(|_| *program > end);
     }
 
     /// Sets its process, while it makes calls. Returns whether the files do not know it yet.
@@ -84,15 +111,23 @@ impl Thread {
     /// Merges the state of the same thread under another id. The later facts count; of equal times, those of
     /// `there`.
     pub(crate) fn learn(&mut self, there: &mut Self) {
+        self.ended = self.ended.into_iter().chain(there.ended).min();
+        if let Some(end) = self.ended {
+            self.forget_since(end);
+            there.forget_since(end);
+        }
         let Self { facts, fact_times, .. } = self;
         let mut names = std::mem::take(&mut facts.names);
         names.interleave(std::mem::take(&mut there.facts.names), fact_times.comm, there.fact_times.comm);
         let pid = facts.pid.take_if(|_| there.fact_times.pid < fact_times.pid);
+        let program = facts.program.take_if(|_| there.fact_times.program < fact_times.program);
         facts.append(std::mem::take(&mut there.facts));
         facts.names = names;
         facts.pid = pid.or(facts.pid);
+        facts.program = program.or(facts.program.take());
         fact_times.comm = fact_times.comm.max(there.fact_times.comm);
         fact_times.pid = fact_times.pid.max(there.fact_times.pid);
+        fact_times.program = fact_times.program.max(there.fact_times.program);
         self.was = there.was.or(self.was);
         self.membership = there.membership.or(self.membership);
         // The first sighting counts.

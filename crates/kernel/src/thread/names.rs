@@ -60,6 +60,11 @@ impl Names {
         }
     }
 
+    /// Drops what was seen after an instant.
+    pub(crate) fn end(&mut self, at: Time) {
+        self.0.retain(|&(since, _)| since <= at);
+    }
+
     /// Adds a name since a time that is not before those of the others.
     pub fn push(&mut self, since: Time, name: Name) {
         if self.last() != Some(&name) {

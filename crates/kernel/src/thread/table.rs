@@ -178,6 +178,7 @@ impl ThreadTable {
                 known.learn(&mut later);
                 for (call, later) in [(&mut known.call, later.call), (&mut known.call_off, later.call_off)] {
                     if later != PendingCall::Inherited {
+                        call.finish(spans);
                         *call = later;
                     }
                 }

@@ -108,7 +108,12 @@ fn line(
                 ThreadChange::Renumbered { was } => format!("was {}", who(*was)),
                 what => format!("{what:?}"),
             };
-            (format!("thread {} {} {what}", who(it.thread), it.at), it.at, it.at)
+            // Some tracers do not record of which thread it is.
+            let thread = match it.what {
+                ThreadChange::Executed { .. } => runner(it.thread),
+                _ => who(it.thread),
+            };
+            (format!("thread {thread} {} {what}", it.at), it.at, it.at)
         }
         // What is known by half, and what is known of files and of threads in the end, depends on all of the
         // past; waits are told with their calls.

@@ -29,7 +29,7 @@ fn answers(here: &Here, names: &[String]) -> String {
 }
 
 #[test]
-#[cfg_attr(not(python_engines), ignore = "needs python3 with duckdb, polars, pyarrow and moto")]
+#[cfg_attr(not(python_engines), ignore = "needs python3 with duckdb, polars, pyarrow and moto, and aws")]
 fn engines_read_what_sql_answers() {
     let here = Here::new();
     let directory = written(&here, "shop", &["--events"]);
@@ -40,7 +40,7 @@ fn engines_read_what_sql_answers() {
 }
 
 #[test]
-#[cfg_attr(not(python_engines), ignore = "needs python3 with duckdb, polars, pyarrow and moto")]
+#[cfg_attr(not(python_engines), ignore = "needs python3 with duckdb, polars, pyarrow and moto, and aws")]
 fn engines_read_what_conditions_leave() {
     let here = Here::new();
     let trace = three_days(&here);
@@ -51,7 +51,7 @@ fn engines_read_what_conditions_leave() {
 }
 
 #[test]
-#[cfg_attr(not(python_engines), ignore = "needs python3 with duckdb, polars, pyarrow and moto")]
+#[cfg_attr(not(python_engines), ignore = "needs python3 with duckdb, polars, pyarrow and moto, and aws")]
 fn a_bucket_is_read_in_place_of_traces() {
     let here = Here::new();
     let program = env!("CARGO_BIN_EXE_isochrone-sql");

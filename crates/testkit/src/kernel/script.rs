@@ -1,7 +1,7 @@
 //! Scripted kernel traces: who there is, what happens when, and what of it was lost.
 //!
-//! A [`KernelScript`] keeps what [`super::at`] says; on writing, [`super::simulator`] plays it in the order of time and
-//! [`super::stream_writer`] writes the streams of the CPUs.
+//! A [`KernelScript`] keeps what [`super::at`] says; on writing, [`super::simulator`] plays it in the order
+//! of time and [`super::stream_writer`] writes the streams of the CPUs.
 
 use std::fs;
 use std::path::Path;
@@ -24,9 +24,10 @@ const PACKET_BITS: u64 = 256 * 1024 * 8;
 
 /// A kernel trace as LTTng-modules of some [`Generation`] write it, described in a few lines.
 ///
-/// Names, priorities and processes of threads are said once and filled in wherever events repeat them. What happens may
-/// be described in any order: it is sorted by time, and what happens at the same time keeps the order of the script. Mistakes
-/// (a call or field that no generation has, a CPU that is not there) are reported by [`Self::write`].
+/// Names, priorities and processes of threads are said once and filled in wherever events repeat them. What
+/// happens may be described in any order: it is sorted by time, and what happens at the same time keeps the
+/// order of the script. Mistakes (a call or field that no generation has, a CPU that is not there) are
+/// reported by [`Self::write`].
 ///
 /// ```
 /// use isochrone_testkit::{Generation, KernelScript};
@@ -60,6 +61,8 @@ pub struct KernelScript {
     who: TaskTable,
     /// CPUs, and whom they run at the begin.
     runs: Vec<(u32, i32)>,
+    /// CPUs that come up late, and when.
+    late: Vec<(u32, u64)>,
     items: Vec<Item>,
     /// The time that was spoken of last.
     now: u64,
@@ -102,6 +105,7 @@ impl KernelScript {
             channels: vec![Channel::only()],
             who: TaskTable::default(),
             runs: Vec::new(),
+            late: Vec::new(),
             items: Vec::new(),
             now: 0,
         }
@@ -114,8 +118,9 @@ impl KernelScript {
         self
     }
 
-    /// Several channels: their names, and the begins of the names of the events that each records; the first one has those
-    /// that no other takes. Losses and packets that the script asks for are those of all channels of the CPU.
+    /// Several channels: their names, and the begins of the names of the events that each records; the first
+    /// one has those that no other takes. Losses and packets that the script asks for are those of all
+    /// channels of the CPU.
     #[must_use]
     pub fn channels(mut self, channels: &[(&str, &[&str])]) -> Self {
         let channel = |(name, events): &(&str, &[&str])| Channel {
@@ -221,11 +226,23 @@ impl KernelScript {
         self
     }
 
-    /// Whom a CPU runs at the begin. It need not be said where a switch shows it: the CPU runs who leaves it first, or its idle
-    /// task. It must be said where a thread gets another number by an exec before that.
+    /// Whom a CPU runs at the begin. It need not be said where a switch shows it: the CPU runs who leaves it
+    /// first, or its idle task. It must be said where a thread gets another number by an exec before that.
     pub fn runs(&mut self, cpu: u32, tid: i32) -> &mut Self {
         self.runs.push((cpu, tid));
         self
+    }
+
+    /// A CPU comes up at a time, ns: its streams begin there, with their first packets. What the script has
+    /// of it before that, and what names it, is not written.
+    pub fn comes_up(&mut self, cpu: u32, time: u64) -> &mut Self {
+        self.late.push((cpu, time));
+        self
+    }
+
+    /// When a CPU comes up, if it does so late.
+    fn since(&self, cpu: u32) -> Option<u64> {
+        self.late.iter().find(|late| late.0 == cpu).map(|late| late.1)
     }
 
     /// Speaks of a time, ns, on CPU 0 unless [`At::cpu`] names another.
@@ -234,8 +251,9 @@ impl KernelScript {
         At::new(self, time)
     }
 
-    /// The events of a CPU between two times, ns, are lost: the packet before ends at `from`, the one after it begins at
-    /// `to` and says that so many events were discarded. Events that the script has between the two are not written.
+    /// The events of a CPU between two times, ns, are lost: the packet before ends at `from`, the one after
+    /// it begins at `to` and says that so many events were discarded. Events that the script has between the
+    /// two are not written.
     pub fn lose(&mut self, cpu: u32, from: u64, to: u64, count: u64) -> &mut Self {
         self.item(from, cpu, What::Lose { to, count: Some(count) });
         self
@@ -247,8 +265,8 @@ impl KernelScript {
         self
     }
 
-    /// A packet of this CPU ends here, at the time that was spoken of last, and the next one begins. Where none has
-    /// begun, an empty one is written.
+    /// A packet of this CPU ends here, at the time that was spoken of last, and the next one begins. Where
+    /// none has begun, an empty one is written.
     pub fn new_packet(&mut self, cpu: u32) -> &mut Self {
         self.item(self.now, cpu, What::Cut);
         self
@@ -271,8 +289,8 @@ impl KernelScript {
         times
     }
 
-    /// Writes the trace into a directory: `metadata`, `ch_<cpu>` and `index/ch_<cpu>.idx` (or what [`Self::channels`] says). It can be
-    /// written again.
+    /// Writes the trace into a directory: `metadata`, `ch_<cpu>` and `index/ch_<cpu>.idx` (or what
+    /// [`Self::channels`] says). It can be written again.
     ///
     /// # Errors
     /// The script has a mistake, or a file cannot be written.
@@ -296,7 +314,10 @@ impl KernelScript {
             tapes.push(of_cpu);
         }
         if let Some(first) = self.sorted().first() {
-            tapes.iter_mut().flatten().for_each(|writer| writer.begin(first.time));
+            for (cpu, writers) in (0..).zip(&mut tapes) {
+                let begin = self.since(cpu).unwrap_or(first.time);
+                writers.iter_mut().for_each(|writer| writer.begin(begin));
+            }
         }
         self.play(&mut |cpu, told| {
             let writers = &mut tapes[cpu as usize];
@@ -352,7 +373,12 @@ impl KernelScript {
             match &item.what {
                 What::Action(action) => {
                     for (name, fields) in simulator.play(cpu, action) {
-                        if !is_lost {
+                        let names_late = |&(late, since): &(u32, u64)| {
+                            let is_it =
+                                |(name, value): &Given<'_>| name.ends_with("_cpu") && *value == late.into();
+                            time < since && fields.iter().any(is_it)
+                        };
+                        if !is_lost && !self.late.iter().any(names_late) {
                             tell(cpu, CpuItem::Event { time, name, fields })?;
                         }
                     }
@@ -385,7 +411,8 @@ impl KernelScript {
 
     /// By time; at the same time in the order of the script, but losses begin after all events.
     fn sorted(&self) -> Vec<&Item> {
-        let mut order: Vec<&Item> = self.items.iter().collect();
+        let is_up = |item: &&Item| self.since(item.cpu).is_none_or(|since| item.time >= since);
+        let mut order: Vec<&Item> = self.items.iter().filter(is_up).collect();
         let loses = |item: &Item| matches!(item.what, What::Lose { to, .. } if to > item.time);
         order.sort_by_key(|item| (item.time, loses(item)));
         order

@@ -18,6 +18,7 @@ use isochrone_hosts::{Host, Hosts};
 use isochrone_time::{RawNs, Window};
 
 use super::chunks::{self, Chunk};
+use super::names::digest;
 use super::retention::size;
 use super::{Change, Retention, WatchError, locked};
 use crate::chunks::ChunkHead;
@@ -244,12 +245,8 @@ impl InPlace {
 /// The file name of the piece of a chunk: the names of its host, of the directory of its session and of its
 /// own, and a digest of `ids`, which distinguishes hosts and sessions of one name.
 fn piece_name(host: &str, session: &Path, chunk: &str, ids: &[String]) -> String {
-    let mut digest = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in ids.iter().flat_map(|id| id.bytes().chain([0])) {
-        digest = (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
     let session = session.file_name().unwrap_or_default().to_string_lossy();
-    let end = format!("_{}_{digest:016x}.{EXTENSION}", escaped(chunk));
+    let end = format!("_{}_{}.{EXTENSION}", escaped(chunk), digest(ids));
     let mut name = format!("{}_{}", escaped(host), escaped(&session));
     // The digest is enough to distinguish those that are too long.
     name.truncate(MAX_NAME.saturating_sub(end.len()));

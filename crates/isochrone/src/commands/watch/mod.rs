@@ -8,6 +8,7 @@ mod pieces;
 mod share;
 mod steps;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -16,24 +17,28 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use isochrone_analysis::{AnalysisKind, Options, Recorded, Report};
-use isochrone_experiment::{Change, ModelError, Retention, Spread, WatchError, Watched, read_corrections};
+use isochrone_experiment::chunks::ChunkHead;
+use isochrone_experiment::{Change, ModelError, Retention, Spread, WatchError, Watched};
 use isochrone_export::openmetrics::{CONTENT_TYPE, Family, families};
 use isochrone_server::serve_metrics;
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecursiveMode, Watcher as _};
 
-use super::analyze::{add_notes, check_options, model_error, options, style};
+use super::analyze::{add_notes, check_options, model_error, style};
+use super::chunks;
 use super::signals::stop_on_signals;
 use super::{check_output, refuse_missing};
 use crate::arguments::{Analyze, TableFormat, Watch, WatchNames};
 use crate::output::{Console, note, warn_partial, warning};
-use crate::render::plain::{Plain, plain};
+use crate::render::plain::{Plain, PlainLines, plain};
 use metrics::{Metrics, make_directory, of_hosts};
-use pieces::PieceWatch;
 use steps::Steps;
 
 /// Interval of checks whether this process was told to end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// What was said of pieces is remembered until there is this much of it.
+const MAX_NOTED: usize = 10_000;
 
 pub(crate) fn run(arguments: Watch, console: &Console) -> anyhow::Result<()> {
     match arguments.in_place.map {
@@ -60,58 +65,63 @@ fn watch(arguments: &Watch, console: &Console) -> anyhow::Result<()> {
     if let Some(directory) = &arguments.backfill {
         make_directory(directory)?;
     }
-    let corrections = analyze.clock.sync.as_deref().map(read_corrections).transpose()?;
-    let mut options = options(analyze);
-    options.filter.hosts.clone_from(&analyze.hosts);
-    let spread = Spread { threads: analyze.threads, pieces: None };
-    let watched = Watched {
-        directories: analyze.traces.clone(),
-        state: arguments.state.clone(),
-        kinds,
-        options: &options,
-        corrections,
-        patience: arguments.wait_missing,
-        retention: Retention { age: arguments.delete_after, bytes: arguments.delete_above },
-        has_steps: !stepped.is_empty(),
-        spread,
-    };
     let is_stopped = stop_on_signals()?;
     let metrics = Metrics {
         file: arguments.metrics_file.clone(),
         backfill: arguments.backfill.clone(),
         ..Metrics::default()
     };
-    let watch = isochrone_experiment::Watch::new(watched).map_err(watch_error)?;
-    let steps = match stepped.as_slice() {
-        [] => None,
-        stepped => Some(Steps::new(&watch, stepped, &options, spread)?),
-    };
-    if let Some(listen) = arguments.listen {
-        let shared = Arc::clone(&metrics.shared);
-        let current = move || shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let address = serve_metrics(listen, CONTENT_TYPE, current);
-        let address = address.with_context(|| format!("cannot listen on {listen}"))?;
-        note!(console, "metrics are at {address}");
+    let mut is_listening = false;
+    loop {
+        let head = pieces::head(arguments, console);
+        let options = pieces::options(arguments, head.as_ref())?;
+        let spread = Spread { threads: analyze.threads, pieces: None };
+        let watched = Watched {
+            directories: analyze.traces.clone(),
+            state: arguments.state.clone(),
+            kinds: pieces::kinds(arguments, head.as_ref())?,
+            options: &options,
+            pieces: head.clone(),
+            corrections: pieces::corrections(arguments, head.as_ref())?,
+            patience: arguments.wait_missing,
+            retention: Retention { age: arguments.delete_after, bytes: arguments.delete_above },
+            has_steps: !stepped.is_empty(),
+            is_published: !stepped.is_empty() || arguments.backfill.is_some(),
+            spread,
+        };
+        let watch = isochrone_experiment::Watch::new(watched).map_err(watch_error)?;
+        let steps = match stepped.as_slice() {
+            [] => None,
+            stepped => Some(Steps::new(&watch, stepped, &options, spread)?),
+        };
+        if let Some(listen) = arguments.listen.filter(|_| !std::mem::replace(&mut is_listening, true)) {
+            let shared = Arc::clone(&metrics.shared);
+            let current = move || shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let address = serve_metrics(listen, CONTENT_TYPE, current);
+            let address = address.with_context(|| format!("cannot listen on {listen}"))?;
+            note!(console, "metrics are at {address}");
+        }
+        let mut watching = Watching {
+            arguments,
+            options: &options,
+            watch,
+            head: head.as_ref().map(|(head, _)| head),
+            files: Vec::new(),
+            noted: BTreeSet::new(),
+            steps,
+            metrics: &metrics,
+            is_journal_kept: false,
+            console,
+        };
+        if arguments.once {
+            return watching.once();
+        }
+        let (notices, _watcher) = notices(&analyze.traces, console);
+        // Where pieces came in place of chunks, these are watched.
+        if !watching.until_stopped(&notices, &is_stopped)? {
+            return Ok(());
+        }
     }
-    let of_pieces = PieceWatch { arguments, options: &options, metrics: &metrics, console };
-    let mut watching = Watching {
-        arguments,
-        options: &options,
-        watch,
-        steps,
-        metrics: &metrics,
-        is_journal_kept: false,
-        console,
-    };
-    let are_pieces = || pieces::are_there(&analyze.traces);
-    if arguments.once {
-        return if are_pieces() { of_pieces.once() } else { watching.once() };
-    }
-    let (notices, _watcher) = notices(&analyze.traces, console);
-    if are_pieces() || watching.until_stopped(&notices, are_pieces, &is_stopped)? {
-        return of_pieces.until_stopped(&notices, &is_stopped);
-    }
-    Ok(())
 }
 
 /// A watch, and its outputs.
@@ -119,6 +129,12 @@ struct Watching<'w> {
     arguments: &'w Watch,
     options: &'w Options,
     watch: isochrone_experiment::Watch<'w>,
+    /// What the pieces were mapped for that come in place of chunks; `None`: chunks come.
+    head: Option<&'w ChunkHead>,
+    /// The pieces at the last look.
+    files: Vec<PathBuf>,
+    /// What was said of pieces.
+    noted: BTreeSet<String>,
     /// Steps, if something is computed of them.
     steps: Option<Steps<'w>>,
     metrics: &'w Metrics,
@@ -138,27 +154,25 @@ impl Watching<'_> {
 
     /// Maps chunks as they come, and shows the tables whenever they have changed. Returns whether there are
     /// mapped pieces instead.
-    fn until_stopped(
-        &mut self,
-        notices: &Receiver<()>,
-        are_pieces: impl Fn() -> bool,
-        is_stopped: &AtomicBool,
-    ) -> anyhow::Result<bool> {
+    fn until_stopped(&mut self, notices: &Receiver<()>, is_stopped: &AtomicBool) -> anyhow::Result<bool> {
         // The content of a journal is shown before anything new.
         let mut is_new = self.watch.facts().next().is_some();
         let mut is_reported = false;
         while !is_stopped.load(Ordering::Relaxed) {
             let is_mapped = self.map_chunks(false, is_stopped)?;
-            if self.watch.is_empty() && are_pieces() {
+            let is_empty = self.watch.is_empty() && self.files.is_empty();
+            if self.head.is_none() && is_empty && pieces::head(self.arguments, self.console).is_some() {
                 return Ok(true);
             }
-            if self.watch.is_empty() && !std::mem::replace(&mut is_reported, true) {
+            if is_empty && !std::mem::replace(&mut is_reported, true) {
                 note_missing_chunks(&self.arguments.analyze.traces, self.console);
             }
-            if is_mapped || is_new {
-                self.show(false)?;
-            } else {
-                self.publish(None)?;
+            match self.show_if(is_mapped || is_new) {
+                // The next pieces may be others; what was published stays.
+                Err(error) if self.head.is_some() => {
+                    warn_partial!(self.console, "{}", PlainLines(format_args!("{error:#}")));
+                }
+                shown => shown?,
             }
             is_new = false;
             wait(notices, self.arguments.poll, is_stopped);
@@ -166,23 +180,40 @@ impl Watching<'_> {
         Ok(false)
     }
 
-    /// Maps all chunks that can be mapped; returns whether there was one.
+    fn show_if(&mut self, is_changed: bool) -> anyhow::Result<()> {
+        if is_changed { self.show(false) } else { self.publish(None, false) }
+    }
+
+    /// Maps all chunks that can be mapped; returns whether there was one, or the pieces are others.
     fn map_chunks(&mut self, is_last: bool, is_stopped: &AtomicBool) -> anyhow::Result<bool> {
-        let mut changes = self.watch.find().map_err(watch_error)?;
+        let mut changes = self.watch.find(is_last).map_err(watch_error)?;
         if !std::mem::replace(&mut self.is_journal_kept, true) {
             self.keep_all()?;
         }
-        let mut is_mapped = false;
+        let files = self.watch.files();
+        let mut is_changed = std::mem::replace(&mut self.files, files) != self.files;
+        // Of all pieces once, the tables are made at once.
+        let are_tables_enough = self.head.is_some() && !self.is_by_chunk();
+        if are_tables_enough && (is_last || !self.watch.files_of_several().is_empty()) {
+            self.report(&changes);
+            return Ok(is_changed);
+        }
         while !is_stopped.load(Ordering::Relaxed) {
             let host = self.watch.advance(is_last, &mut changes).map_err(watch_error)?;
             self.report(&changes);
             changes.clear();
             let Some(id) = host else { break };
-            is_mapped = true;
+            is_changed = true;
             self.keep(&id)?;
             self.step(is_last)?;
         }
-        Ok(is_mapped)
+        Ok(is_changed)
+    }
+
+    /// Whether something is made of each chunk: steps, figures of the past, a journal.
+    fn is_by_chunk(&self) -> bool {
+        let Watch { state, backfill, .. } = self.arguments;
+        self.steps.is_some() || state.is_some() || backfill.is_some()
     }
 
     /// Options of the tables of metrics, which have all rows, unless there is a limit.
@@ -211,8 +242,9 @@ impl Watching<'_> {
             return Ok(());
         }
         for (id, name, end) in self.watch.ends() {
-            let reports =
-                self.watch.reports_of(Some(&id), &self.metrics_options(), true).map_err(watch_error)?;
+            let reports = self.watch.reports_of(Some(&id), &self.metrics_options(), true);
+            let mut reports = reports.map_err(watch_error)?;
+            self.choose(&mut reports);
             self.metrics.keep_last(&name, end, &reports)?;
         }
         Ok(())
@@ -223,17 +255,22 @@ impl Watching<'_> {
         if self.metrics.backfill.is_none() {
             return Ok(());
         }
-        let reports = self.watch.reports_of(Some(id), &self.metrics_options(), false).map_err(watch_error)?;
-        let progress = self.watch.progress().into_iter().find(|progress| progress.id == id);
+        let reports = self.watch.reports_of(Some(id), &self.metrics_options(), false);
+        let mut reports = reports.map_err(watch_error)?;
+        self.choose(&mut reports);
+        let progress = self.watch.progress(false).into_iter().find(|progress| progress.id == id);
         progress.map_or(Ok(()), |progress| self.metrics.keep_host(&progress, &reports))
     }
 
     /// Reports what happened.
-    fn report(&self, changes: &[Change]) {
+    fn report(&mut self, changes: &[Change]) {
         let console = self.console;
         for change in changes {
             match change {
                 Change::Mapped { .. } => {}
+                // What is missing between pieces is said with its time.
+                Change::Missing { .. } if self.head.is_some() && !self.is_by_chunk() => {}
+                Change::Filled(_) if self.steps.is_none() => {}
                 Change::Missing { session, numbers: (from, to) } => {
                     let session = Plain(session.display());
                     let which = if to - from == 1 {
@@ -250,43 +287,109 @@ impl Watching<'_> {
                         Plain(chunk.display())
                     );
                 }
+                Change::Filled(piece) => {
+                    warn_partial!(
+                        console,
+                        "{}: appeared when it had been declared missing; it is in the tables, and in no step \
+                         that was published",
+                        Plain(piece.display())
+                    );
+                }
+                Change::Unknown(time) => {
+                    let (is_warning, text) = chunks::finding(time);
+                    self.note_once(is_warning, text);
+                }
                 Change::Refused { chunk, why } => {
                     warn_partial!(console, "{}: {}; left out", Plain(chunk.display()), Plain(why));
                 }
                 Change::Unreadable { directory, why } => warn_unreadable(directory, why, console),
+                // Pieces are mapped with what waits, and once more.
+                Change::Broken(diagnostic) if self.head.is_some() => {
+                    if self.noted.insert(diagnostic.clone()) {
+                        warn_partial!(console, "{}", Plain(diagnostic));
+                    }
+                }
                 Change::Broken(diagnostic) => {
                     warn_partial!(console, "{}", Plain(diagnostic));
                 }
             }
         }
+        if self.is_by_chunk() {
+            for file in self.watch.files_of_several() {
+                let file = Plain(file.display()).to_string();
+                if self.noted.insert(file.clone()) {
+                    warn_partial!(
+                        console,
+                        "{file}: several chunks are in it, and what is made chunk by chunk needs a piece \
+                         of each; left out"
+                    );
+                }
+            }
+        }
+        // What was said long ago may be said again.
+        if self.noted.len() > MAX_NOTED {
+            self.noted.clear();
+        }
     }
 
-    /// Shows the tables of what has been mapped.
-    fn show(&self, is_last: bool) -> anyhow::Result<()> {
-        let mut all = self.watch.reports(&self.metrics_options(), is_last).map_err(watch_error)?;
-        self.publish(Some(&all))?;
+    /// Says something of pieces, unless it was said.
+    fn note_once(&mut self, is_warning: bool, text: String) {
+        if self.noted.contains(&text) {
+            return;
+        }
+        match is_warning {
+            true => warning!("{text}"),
+            false => note!(self.console, "{text}"),
+        }
+        self.noted.insert(text);
+    }
+
+    /// Shows the tables of what has been mapped; of pieces, of all that are there.
+    fn show(&mut self, is_last: bool) -> anyhow::Result<()> {
+        if self.head.is_some() && !self.is_by_chunk() && !self.watch.files_of_several().is_empty() {
+            return self.show_whole();
+        }
+        let is_last = is_last || self.head.is_some();
+        let mut changes = Vec::new();
+        let options = self.metrics_options();
+        let reports = self.watch.reports(&options, is_last, &mut changes);
+        self.report(&changes);
+        let mut all = reports.map_err(watch_error)?;
+        self.choose(&mut all);
+        self.publish(Some(&all), is_last)?;
         for report in &mut all {
             report.sort_and_limit(self.options);
         }
         if self.arguments.names.kinds.is_empty() {
             return Ok(());
         }
-        if all.is_empty() {
+        let facts = self.watch.named_facts();
+        if all.is_empty() || facts.is_empty() {
             note!(self.console, "no chunk has been mapped yet");
             return Ok(());
         }
-        let facts = self.watch.named_facts();
         let recorded: Vec<Recorded<'_>> = facts.iter().map(|(name, facts)| facts.recorded(name)).collect();
         add_notes(&self.arguments.analyze, &mut all, &recorded, &[]);
-        style(&self.arguments.analyze).print(&all, None, facts.len(), self.console)
+        let at = self.head.and_then(|head| head.asked.times.at);
+        style(&self.arguments.analyze).print(&all, at, facts.len(), self.console)
+    }
+
+    /// Leaves of the reports of pieces those that were asked for, in that order.
+    fn choose(&self, all: &mut Vec<Report>) {
+        if self.head.is_some() {
+            let kinds = &self.arguments.names.kinds;
+            let place = |report: &Report| kinds.iter().position(|kind| kind.name() == report.analysis);
+            all.retain(|report| place(report).is_some());
+            all.sort_by_key(place);
+        }
     }
 
     /// Publishes the metrics; without reports, only if nothing has been published yet.
-    fn publish(&self, reports: Option<&[Report]>) -> anyhow::Result<()> {
+    fn publish(&self, reports: Option<&[Report]>, is_last: bool) -> anyhow::Result<()> {
         if reports.is_none() && !self.metrics.is_unpublished() {
             return Ok(());
         }
-        let mut all: Vec<Family> = of_hosts(&self.watch.progress());
+        let mut all: Vec<Family> = of_hosts(&self.watch.progress(is_last));
         all.extend(families(reports.unwrap_or_default()));
         all.extend(self.steps.iter().flat_map(Steps::families));
         self.metrics.show(&all)

@@ -5,20 +5,20 @@
 use super::*;
 
 /// Where pieces are received.
-struct Fleet {
-    sessions: Sessions,
+pub(super) struct Fleet {
+    pub(super) sessions: Sessions,
     /// What is mapped.
     map: String,
 }
 
 impl Fleet {
-    fn new(from: &Path, map: &str) -> Self {
+    pub(super) fn new(from: &Path, map: &str) -> Self {
         let sessions = Sessions::new(from);
         fs::create_dir(sessions.path("received")).unwrap();
         Self { sessions, map: map.to_owned() }
     }
 
-    fn bring_all(&self) {
+    pub(super) fn bring_all(&self) {
         (0..self.sessions.chunks.len()).for_each(|chunk| self.sessions.bring(chunk));
     }
 
@@ -41,14 +41,19 @@ impl Fleet {
         isochrone(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    fn start(&self, options: &[&str]) -> Child {
+    pub(super) fn command(&self, options: &[&str]) -> Command {
         let log = fs::File::create(self.sessions.path("log")).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
-        command.args(self.arguments(options)).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+        command.args(self.arguments(options)).stdout(Stdio::null()).stderr(log);
+        command
+    }
+
+    fn start(&self, options: &[&str]) -> Child {
+        self.command(options).spawn().unwrap()
     }
 
     /// Pieces in a directory, by name.
-    fn pieces(&self, directory: &str) -> Vec<PathBuf> {
+    pub(super) fn pieces(&self, directory: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.sessions.path(directory)).unwrap().map(|it| it.unwrap().path());
         let mut found: Vec<PathBuf> =
             entries.filter(|it| it.extension().is_some_and(|it| it == "piece")).collect();
@@ -62,7 +67,7 @@ impl Fleet {
     }
 
     /// The figures of what was received are those of the whole sessions.
-    fn check_received(&self, analyses: &str) {
+    pub(super) fn check_received(&self, analyses: &str) {
         let pieces = self.pieces("received");
         assert_eq!(pieces.len(), self.sessions.chunks.len());
         let merged = self.sessions.path("merged");
