@@ -21,6 +21,9 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
     first..first + number("ISOCHRONE_SEEDS").unwrap_or(usual)
 }
 
+/// Within this time all CPUs turn from a chunk to the next, ns of the script.
+const SEAM: u64 = 5_000;
+
 /// Writes what random hosts do as chunks of a rotated session: each CPU turns to the next chunk at another
 /// instant, up to 50 ms after the first one. `has_late`: one may come up late.
 fn rotate(kernel: &RandomKernel, session: &Path, chunks: usize, has_late: bool, random: &mut Random) {
@@ -49,16 +52,15 @@ fn rotate(kernel: &RandomKernel, session: &Path, chunks: usize, has_late: bool, 
     let packets = || trace.streams().iter().flat_map(|stream| &stream.packets);
     let first = packets().filter_map(isochrone_ctf::Packet::begin).min().unwrap_or(0);
     let last = packets().filter_map(isochrone_ctf::Packet::end).max().unwrap_or(0);
-    let turns: Vec<Vec<u64>> = (0..16)
-        .map(|_| {
-            let turn = |chunk| first + (last - first) * chunk as u64 / chunks as u64;
-            (1..chunks).map(|chunk| turn(chunk) + random.below(5_000)).collect()
-        })
-        .collect();
+    let turn = |chunk: usize| first + (last - first) * chunk as u64 / chunks as u64;
+    let turns: Vec<Vec<u64>> =
+        (0..16).map(|_| (1..chunks).map(|chunk| turn(chunk) + random.below(SEAM)).collect()).collect();
     let cpus = trace.streams().iter().filter_map(|stream| cpu_of(&stream.file)).max().unwrap_or(0);
     // A CPU that comes up late is one that no other CPU's number exceeds: else its file would be missed.
+    // Where it comes up while others turn, no chunk alone shows that.
     let late = (has_late && cpus > 0 && random.permille(350))
-        .then(|| (cpus as u32, first + random.below(last - first)));
+        .then(|| (cpus as u32, first + random.below(last - first)))
+        .filter(|(_, at)| (1..chunks).all(|chunk| !(turn(chunk)..turn(chunk) + SEAM).contains(at)));
     let trace = script(cut.path(), &turns[..=cpus], channels, late);
     // Random hosts do in a millisecond what takes ten seconds here.
     let mut metadata = std::fs::read(trace.path().join("metadata")).unwrap();

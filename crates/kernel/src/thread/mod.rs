@@ -69,6 +69,12 @@ impl Thread {
         self.ended.get_or_insert(at);
     }
 
+    /// It turned out to be `id`: it has not ended if it got its number anew in the instant at which it was seen
+    /// first.
+    pub(crate) fn begin_anew(&mut self, id: ThreadId) {
+        self.ended.take_if(|end| matches!(id, ThreadId::Thread { born, .. } if born == *end));
+    }
+
     /// Sets the program that it executes.
     pub(crate) fn set_program(&mut self, filename: &[u8], at: Time) {
         if self.ended.is_none() {

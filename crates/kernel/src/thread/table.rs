@@ -172,7 +172,8 @@ impl ThreadTable {
             aliases.iter().filter_map(|(from, to)| Some((from, to, self.by_id.remove(&from)?))).collect();
         for (from, id, thread) in moved {
             // Two threads are one.
-            self.by_id.join(id, thread, |known, thread| {
+            self.by_id.join(id, thread, |known, mut thread| {
+                thread.begin_anew(id);
                 let mut later =
                     if from.was_before_alias() { std::mem::replace(known, thread) } else { thread };
                 known.learn(&mut later);
