@@ -30,7 +30,7 @@ pub trait PacketSource: Send {
 const FIRST_ROUND_NS: i64 = 1_000_000_000;
 /// Sightings of a round at most, 112 bytes each: 28 MiB.
 const MAX_OF_ROUND: usize = 1 << 18;
-/// Sightings that each source may give in a round, however many sources there are: with fewer, reading would
+/// Sightings that each source may give in a round, however many there are: with fewer, reading would
 /// not end.
 const MIN_OF_SOURCE: usize = 256;
 
@@ -46,12 +46,17 @@ pub fn match_sources(
 ) -> Summary {
     let mut matcher = Matcher::new(&traced(sources, offsets_ns, losses));
     let mut next: Vec<Option<RawNs>> = sources.iter().map(|source| Some(source.span()?.start)).collect();
-    let most = (MAX_OF_ROUND / sources.len().max(1)).max(MIN_OF_SOURCE);
     let mut ahead = FIRST_ROUND_NS;
     // First a look at where each source begins, whatever its clock says of the time: traces are mostly begun
     // together, and what they have in common shows how the clocks stand to each other.
     let mut limits = vec![RawNs::MAX; offsets_ns.len()];
     while next.iter().any(Option::is_some) {
+        // One that is behind the others, as a server with many clients, has the round to itself.
+        let is_due = |(source, next): &(&&mut dyn PacketSource, &Option<RawNs>)| {
+            next.is_some_and(|at| at <= limits[source.clock()])
+        };
+        let due = sources.iter().zip(&next).filter(is_due).count();
+        let most = (MAX_OF_ROUND / due.max(1)).max(MIN_OF_SOURCE);
         let found: Vec<(Option<RawNs>, Vec<Sighting>)> = sources
             .par_iter_mut()
             .zip(&next)

@@ -1,6 +1,6 @@
 //! Reading the streams of traces: what each holds and lacks, the packets of the network, and what shows who
-//! steers the clock. A [`StreamSource`] does so for one stream, at once or one stretch of time after the other;
-//! a [`TraceSource`] joins the streams that record one arrival together.
+//! steers the clock. A [`StreamSource`] does so for one stream, at once or one stretch of time after the
+//! other; a [`TraceSource`] joins the streams that record one arrival together.
 
 use std::path::PathBuf;
 
@@ -65,8 +65,8 @@ pub(crate) struct TraceSource<'t> {
 impl<'t> TraceSource<'t> {
     /// Opens streams of a trace.
     ///
-    /// `index`: of the trace; `first`: by stream, the packet where reading starts; `decode_packets`: whether the
-    /// packets of the network are decoded.
+    /// `index`: of the trace; `first`: by stream, the packet where reading starts; `decode_packets`: whether
+    /// the packets of the network are decoded.
     pub(crate) fn open(
         trace: Stamped<'t>,
         (index, streams): (usize, &[usize]),

@@ -29,7 +29,7 @@ const ALL_PIECES: u64 = 4096;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToMap {
     /// Pieces of traces that all machines have at the same paths.
-    Shared(Mapping),
+    Shared(Box<Mapping>),
     /// What lies on some machines, each by itself.
     Located(Vec<Located>),
 }

@@ -65,7 +65,7 @@ pub(super) fn analyse(of: Answering<'_, '_>, kinds: &[AnalysisKind]) -> anyhow::
         mapping.hosts.len(),
         plain(scheduler(arguments))
     );
-    let directory = mapped(arguments, &ToMap::Shared(mapping))?;
+    let directory = mapped(arguments, &ToMap::Shared(Box::new(mapping)))?;
     let files = pieces_in(directory.path())?;
     let set = pieces::read(&files)?;
     let clocks = set.clocks().map_err(|error| pieces::pieces_error(&error))?;

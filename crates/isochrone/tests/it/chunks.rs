@@ -176,7 +176,7 @@ fn of_programs() {
     check_analyses(&session, 5);
 }
 
-/// Pieces with spans have the arguments of calls where they were mapped for `syscalls` too, and never periods.
+/// Pieces with spans have the arguments of calls where they were mapped for `syscalls` too, and no periods.
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared")]
 fn spans_with_the_arguments_of_calls() {

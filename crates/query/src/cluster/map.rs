@@ -1,5 +1,5 @@
-//! `isochrone-sql map`: has traces mapped by a cluster, pieces of them or all that lies on a machine, and writes
-//! what comes back to files, for `isochrone analyze --cluster`.
+//! `isochrone-sql map`: has traces mapped by a cluster, pieces of them or all that lies on a machine, and
+//! writes what comes back to files, for `isochrone analyze --cluster`.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -38,7 +38,7 @@ pub(crate) async fn map(what: ToMap, scheduler: &str, door: &Door, to: &Path) ->
         ToMap::Shared(mapping) => {
             let pieces: usize = mapping.hosts.iter().map(|host| host.pieces).sum();
             let context = remote(&known, scheduler, door, Some(pieces.clamp(1, MAX_TASKS))).await?;
-            let table = Named::mapped(&Arc::new(mapping));
+            let table = Named::mapped(&Arc::from(mapping));
             let name = |host, piece| format!("{host}-{piece}.piece");
             let found = fetch(&context, table, to, name).await?;
             anyhow::ensure!(found.len() == pieces, "the cluster has sent {} of {pieces} pieces", found.len());

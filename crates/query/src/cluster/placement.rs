@@ -1,5 +1,5 @@
-//! Which executor gets which work: what is to be mapped on one machine goes to the executor there, all else to
-//! whoever asks first.
+//! Which executor gets which task: what is to be mapped on one machine goes to the executor there, all other
+//! tasks to the first executor that asks for work.
 
 use std::collections::HashMap;
 use std::fmt;

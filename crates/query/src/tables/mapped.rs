@@ -1,5 +1,6 @@
-//! The tables of mapped pieces that `isochrone analyze --cluster` reads: the bytes of a file for each piece of
-//! each host, or of one file of all that lies on a machine, in blocks. They are the tables that need no store.
+//! The tables of mapped pieces that `isochrone analyze --cluster` reads: the bytes of a file for each piece
+//! of each host, or of one file of all that lies on a machine, in blocks. They are the tables that need no
+//! store.
 
 use std::fs::File;
 use std::io::Read as _;

@@ -2,11 +2,11 @@
 //! before.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use isochrone_files::Inputs;
-use isochrone_matching::Message;
-use isochrone_sync::{Options, synchronize};
+use isochrone_matching::{Matched, Message};
+use isochrone_sync::{Options, synchronize, synchronize_with};
 use isochrone_testkit::{Cluster, Family, SimClock, Simulation};
 use isochrone_time::RawNs;
 
@@ -81,5 +81,35 @@ fn clocks_that_are_wrong_about_unix_time_find_each_other() {
         let cluster = Cluster::chain(3).seconds(40).messages(500).clock(1, clock);
         check(&cluster, Family::IPV4, 100);
         check(&cluster, Family::IPV6, 98);
+    }
+}
+
+/// The messages of traces, and the corrections that follow.
+fn synchronized(directory: &Path) -> (Vec<Message>, String) {
+    let inputs = Inputs::open(&[directory.to_owned()]);
+    let mut messages = Vec::new();
+    let mut sink = |matched: &Matched| messages.push(matched.message());
+    let outcome = synchronize_with(&inputs, &Options::default(), &|_| (), &mut sink).unwrap();
+    messages.sort_unstable();
+    let clocks = outcome.clocks.iter().map(|it| (&it.entry.host, it.interval.rows())).collect::<Vec<_>>();
+    (messages, format!("{clocks:?}"))
+}
+
+/// Chunks of a session are read one after the other, a whole trace at once: both have the same packets.
+#[test]
+fn chunks_of_sessions_give_the_messages_of_whole_traces() {
+    for cluster in [Cluster::mesh(4), Cluster::star(5).lossy(80).retransmitting(80)] {
+        let cluster = cluster.seconds(12).messages(600);
+        let root = tempfile::tempdir().unwrap();
+        let [whole, rotated] = ["whole", "rotated"].map(|name| root.path().join(name));
+        let simulation = cluster.write(&whole, Family::IPV4).unwrap();
+        for (number, host) in cluster.hosts.iter().enumerate() {
+            let mut trace = cluster.trace(&simulation, number, Family::IPV4, |_| ()).unwrap();
+            let turn = |second: i64| host.clock.raw(second * 1_000_000_000) as u64;
+            trace.write_rotated(&rotated.join(&host.name), &(1..12).map(turn).collect::<Vec<_>>()).unwrap();
+        }
+        let [whole, rotated] = [&whole, &rotated].map(|directory| synchronized(directory));
+        assert!(whole.0.len() > 1_000, "{} messages", whole.0.len());
+        assert!(whole == rotated, "{} messages, {} in chunks", whole.0.len(), rotated.0.len());
     }
 }

@@ -316,7 +316,9 @@ impl KernelScript {
         if let Some(first) = self.sorted().first() {
             for (cpu, writers) in (0..).zip(&mut tapes) {
                 let begin = self.since(cpu).unwrap_or(first.time);
-                writers.iter_mut().for_each(|writer| writer.begin(begin));
+                for writer in writers {
+                    writer.begin(begin);
+                }
             }
         }
         self.play(&mut |cpu, told| {

@@ -221,7 +221,8 @@ fn executors_map_what_lies_on_their_machines() {
     let asked: &[(&[&str], &[&str])] = &[
         (&[&all], traces),
         (&[&all, "--no-sync", "--min", "1us", "--limit", "7"], traces),
-        (&["cputop,usage", "--begin", "06:11:22.5", "--end", "06:11:25.5"], traces),
+        (&[ANALYSES], traces),
+        (&["cputop,syscalls,usage", "--begin", "06:11:22.5", "--end", "06:11:25.5"], traces),
         (&["cputop,syscallstats"], &["127.0.0.1:traces", "127.0.0.3:pieces"]),
         (
             &["cputop,syscallstats", "--by-process"],
@@ -246,7 +247,6 @@ fn executors_map_what_lies_on_their_machines() {
     check(&["cputop"], &["127.0.0.1:traces", whole], "cannot be combined");
     check(&["irqstats"], &["127.0.0.3:pieces"], "the pieces were not mapped for irqstats");
     check(&["processes", "--at", "06:11:25"], traces, "--at");
-    check(&["syscalls", "--begin", "06:11:22.5"], traces, "the arguments of system calls");
 }
 
 /// Copies a directory.
@@ -276,7 +276,7 @@ fn a_cluster_maps_the_traces_that_were_named_and_no_others() {
     let right = Mapping::new(&question, &hosts, (None, false), Some(2)).unwrap();
     let map = |mapping: &Mapping, name: &str| {
         let (file, to) = (here.path(&format!("{name}.json")), here.path(name));
-        let what = ToMap::Shared(mapping.clone());
+        let what = ToMap::Shared(Box::new(mapping.clone()));
         std::fs::write(&file, serde_json::to_vec(&what).unwrap()).unwrap();
         std::fs::create_dir(&to).unwrap();
         let own =
