@@ -69,8 +69,8 @@ impl Thread {
         self.ended.get_or_insert(at);
     }
 
-    /// It turned out to be `id`: it has not ended if it got its number anew in the instant at which it was seen
-    /// first.
+    /// It turned out to be `id`: it has not ended if it got its number anew in the instant at which it was
+    /// seen first.
     pub(crate) fn begin_anew(&mut self, id: ThreadId) {
         self.ended.take_if(|end| matches!(id, ThreadId::Thread { born, .. } if born == *end));
     }
