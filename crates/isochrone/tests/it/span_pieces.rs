@@ -189,7 +189,7 @@ fn what_is_wrong_is_named() {
     place
         .refused(&["merge", one, &kept, "-o", &place.file("x")], &["holds spans and", "kept.piece does not"]);
     place.refused(&["map", "spans", "--begin", "06:10:25", shop, "-o", &kept], &["--begin does not apply"]);
-    place.refused(&["map", "spans,cputop", shop, "-o", &kept], &["`spans` cannot be combined"]);
+    place.refused(&["map", "spans,cputop", shop, "-o", &kept], &["`spans` serves all analyses"]);
     place.refused(&["merge", one, one, "-o", &place.file("x")], &["is named twice"]);
     // Of some hosts alone, when all are there.
     let app = Path::new(shop).join("app");
