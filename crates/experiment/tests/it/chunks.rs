@@ -116,7 +116,9 @@ fn read(paths: &[PathBuf], pieces: usize) -> Result<String, ModelError> {
     if let Some(chunks) = experiment.chunks() {
         for host in experiment.hosts() {
             let unfit: Vec<_> = chunks.unfit(&host.traced).map(|(_, difference)| difference).collect();
-            unfit.iter().for_each(|difference| all += &format!("{difference}\n"));
+            for difference in unfit {
+                all += &format!("{difference}\n");
+            }
         }
     }
     let hosts: Vec<_> = experiment.hosts().iter().collect();

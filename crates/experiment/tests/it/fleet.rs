@@ -103,7 +103,7 @@ fn map_fleet((hosts, chunks): (usize, u64), compared: usize, sessions: &Path, pi
         let mapped = Mutex::new(Vec::new());
         in_order(hosts, Spread::default().threads(), |number| {
             let session = sessions.join(&cluster.hosts[number].name);
-            let made = map_host((&cluster, &simulation, chunks), number, &session, &pieces);
+            let made = map_host((&cluster, &simulation, chunks), number, &session, pieces);
             if number >= compared {
                 let _ = std::fs::remove_dir_all(&session);
             }

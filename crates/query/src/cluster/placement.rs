@@ -75,7 +75,7 @@ impl DistributionPolicy for Placement {
         Ok(bound)
     }
 
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "placement"
     }
 }
