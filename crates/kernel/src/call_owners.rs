@@ -36,7 +36,8 @@ impl<S: Spans> CallOwners<'_, S> {
             CallOwner::OffCpu(thread) => &mut threads.or_default(thread).call_off,
             CallOwner::Named(thread) => &mut threads.or_default(thread).call,
         };
-        if owner.is_born() && !*is_first && *pending == PendingCall::Inherited {
+        // It has no call of before: what ends a call of it is not for the piece before.
+        if *pending == PendingCall::Inherited && !*is_first && owner.is_born() {
             *pending = PendingCall::None;
         }
         (pending, CallTracker { is_first: *is_first, deferred, spans }, files)

@@ -4,7 +4,7 @@
 //! A source that is open has decoders for all classes of events. What a [`Chain`] keeps of one that is not
 //! open is its index and its span; of one that was read, its report.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use isochrone_ctf::{Packet, Trace};
 use isochrone_hosts::Progress;
@@ -43,8 +43,8 @@ struct Part {
 pub(crate) struct Chain<'o, 't> {
     opening: Opening<'o, 't>,
     clock: usize,
-    /// Those that are still to be opened, the next one last.
-    waiting: Vec<Part>,
+    /// Those that are still to be opened, in their order.
+    waiting: VecDeque<Part>,
     open: Option<(usize, TraceSource<'t>)>,
     /// Of those that were read to their ends, with their ranks.
     reports: Vec<(usize, SourceReport)>,
@@ -70,7 +70,7 @@ impl<'o, 't> Opening<'o, 't> {
             Chain {
                 opening: self,
                 clock,
-                waiting: vec![Part { rank, index, streams, span, has_ends }],
+                waiting: VecDeque::from([Part { rank, index, streams, span, has_ends }]),
                 open: None,
                 reports: Vec::new(),
                 broken,
@@ -125,7 +125,7 @@ pub(crate) fn joined<'o, 't>(sources: Vec<Chain<'o, 't>>) -> Vec<Chain<'o, 't>> 
 impl Chain<'_, '_> {
     /// Adds what comes after it.
     fn append(&mut self, later: Self) {
-        self.waiting.splice(0..0, later.waiting);
+        self.waiting.extend(later.waiting);
         self.broken.extend(later.broken);
         self.span = match (self.span, later.span) {
             (Some(a), Some(b)) => Some(Window::new(a.start, a.end.max(b.end))),
@@ -161,11 +161,11 @@ impl PacketSource for Chain<'_, '_> {
             let (rank, mut source) = match self.open.take() {
                 Some(open) => open,
                 None => {
-                    let part = self.waiting.last()?;
+                    let part = self.waiting.front()?;
                     if let Some(span) = part.span.filter(|span| span.start > limit || out.len() >= most) {
                         return Some(span.start);
                     }
-                    let part = self.waiting.pop()?;
+                    let part = self.waiting.pop_front()?;
                     let mut source = self.opening.open(part.index, &part.streams);
                     // That was said at the look.
                     source.take_broken();

@@ -9,7 +9,7 @@ use isochrone_timing::TimedHost;
 use serde::{Deserialize, Serialize};
 
 use super::{ChunkError, ChunkHead, Excerpts, merge_chunks, write_chunks};
-use crate::experiment::Opened;
+use crate::experiment::{Experiment, Opened};
 use crate::model::{ModelError, Spread};
 use crate::pieces::{Held, MappedPiece, Part, map_spans};
 use crate::question::Question;
@@ -107,28 +107,32 @@ impl Located {
         if hosts.is_empty() {
             return Err(LocatedError::NoHosts(self.machine.clone()));
         }
-        let of_chunks = |source: ChunkError| LocatedError::Chunks { machine: self.machine.clone(), source };
-        let excerpts = Excerpts::new(&experiment, &hosts).map_err(of_chunks)?;
         let asked = &self.head.asked;
-        let written = if self.head.has_spans {
-            let mapped = map_spans(asked, &hosts, &[], Part::Core, spread, None);
-            write_chunks(&experiment, &self.head, excerpts, &self.all(mapped)?, to)
-        } else {
-            let (kinds, options, times) = (&asked.kinds, &asked.options, asked.times);
-            let mapped =
-                Question { kinds, options, times, periods: None }.map(&hosts, Part::Core, spread, None);
-            write_chunks(&experiment, &self.head, excerpts, &self.all(mapped)?, to)
-        };
-        written.map_err(of_chunks)
+        if self.head.has_spans {
+            let map = || map_spans(asked, &hosts, &[], Part::Core, spread, None);
+            return self.write(&experiment, &hosts, spread, map, to);
+        }
+        let (kinds, options, times) = (&asked.kinds, &asked.options, asked.times);
+        let question = Question { kinds, options, times, periods: None };
+        self.write(&experiment, &hosts, spread, || question.map(&hosts, Part::Core, spread, None), to)
     }
 
-    /// What was mapped of hosts that have a core.
-    fn all<C: Held>(
+    /// Writes what is mapped of hosts that have a core.
+    fn write<C: Held>(
         &self,
-        mapped: Vec<Result<Option<MappedPiece<C>>, ModelError>>,
-    ) -> Result<Vec<MappedPiece<C>>, LocatedError> {
+        experiment: &Experiment<'_>,
+        hosts: &[&TimedHost<'_>],
+        spread: Spread,
+        map: impl FnOnce() -> Vec<Result<Option<MappedPiece<C>>, ModelError>>,
+        to: &Path,
+    ) -> Result<(), LocatedError> {
+        let machine = || self.machine.clone();
+        let (mapped, excerpts) = Excerpts::beside(experiment, hosts, spread.threads(), map);
         let mapped: Result<Vec<_>, ModelError> = mapped.into_iter().filter_map(Result::transpose).collect();
-        mapped.map_err(|source| LocatedError::Model { machine: self.machine.clone(), source })
+        let mapped = mapped.map_err(|source| LocatedError::Model { machine: machine(), source })?;
+        excerpts
+            .and_then(|excerpts| write_chunks(experiment, &self.head, excerpts, &mapped, to))
+            .map_err(|source| LocatedError::Chunks { machine: machine(), source })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use isochrone_ctf::Event;
 use isochrone_files::piece::{Kind, NewSection, PieceError, PieceFile, Section, SectionWriter};
@@ -72,6 +73,23 @@ impl Excerpts {
             Ok::<_, ChunkError>((window, excerpt_of(input, window)?))
         };
         Ok(Self { made: experiment.inputs.traces.iter().enumerate().map(make).collect::<Result<_, _>>()? })
+    }
+
+    /// Makes them while something else is done, `map`, where there is more than one thread.
+    pub fn beside<T>(
+        experiment: &Experiment<'_>,
+        hosts: &[&TimedHost<'_>],
+        threads: usize,
+        map: impl FnOnce() -> T,
+    ) -> (T, Result<Self, ChunkError>) {
+        let excerpts = || Self::new(experiment, hosts);
+        if threads == 1 {
+            return (map(), excerpts());
+        }
+        thread::scope(|scope| {
+            let excerpts = scope.spawn(excerpts);
+            (map(), excerpts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 //! on its way; one that is the same at the next look is damaged.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -197,12 +198,11 @@ pub fn head_of_pieces(directories: &[PathBuf]) -> Result<Option<(ChunkHead, Path
 
 /// What is in a file; `Err`: why it is of no use.
 fn content_of(file: &PieceFile, (head, first): (&ChunkHead, &Path)) -> Result<Content, String> {
-    let wrong = |error: &PieceError| without_path(error, &file.path);
-    let own = head_of(file).map_err(|error| wrong(&error))?;
+    let own = head_of(file).map_err(|error| without_path(&error, &file.path))?;
     if let Some(what) = head.difference(&own) {
         return Err(format!("it and {} were mapped {what}", first.display()));
     }
-    check_forms(file).map_err(|why| why.replace(&format!("{}: ", file.path.display()), ""))?;
+    check_forms(file).map_err(|why| without_path(&why, &file.path))?;
     let inputs = Inputs::open(std::slice::from_ref(&file.path));
     if let Some(refused) = inputs.refused.first() {
         return Err(refused.why.clone());
@@ -230,7 +230,7 @@ fn chunk_of(input: &InputTrace) -> Option<&Path> {
     input.path().ancestors().nth(input.inner.components().count())
 }
 
-fn without_path(error: &PieceError, path: &Path) -> String {
+fn without_path(error: &dyn Display, path: &Path) -> String {
     let text = error.to_string();
     text.strip_prefix(&format!("{}: ", path.display())).map(str::to_owned).unwrap_or(text)
 }

@@ -2,7 +2,6 @@
 //! them. The content of a file is in `isochrone_experiment::chunks`.
 
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use isochrone_analysis::{AnalysisKind, Options};
 use isochrone_corrections::Clocks;
@@ -52,14 +51,7 @@ pub(super) fn map<C: Held>(
     output: &Path,
     console: &Console,
 ) -> anyhow::Result<()> {
-    let excerpts = || Excerpts::new(experiment, hosts);
-    let (mapped, excerpts) = match spread.threads() {
-        1 => (map(), excerpts()),
-        _ => thread::scope(|scope| {
-            let excerpts = scope.spawn(excerpts);
-            (map(), excerpts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        }),
-    };
+    let (mapped, excerpts) = Excerpts::beside(experiment, hosts, spread.threads(), map);
     let mut pieces = Vec::with_capacity(mapped.len());
     for (mapped, host) in mapped.into_iter().zip(hosts) {
         match mapped.map_err(model_error)? {
