@@ -90,6 +90,11 @@ impl Located {
             let (path, why) = (refused.name.clone(), refused.why.clone());
             return Err(LocatedError::Refused { machine: machine(), path, why });
         }
+        if let Some(capture) = inputs.captures.first() {
+            let path = capture.path.display().to_string();
+            let why = "a capture is not taken along: name the traces alone".to_owned();
+            return Err(LocatedError::Refused { machine: machine(), path, why });
+        }
         let opened = Opened::unsynchronized(inputs);
         let mapped = to.with_extension("mapped");
         let (merges, target) = (!pieces.is_empty(), if pieces.is_empty() { to } else { &mapped });

@@ -247,6 +247,11 @@ fn executors_map_what_lies_on_their_machines() {
     check(&["cputop"], &["127.0.0.1:traces", whole], "cannot be combined");
     check(&["irqstats"], &["127.0.0.3:pieces"], "the pieces were not mapped for irqstats");
     check(&["processes", "--at", "06:11:25"], traces, "--at");
+    // The head of a capture without frames.
+    let words = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65_535, 1];
+    let capture: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    std::fs::write(here.path("127.0.0.2/traces/db/eth0.pcap"), capture).unwrap();
+    check(&["cputop"], traces, "eth0.pcap: a capture is not taken along: name the traces alone");
 }
 
 /// Copies a directory.
