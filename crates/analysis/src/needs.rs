@@ -1,15 +1,17 @@
 //! What has to be traced for an analysis, and how to record it.
 
 use isochrone_kernel::calls::call_of_entry;
+use isochrone_kernel::is_page_fault;
 
 use crate::output::note::Note;
 
 /// What to type on each host before a recording that is enough for all commands; between `lttng create` and
 /// `lttng start`.
-pub const RECIPE: [&str; 5] = [
+pub const RECIPE: [&str; 6] = [
     "lttng enable-event --kernel 'sched_*','irq_*','timer_hrtimer_expire_*'",
     "lttng enable-event --kernel net_dev_queue,net_dev_xmit,net_if_receive_skb",
     "lttng enable-event --kernel 'block_rq_*','kmem_mm_page_*','lttng_statedump_*'",
+    RECORD_FAULTS,
     "lttng enable-event --kernel --syscall --all",
     "lttng add-context --kernel --type tid --type pid --type procname",
 ];
@@ -20,6 +22,7 @@ const RECORD_CALLS: &str = "lttng enable-event --kernel --syscall --all";
 const RECORD_INTERRUPTS: &str = "lttng enable-event --kernel 'irq_*'";
 const RECORD_DISKS: &str = "lttng enable-event --kernel 'block_rq_*,lttng_statedump_block_device'";
 const RECORD_PACKETS: &str = "lttng enable-event --kernel net_dev_queue,net_if_receive_skb";
+const RECORD_FAULTS: &str = "lttng enable-event --kernel 'x86_exceptions_page_fault_*'";
 const RECORD_PAGES: &str = "lttng enable-event --kernel 'kmem_mm_page_*'";
 
 /// Makes [`Need`] of a list: its doc, what is missing without it, and what to type before the next recording.
@@ -111,6 +114,8 @@ needs! {
     Pages: "no allocations of memory pages were recorded", RECORD_PAGES;
     /// Memory pages that are freed.
     Frees: "memory pages were recorded when they are allocated, and not when they are freed", RECORD_PAGES;
+    /// Page faults.
+    PageFaults: "no page faults were recorded", RECORD_FAULTS;
     /// Which thread an event of a program is of: the context `vtid`, or switches.
     Threads: "events of programs were recorded without the context `vtid`: which begins and ends are of one thread is unknown",
         "lttng add-context --userspace --type vtid --type vpid --type procname";
@@ -188,6 +193,7 @@ impl Need {
                 event,
                 "mm_page_free" | "kmem_mm_page_free" | "mm_page_free_batched" | "kmem_mm_page_free_batched"
             ),
+            Self::PageFaults => is_page_fault(event),
             Self::Pages => matches!(event, "mm_page_alloc" | "kmem_mm_page_alloc"),
         }
     }

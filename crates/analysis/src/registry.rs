@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyses::{
     CpuTop, Fds, IoLatencyFreq, IoLatencyStats, IoLatencyTop, IoLog, IoUsageTop, IrqFreq, IrqLog, IrqStats,
-    MemTop, PeriodFreq, PeriodLog, PeriodStats, PeriodTop, Processes, SchedFreq, SchedLog, SchedStats,
-    SchedTop, SyscallStats, Syscalls, Usage,
+    MemTop, PageFaults, PeriodFreq, PeriodLog, PeriodStats, PeriodTop, Processes, SchedFreq, SchedLog,
+    SchedStats, SchedTop, SyscallStats, Syscalls, Usage,
 };
 use crate::analysis::{Analysis, HostResult};
 use crate::needs::Need;
@@ -135,6 +135,7 @@ macro_rules! analyses {
             IrqLog "irqlog": "Every interrupt",
             IrqStats "irqstats": "Interrupts: how many, how long",
             MemTop "memtop": "Memory pages that were allocated and freed, by thread",
+            PageFaults "pagefaults": "Page faults by thread, file and instruction: minor, major, waits",
             PeriodFreq "periodfreq": "Distribution of the durations of periods (--period), or of phases of programs",
             PeriodLog "periodlog": "Every period, or every phase of a program",
             PeriodStats "periodstats": "Periods: how many, how long, by parent, by what was captured",

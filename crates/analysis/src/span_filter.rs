@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PacketTaken, PageAllocation, Period, Phase,
-    Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadEvent, Unknown, Wakeup,
+    BlockRequest, HalfSyscall, Irq, Mapping, Migration, NetPacket, OffCpu, PacketTaken, PageAllocation,
+    PageFault, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadEvent, Unknown,
+    Wakeup,
 };
 use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
@@ -153,6 +154,10 @@ whole_spans! {
     packet NetPacket: |filter, packet| filter.holds(packet.at) && filter.cpu(packet.cpu);
     /// A packet that a device has taken, if it counts.
     packet_taken PacketTaken: |filter, taken| filter.holds(taken.at) && filter.cpu(taken.cpu);
+    /// A page fault, if it counts. It belongs to the CPU and the instant that it starts at.
+    page_fault PageFault: |filter, fault| filter.holds(fault.begin) && filter.cpu(fault.cpu);
+    /// What addresses show: later times need it.
+    mapping Mapping: |_filter, _mapping| true;
     /// Pages, if they count.
     page_allocation PageAllocation: |filter, pages| filter.holds(pages.at);
     /// A period, if it counts. It belongs to no CPU.

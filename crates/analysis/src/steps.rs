@@ -45,6 +45,12 @@ impl Steps {
         let start = (unix(raw).ns() + every / 2).div_euclid(every) * every;
         Window::new(UnixNs(start), UnixNs(start + every))
     }
+
+    /// The raw times of a step, ns; all times after the last step.
+    pub(crate) fn window(&self, step: u32) -> Window<RawNs> {
+        let edge = |index: usize| self.edges.get(index).copied().unwrap_or(RawNs::MAX);
+        Window::new(edge(step as usize), edge(step as usize + 1))
+    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput, Opener, Use};
 use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
 use isochrone_kernel::{
     BlockRequest, Half, Irq, Migration, Missed, Name, NetPacket, OffCpu, OffCpuReason, OwnedHalfSyscall,
-    OwnedSyscall, PIECE_BEGIN, PageAllocation, Period, Phase, SchedLatency, Slice, Softirq, Span, Spans,
-    ThreadAliases, ThreadId, Unknown,
+    OwnedSyscall, PIECE_BEGIN, PageAllocation, PageFault, Period, Phase, SchedLatency, Slice, Softirq, Span,
+    Spans, ThreadAliases, ThreadId, Unknown, WithinFault,
 };
 
 use isochrone_periods::Value;
@@ -177,6 +177,25 @@ pub(crate) fn request(
 
 pub(crate) fn pages(thread: ThreadId, at: i64, pages: u64, is_free: bool) -> Span {
     Span::PageAllocation(PageAllocation { at: RawNs(at), thread, pages, is_free })
+}
+
+/// A fault of the program; `within`: number of waits, their sum in ns, whether it read from a disk.
+pub(crate) fn page_fault(who: ThreadId, at: i64, address: u64, within: Option<(u64, i64, bool)>) -> Span {
+    Span::PageFault(Box::new(PageFault {
+        thread: who,
+        cpu: 0,
+        begin: RawNs(at),
+        end: Some(RawNs(at + 1)),
+        address,
+        ip: 0x40_1000,
+        code: None,
+        is_user: true,
+        within: within.map(|(waits, waited_ns, has_requested)| WithinFault {
+            waits,
+            waited_ns,
+            has_requested: Some(has_requested),
+        }),
+    }))
 }
 
 /// A packet while thread 1 ran on CPU 0.

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use isochrone_analysis::{Cell, Report, Table, Unit, VERSION};
 use isochrone_kernel::Name;
-use isochrone_store::Cause;
-use isochrone_store::StoreError;
+use isochrone_store::{Cause, StoreError};
 use isochrone_time::{UnixNs, Window};
 
 use crate::cluster::Cluster;
@@ -39,7 +38,8 @@ type Key = (usize, Option<i32>, Cause, Option<Name>, Option<i32>, Option<String>
 /// What a row of `ended` is of: host, pid, cause, host and pid of the process that ended the waits.
 type EndedKey = (usize, Option<i32>, Cause, Option<(usize, i32)>);
 
-/// The tables `causes` (by process and cause), `blocking` (by process, cause, call and descriptor), `ended`
+/// The tables `causes` (by process and cause), `blocking` (by process, cause, call or page fault, and
+/// descriptor or what is at the address of the fault), `ended`
 /// (by process, cause and the process that ended them) and, if `has_log`, `waits` (each of them). `window`:
 /// those that end in it, Unix ns. Only of threads that `is_asked` says. Linear in the spans of the window.
 ///
@@ -60,7 +60,8 @@ pub fn blocking(
     waits(cluster, whole, is_asked, |wait| {
         let host = &cluster.hosts[wait.who.host];
         let pid = host.pid(wait.who.thread);
-        let name = wait.fd.zip(pid).and_then(|(fd, pid)| host.name_of(pid, fd, wait.start));
+        let memory = || Some(host.fault(wait.who.thread, wait.start)?.memory.as_str());
+        let name = wait.fd.zip(pid).and_then(|(fd, pid)| host.name_of(pid, fd, wait.start)).or_else(memory);
         let by = wait.ended_by.and_then(|by| Some((by.host, cluster.hosts[by.host].pid(by.thread)?)));
         let key = (wait.who.host, pid, wait.cause, wait.call.clone(), wait.fd, name.map(str::to_owned));
         by_file.entry(key).or_default().add(wait, by);

@@ -7,7 +7,9 @@ use isochrone_analysis::Need;
 use isochrone_corrections::{Clocks, Related};
 use isochrone_kernel::Name;
 use isochrone_kernel::files::Bound;
-use isochrone_store::{HostStore, Message, MessageEnd, Store, StoreError, ThreadInfo, ThreadRow};
+use isochrone_store::{
+    HostStore, Message, MessageEnd, Store, StoreError, ThreadInfo, ThreadRow, WaitedFault, WaitedFaults,
+};
 use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::{TimedHost, Timing};
 use rustc_hash::FxHashMap;
@@ -30,6 +32,8 @@ pub(crate) struct Host<'e> {
     lacking: Vec<Need>,
     /// What descriptors of processes refer to: by process, descriptor and start.
     files: Vec<KnownFile>,
+    /// The page faults that threads waited in.
+    faults: WaitedFaults,
     /// Numbers of threads by process.
     threads: FxHashMap<i32, Vec<ThreadRow>>,
     timing: Timing<'e>,
@@ -93,6 +97,11 @@ impl Host<'_> {
     /// The name of the file of a descriptor of a process at an instant, raw ns.
     pub(crate) fn name_of(&self, process: i32, fd: i32, at: RawNs) -> Option<&str> {
         self.file(process, fd, at).map(|file| file.name.as_str()).filter(|name| !name.is_empty())
+    }
+
+    /// The page fault that a thread waits in at an instant, raw ns.
+    pub(crate) fn fault(&self, thread: ThreadRow, at: RawNs) -> Option<&WaitedFault> {
+        self.faults.at(thread, at)
     }
 
     /// Since when a descriptor of a process is what it is at an instant, raw ns.
@@ -193,7 +202,9 @@ impl<'e> Cluster<'e> {
                 *index = Some(opened.len() as u32);
             }
             let name = host.name().to_owned();
-            opened.push(Host { name, store: there, range, sockets, lacking, files: known, threads, timing });
+            let faults = there.waited_faults(range)?;
+            let files = known;
+            opened.push(Host { name, store: there, range, sockets, lacking, files, faults, threads, timing });
         }
         let mut messages = Vec::new();
         let here = |end: MessageEnd| {

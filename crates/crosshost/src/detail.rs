@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use isochrone_store::Cause;
+use isochrone_store::{Cause, PAGE_FAULT};
 use isochrone_store::{State, ThreadRow};
 use isochrone_time::{RawNs, Window};
 
@@ -29,7 +29,8 @@ pub(crate) fn detail(window: &ClusterWindow<'_, '_>, step: &Step, about: &StepDe
         (StepDetail::Disk { device, bytes, is_write }, _) => {
             let way = if *is_write { "write" } else { "read" };
             let size = bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
-            format!("{way} of disk {}{size}", host.store.entry().disk_name(*device))
+            let fault = fault(host, step).map(|fault| format!(", {fault}")).unwrap_or_default();
+            format!("{way} of disk {}{size}{fault}", host.store.entry().disk_name(*device))
         }
         (StepDetail::Handler(name), _) => name.clone(),
         (StepDetail::Nothing, Cause::Cpu) => ran(window, host, step),
@@ -74,7 +75,7 @@ fn wait(
     fd: Option<i32>,
     waker: Option<ThreadRow>,
 ) -> String {
-    let mut text = call.unwrap_or_default().to_owned();
+    let mut text = fault(host, step).unwrap_or_else(|| call.unwrap_or_default().to_owned());
     let at = host.raw(step.start);
     if let Some(fd) = fd {
         let process = step.thread.and_then(|thread| host.pid(thread));
@@ -90,6 +91,12 @@ fn wait(
         let _ = write!(text, "{comma}{verb} {}", shown(host, waker, host.raw(step.end)));
     }
     text
+}
+
+/// The page fault that a thread waits in: where it is.
+fn fault(host: &Host<'_>, step: &Step) -> Option<String> {
+    let it = host.fault(step.thread?, host.raw(step.start))?;
+    Some(format!("{PAGE_FAULT} at {:#x} ({})", it.fault.address, it.memory))
 }
 
 /// The greatest of some sums, with their names.

@@ -1,7 +1,7 @@
 //! The table `states`: what threads did from when to when, from a store, on the clock that is asked for.
 
-use isochrone_analysis::{Cell, Filter, Report, Table, Unit, VERSION};
-use isochrone_store::{HostStore, State, Store, StoreError, ThreadInfo, ThreadRow};
+use isochrone_analysis::{Cell, Filter, Report, Table, Unit, VERSION, Visibility};
+use isochrone_store::{HostStore, PAGE_FAULT, State, Store, StoreError, ThreadInfo, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::{TimedHost, Times, Timing};
 
@@ -43,9 +43,12 @@ pub fn states(
             ("syscall", Unit::None),
             ("fd", Unit::None),
             ("waker_tid", Unit::None),
+            ("address", Unit::None),
+            ("memory", Unit::None),
         ],
     );
     let mut range: Option<[UnixNs; 2]> = None;
+    let mut has_faults = false;
     for host in hosts {
         let Some(timing) = host.timing else { continue };
         let entries = &store.manifest().hosts;
@@ -61,8 +64,11 @@ pub fn states(
         let rows = (0..).map(ThreadRow).zip(there.threads());
         let threads: Vec<ThreadRow> =
             rows.filter(|(_, thread)| is_asked(thread, asked.filter)).map(|(row, _)| row).collect();
-        add(&there, host.name(), &threads, window, asked.pixels, timing, &mut table)?;
+        has_faults |= add(&there, host.name(), &threads, window, asked.pixels, timing, &mut table)?;
     }
+    // Most have no waits in page faults.
+    let shown = if has_faults { Visibility::Trailing } else { Visibility::Hidden };
+    let table = table.show(&["address", "memory"], shown);
     Ok(Report {
         analysis: "states",
         version: VERSION,
@@ -88,6 +94,7 @@ fn missing(state: State, applies: bool) -> Cell {
     if applies || state == State::Unknown { Cell::Unknown } else { Cell::NotApplicable }
 }
 
+/// Adds the states of a host's threads. Returns whether any waits in a page fault.
 fn add(
     there: &HostStore,
     host: &str,
@@ -96,12 +103,16 @@ fn add(
     pixels: Option<u32>,
     timing: Timing<'_>,
     table: &mut Table,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let rows = match pixels {
         Some(pixels) => there.pixels(selected, window, pixels)?,
         None => there.states(selected, window)?,
     };
+    let faults = there.waited_faults(window)?;
+    let mut has_faults = false;
     for row in rows {
+        let fault = faults.at(row.thread, row.start).filter(|_| row.syscall.as_deref() == Some(PAGE_FAULT));
+        has_faults |= fault.is_some();
         let Some(thread) = there.thread(row.thread) else { continue };
         let waker = row.waker.and_then(|waker| there.thread(waker));
         table.row(vec![
@@ -122,7 +133,9 @@ fn add(
             waker.map_or(missing(row.state, row.state == State::WaitCpu), |waker| {
                 waker.tid.unwrap_or(0).into()
             }),
+            fault.map_or(missing(row.state, false), |it| Cell::text(&format!("{:#x}", it.fault.address))),
+            fault.map_or(missing(row.state, false), |it| Cell::text(&it.memory)),
         ]);
     }
-    Ok(())
+    Ok(has_faults)
 }

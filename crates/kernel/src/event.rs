@@ -29,6 +29,8 @@ pub struct EventContext<'e> {
     pub is_user: bool,
     /// What the session is known by that recorded it.
     pub session: u64,
+    /// Whether the trace records page faults: what threads do is then followed for them.
+    pub has_faults: bool,
 }
 
 /// A task as an event names it.
@@ -82,6 +84,31 @@ pub enum BlockStep {
     Requeue,
     /// `block_rq_complete`, with the error as a negative number.
     Complete(i32),
+}
+
+/// `x86_exceptions_page_fault_user`, `x86_exceptions_page_fault_kernel`, and what other machines and old
+/// tracers call these: the current thread touches a page that is not mapped so, a fault starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultEvent {
+    /// The address that was touched.
+    pub address: u64,
+    /// Address of the instruction.
+    pub ip: u64,
+    /// The error code of the processor, if recorded.
+    pub code: Option<u64>,
+    /// Whether the thread's program touched it; else the kernel did, mostly in a call.
+    pub is_user: bool,
+    /// What the trace has of what may follow.
+    pub follows: FaultFollows,
+}
+
+/// Which events a trace has that show what happens in a page fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultFollows {
+    /// Switches, wake-ups, and the calls that wait: a wait without a call is of the fault.
+    pub calls: bool,
+    /// Requests to disks.
+    pub disks: bool,
 }
 
 /// A kernel event.
@@ -200,6 +227,10 @@ pub enum KernelEvent<'e> {
         /// Whether they are freed.
         is_free: bool,
     },
+    /// A page fault starts.
+    PageFault(FaultEvent),
+    /// `page_fault_exit` of old tracers: it ends.
+    PageFaultEnd,
     /// The begin of a phase of a program, by its name.
     PhaseBegin(Name),
     /// The end of one.

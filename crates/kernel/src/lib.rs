@@ -8,6 +8,7 @@
 //! The merge invariant: the model of a whole trace equals the merged models of any partition of it, byte for
 //! byte. Nothing here reads files or prints.
 
+mod address_spaces;
 mod begin_end;
 mod border;
 mod call_owner;
@@ -44,12 +45,15 @@ mod with_threads;
 #[cfg(test)]
 mod testing;
 
+pub use address_spaces::{AddressSpaces, Region};
 pub use border::{Border, CpuLoss, CpuLossBegin};
 pub use canonical_map::CanonicalMap;
 pub use contexts::Context;
-pub use decode::{Decoder, EventDecoder, cpu_of};
+pub use decode::{Decoder, EventDecoder, cpu_of, is_page_fault};
 pub use disk::device_numbers;
-pub use event::{BlockStep, EventContext, ForkEvent, KernelEvent, PrevState, TaskRef};
+pub use event::{
+    BlockStep, EventContext, FaultEvent, FaultFollows, ForkEvent, KernelEvent, PrevState, TaskRef,
+};
 pub use finished::{Finished, Threads};
 pub use id::{Name, Namespace, PIECE_BEGIN, ThreadAliases, ThreadId};
 pub use merge::MergeError;
@@ -60,9 +64,10 @@ pub use program_events::ProgramLoss;
 pub use programs::SwitchCoverage;
 pub use requests::BlockTransfer;
 pub use span::{
-    BlockRequest, Cause, Half, HalfSyscall, Irq, Migration, NetPacket, OffCpu, OffCpuReason,
-    OwnedHalfSyscall, OwnedSyscall, PacketTaken, PageAllocation, Period, Phase, Poll, Recorder, Retired,
-    SchedLatency, Slice, Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    BlockRequest, Cause, Half, HalfSyscall, Irq, Mapped, Mapping, Migration, NetPacket, OffCpu, OffCpuReason,
+    OwnedHalfSyscall, OwnedSyscall, PacketTaken, PageAllocation, PageFault, Period, Phase, Poll, Recorder,
+    Retired, SchedLatency, Slice, Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    WithinFault,
 };
 pub use thread::{Facts, Names};
 pub use with_threads::WithThreads;

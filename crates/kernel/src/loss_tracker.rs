@@ -21,6 +21,11 @@ impl LossCount {
     /// The count at the begin of a piece, and at its end if nothing is missing from it.
     pub(crate) const ZERO: Self = Self(Some(0));
 
+    #[cfg(test)]
+    pub(crate) fn of(losses: u64) -> Self {
+        Self(Some(losses))
+    }
+
     /// Whether nothing is missing between two instants. False for an instant within a loss, even with itself.
     pub(crate) fn no_loss_between(self, other: Self) -> bool {
         self.0.is_some() && self == other

@@ -38,6 +38,7 @@ impl<S: Spans> PartialState<S> {
         let boundary = self.cpus.boundary(before.kernel, &unseen[0]);
         let ended = is_first.then(|| self.threads.may_end(&right.threads));
 
+        self.threads.follows_faults |= right.threads.follows_faults;
         let (threads, at_end) = (right.threads.take(), self.losses.kernel.at_end());
         let mut calls = self.threads.append(threads, before.kernel, at_end, &mut self.spans);
         let border = right.begin();

@@ -16,7 +16,7 @@ use crate::call_owners::CallOwners;
 use crate::contexts::{Context, Contexts};
 use crate::cpu::{Cpu, Cpus};
 use crate::disk::Disks;
-use crate::event::{EventContext, KernelEvent};
+use crate::event::{BlockStep, EventContext, KernelEvent};
 use crate::files::{DumpOwner, FileOp, Files};
 use crate::id::{Name, ThreadAliases, ThreadId, Time};
 use crate::in_flight::{CallPoint, DeferredEffects};
@@ -223,6 +223,7 @@ impl<S: Spans> PartialState<S> {
         if context.is_user {
             return self.program_event(context, &what);
         }
+        self.threads.follows_faults |= context.has_faults;
         let (at, number) = (context.time, context.cpu);
         match what {
             KernelEvent::Switch { prev, prev_state, next } => self.switch(context, prev, prev_state, next),
@@ -243,6 +244,7 @@ impl<S: Spans> PartialState<S> {
             KernelEvent::Exit(who) => {
                 if let Some(thread) = self.threads.of_task(who, at) {
                     self.threads.or_default(thread).facts.exited = Some(at);
+                    self.goes_on(thread, at);
                     self.emit_change(thread, at, ThreadChange::Exits);
                     self.leave_process(thread, at);
                 }
@@ -272,12 +274,14 @@ impl<S: Spans> PartialState<S> {
             }
             KernelEvent::SyscallEntry(entry) => {
                 let thread = self.current_with_context(context);
+                self.goes_on(thread, at);
                 let owner = CallOwner::of(thread, context.tid, context.cpu);
                 let point = self.call_point(thread, context, |contexts| contexts.call(owner));
                 self.calls().begin(owner, point, entry);
             }
             KernelEvent::SyscallExit(exit) => {
                 let thread = self.current_with_context(context);
+                self.goes_on(thread, at);
                 let point = self.call_point(thread, context, Contexts::call_returns);
                 self.calls().end(CallOwner::of(thread, context.tid, context.cpu), point, &exit);
             }
@@ -285,6 +289,11 @@ impl<S: Spans> PartialState<S> {
             KernelEvent::Leave(context) => self.cpus.or_default(number).contexts.leave(context),
             KernelEvent::Block { device, sector, transfer, tid, step } => {
                 let thread = self.current_thread(&EventContext { tid: context.tid.or(tid), ..*context });
+                if matches!(step, BlockStep::Insert | BlockStep::Issue)
+                    && let Some(faults) = self.threads.faults(thread)
+                {
+                    faults.requests();
+                }
                 let event = Start { at, loss_count: self.losses.kernel.loss_count(at), thread, transfer };
                 self.disks.step((device, sector), event, step, &mut self.spans);
             }
@@ -333,10 +342,29 @@ impl<S: Spans> PartialState<S> {
                 let name = Name::from_utf8_lossy(filename);
                 self.files.note(FileOp::DumpFile { owner, at, fd, flags, name }, &mut self.spans);
             }
+            KernelEvent::PageFault(event) => {
+                let thread = self.current_with_context(context);
+                let count = self.losses.kernel.loss_count(at);
+                if let Some(faults) = self.threads.faults(thread) {
+                    faults.fault((thread, number), at, event, count, &mut self.spans);
+                }
+            }
+            KernelEvent::PageFaultEnd => {
+                let thread = self.current_with_context(context);
+                self.goes_on(thread, at);
+            }
             KernelEvent::PhaseBegin(_) | KernelEvent::PhaseEnd(_) | KernelEvent::Other => {
                 // The CPU exists, even if it has no other event.
                 self.cpus.or_default(number);
             }
+        }
+    }
+
+    /// A thread goes on: a page fault that it was in is over.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, thread: ThreadId, at: Time) {
+        if let Some(faults) = self.threads.faults(thread) {
+            faults.goes_on(thread, at, self.losses.kernel.loss_count(at), &mut self.spans);
         }
     }
 

@@ -60,6 +60,9 @@ impl<S: Spans> PartialState<S> {
         known.call.finish(&mut self.spans);
         known.call_off.finish(&mut self.spans);
         known.waits.finish_begin(thread, &mut self.spans);
+        if let Some(faults) = &known.faults {
+            faults.finish(thread, None, &mut self.spans);
+        }
         Some(known)
     }
 }
@@ -77,7 +80,16 @@ mod tests {
 
     fn event(chunk: &mut PartialState<impl Spans>, time: Time, what: KernelEvent<'_>) {
         chunk.event(
-            &EventContext { time, cpu: 0, tid: None, pid: None, comm: None, is_user: false, session: 0 },
+            &EventContext {
+                time,
+                cpu: 0,
+                tid: None,
+                pid: None,
+                comm: None,
+                is_user: false,
+                session: 0,
+                has_faults: false,
+            },
             what,
         );
     }

@@ -51,6 +51,7 @@ fn piece(begin: Border, calls: u64, losses: u64) -> PartialState<Rows> {
             comm: None,
             is_user: false,
             session: 0,
+            has_faults: false,
         };
         if (number + 1) % every == 0 {
             piece.lost(&CpuLoss { cpu: 0, from: now - 5, to: now, events: Some(1), has_switches: true });

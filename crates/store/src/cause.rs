@@ -5,6 +5,9 @@ use std::fmt;
 
 use isochrone_kernel::Cause as Waker;
 
+/// What stands for a call where a thread waits in a page fault of its program, which is in no call.
+pub const PAGE_FAULT: &str = "page fault";
+
 /// A cause: what is done, or what is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
@@ -165,6 +168,7 @@ mod tests {
         check("wait4", Some(Cause::Child));
         check("read", None);
         check("epoll_wait", None);
+        check(PAGE_FAULT, None);
         assert!(is_on_path("openat") && is_on_path("statx") && !is_on_path("read"));
     }
 

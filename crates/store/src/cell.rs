@@ -293,7 +293,10 @@ macro_rules! resolve {
     (as they are: $($Type:ty)*) => { resolve! { $($Type => Self, it, _, _ => it;)* } };
 }
 
-resolve! { as they are: bool u32 u64 i32 i64 RawNs Option<u32> Option<i32> Option<RawNs> }
+resolve! {
+    as they are: bool u32 u64 i32 i64 RawNs Option<bool> Option<u32> Option<u64> Option<i32> Option<i64>
+        Option<RawNs>
+}
 
 resolve! {
     ThreadName => Option<ThreadRow>, it, spans, _ => spans.thread(it);

@@ -38,11 +38,12 @@ mod sweep;
 mod table;
 mod tables;
 mod threads;
+mod waited_faults;
 mod whole_state;
 mod writer;
 mod zoom;
 
-pub use cause::{Cause, is_on_path, is_poll};
+pub use cause::{Cause, PAGE_FAULT, is_on_path, is_poll};
 pub use columns::{TableColumns, TableFile};
 pub use error::StoreError;
 pub use host_writer::HostWriter;
@@ -57,7 +58,8 @@ pub use state::{State, StateRow};
 pub use store::{HostStore, Store, StoreWriter};
 pub use table::{ColumnInfo, ColumnKind, TableInfo};
 pub use tables::{
-    BlockSpan, CallSpan, PacketTakenSpan, PagesSpan, PhaseSpan, SliceSpan, UnknownSpan, tables,
+    BlockSpan, CallSpan, FaultSpan, PacketTakenSpan, PagesSpan, PhaseSpan, SliceSpan, UnknownSpan, tables,
 };
 pub use threads::{ThreadInfo, ThreadName, ThreadRow};
+pub use waited_faults::{WaitedFault, WaitedFaults};
 pub use writer::SpanWriter;

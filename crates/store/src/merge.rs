@@ -15,7 +15,7 @@ use crate::error::StoreError;
 use crate::sweep::Call;
 use crate::table::Row;
 use crate::tables::{
-    HalfSyscallRow, IrqRow, LatencyRow, OffRow, OpenCallRow, SliceRow, SoftirqRow, SyscallRow,
+    HalfSyscallRow, IrqRow, LatencyRow, OffRow, OpenCallRow, PageFaultRow, SliceRow, SoftirqRow, SyscallRow,
 };
 use crate::threads::{ThreadName, ThreadRow};
 
@@ -34,6 +34,8 @@ pub(crate) enum SweepSpan {
     HalfCall { thread: ThreadName, is_begin: bool, name: Option<NameId>, fd: Option<i32> },
     /// In a call with a missing end; `None`: perhaps in one. `thread`: the thread itself.
     OpenCall { thread: ThreadRow, call: Option<Call>, end: RawNs },
+    /// In a page fault of the program, in which it waits if it `waits`.
+    PageFault { thread: ThreadName, waits: bool, end: RawNs },
     /// A CPU handles an interrupt or a softirq.
     Interrupt { cpu: u32, end: RawNs },
 }
@@ -107,6 +109,9 @@ views! {
         thread: it.thread, call: it.is_sure.then_some(Call { name: it.name, fd: it.fd }), end: it.until,
     };
     Syscalls SyscallRow, it => Self::Call { thread: it.thread, name: Some(it.name), fd: it.fd, end: it.end };
+    PageFaults PageFaultRow, it => Self::PageFault {
+        thread: it.thread, waits: it.is_user && it.waits.is_some_and(|waits| waits > 0), end: it.end,
+    };
     Irqs IrqRow, it => Self::Interrupt { cpu: it.cpu, end: it.end };
     Softirqs SoftirqRow, it => Self::Interrupt { cpu: it.cpu, end: it.end };
 }
@@ -142,7 +147,9 @@ pub(crate) struct Merge {
 impl Merge {
     /// Of the tables of a host that the sweep reads.
     pub(crate) fn open(files: Files<'_>) -> Result<Self, StoreError> {
-        Ok(Self::of(sources![files: SliceRow OffRow LatencyRow OpenCallRow SyscallRow IrqRow SoftirqRow]))
+        Ok(Self::of(
+            sources![files: SliceRow OffRow LatencyRow OpenCallRow SyscallRow PageFaultRow IrqRow SoftirqRow],
+        ))
     }
 
     /// Of the tables of calls, whole ones and halves.

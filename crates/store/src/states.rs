@@ -9,9 +9,11 @@ use std::thread;
 
 use arrow_array::PrimitiveArray;
 use arrow_array::types::UInt32Type;
+use isochrone_kernel::Name;
 use isochrone_time::{RawNs, Window};
 
 use crate::batches::{Batches, RowsFile};
+use crate::cause::PAGE_FAULT;
 use crate::cell::Cell;
 use crate::checked::Files;
 use crate::error::StoreError;
@@ -23,7 +25,7 @@ use crate::state::{State, StateRow};
 use crate::sweep::{self, Life, Mode, Sweep};
 use crate::table::Row;
 use crate::tables::{
-    IrqRow, LatencyRow, OffRow, OpenCallRow, SliceRow, SoftirqRow, SpanRow, SyscallRow, ZoomRow,
+    IrqRow, LatencyRow, OffRow, OpenCallRow, PageFaultRow, SliceRow, SoftirqRow, SpanRow, SyscallRow, ZoomRow,
 };
 use crate::threads::{ThreadName, ThreadRow};
 use crate::zoom::{Levels, bucket_ns, levels};
@@ -127,7 +129,8 @@ fn order_of(input: &SweepSpan) -> u8 {
         SweepSpan::HalfCall { .. } => 3,
         SweepSpan::OpenCall { .. } => 4,
         SweepSpan::Call { .. } => 5,
-        SweepSpan::Interrupt { .. } => 6,
+        SweepSpan::PageFault { .. } => 6,
+        SweepSpan::Interrupt { .. } => 7,
     }
 }
 
@@ -172,6 +175,7 @@ pub(crate) fn rows(
     read::<OffRow>(spans, window, |view, row| has(&view.thread, row), &mut inputs)?;
     read::<LatencyRow>(spans, window, |view, row| has(&view.thread, row), &mut inputs)?;
     read::<SyscallRow>(spans, window, |view, row| has(&view.thread, row), &mut inputs)?;
+    read::<PageFaultRow>(spans, window, |view, row| has(&view.thread, row), &mut inputs)?;
     read::<IrqRow>(spans, window, |view, row| cpus.contains(&view.cpu.values()[row]), &mut inputs)?;
     read::<SoftirqRow>(spans, window, |view, row| cpus.contains(&view.cpu.values()[row]), &mut inputs)?;
     let local: Vec<Life> = threads
@@ -215,6 +219,9 @@ pub(crate) fn rows(
         }
         let sweep::Row { thread, start, end, activity } = row;
         let name = |call: sweep::Call| {
+            if call == sweep::Call::PAGE_FAULT {
+                return Name::const_new(PAGE_FAULT);
+            }
             call.name.and_then(|name| names.get(name.0 as usize)).cloned().unwrap_or_default()
         };
         rows.push(StateRow {

@@ -8,7 +8,7 @@
 //! * On a CPU: `interrupted` while that handles an interrupt or softirq, else `syscall` or `usermode`, or
 //!   `running` where it is unknown whether it is in a call.
 //! * Off it: `wait-cpu` after a wake-up or when it was preempted, else `blocked`, with the call that it is
-//!   in.
+//!   in, or the page fault.
 //! * After its fork: `wait-fork`, unless a loss may have hidden that it was woken; after its end: `dead`,
 //!   until its tid is reused.
 //! * What no span covers is `unknown`.
@@ -32,6 +32,11 @@ pub(crate) struct Call {
     /// Exits of old tracers record no name.
     pub(crate) name: Option<NameId>,
     pub(crate) fd: Option<i32>,
+}
+
+impl Call {
+    /// A page fault, in place of a call: no name of a call has this number.
+    pub(crate) const PAGE_FAULT: Self = Self { name: Some(NameId(u32::MAX)), fd: None };
 }
 
 /// The state of a thread, and what belongs to it.
@@ -89,8 +94,10 @@ mod slot {
     pub(super) const DEATH: usize = 5;
     /// What is known of a new thread.
     pub(super) const NEW: usize = 6;
+    /// A page fault that it waits in.
+    pub(super) const FAULT: usize = 7;
     /// Number of indexes.
-    pub(super) const COUNT: usize = 7;
+    pub(super) const COUNT: usize = 8;
 }
 
 /// The stage of a thread's life.
@@ -234,6 +241,7 @@ impl Thread {
             };
             return Activity { state, cpu: Some(cpu), call, waker: None };
         }
+        let call = call.or_else(|| self.is(slot::FAULT).then_some(Call::PAGE_FAULT));
         match () {
             () if self.is(slot::LATENCY) => {
                 Activity { state: State::WaitCpu, cpu: None, call, waker: self.waker }
@@ -243,7 +251,11 @@ impl Thread {
                 let state = if self.stage == Stage::New { State::WaitFork } else { State::Unknown };
                 Activity { state, ..NOTHING }
             }
-            () if self.is_preempted => Activity { state: State::WaitCpu, cpu: None, call, waker: None },
+            () if self.is_preempted => {
+                // Whether the fault was over by then is unknown.
+                let call = call.filter(|&call| call != Call::PAGE_FAULT);
+                Activity { state: State::WaitCpu, cpu: None, call, waker: None }
+            }
             () => Activity { state: State::Blocked, cpu: None, call, waker: None },
         }
     }
@@ -375,6 +387,10 @@ impl Sweep {
             SweepSpan::OpenCall { thread, call, end } => change(Some(thread.0), &mut |it| {
                 it.enter(Interval { start: at, end, what: call });
             }),
+            SweepSpan::PageFault { thread, waits: true, end } => change(thread_of(thread), &mut |it| {
+                it.set(slot::FAULT, if end > at { end } else { NEVER });
+            }),
+            SweepSpan::PageFault { waits: false, .. } => {}
             // They are read before, and become open calls.
             SweepSpan::HalfCall { .. } => {}
             SweepSpan::Interrupt { cpu, .. } => {

@@ -279,6 +279,41 @@ rows! { SPANS, spans;
         reads: u64, read_bytes: u64, writes: u64, written_bytes: u64, others: u64, errors: u64,
         local: Option<Name>, peer: Option<Name>,
     }
+    /// A page fault (`begin`), until its thread was next seen to go on, or the trace ends (`end`; `begin`
+    /// where that is unknown): the `address` that was touched, by the instruction at `ip`, by the program
+    /// (`is_user`) or for it by the kernel. What the thread did in it, null where unknown: number of waits,
+    /// their sum (`waited_ns`), whether it requested something from a disk (`is_major`).
+    page_faults "page_faults" PageFaultRow PageFaultView as FaultSpan: Copy by start, end {
+        /// The thread.
+        thread: ThreadName => Option<ThreadRow>,
+        /// The CPU.
+        cpu: u32,
+        /// Start.
+        start "begin": RawNs,
+        /// When the thread was next seen to go on; the start where that is unknown.
+        end: RawNs,
+        /// The address that was touched.
+        address: u64,
+        /// Address of the instruction.
+        ip: u64,
+        /// The processor's error code.
+        code: Option<u64>,
+        /// Whether the program touched it.
+        is_user: bool,
+        /// Whether it requested something from a disk.
+        is_major: Option<bool>,
+        /// Number of waits.
+        waits: Option<u64>,
+        /// Their sum, ns.
+        waited_ns: Option<i64>,
+    }
+    /// A change of what the addresses of a thread's process show: `nothing`, `anonymous` memory, a `file`
+    /// (`name`, null if unknown; `shared`: what is written there goes to it), or what the process of `other`
+    /// shows (`copy`: a fork).
+    mappings "mappings" MappingRow MappingView by at [packed] {
+        thread: ThreadName, at: RawNs, address: u64, bytes: u64, what: Name, other: Option<ThreadName>, name:
+        Option<Name>,
+    }
     /// A wait for descriptors that is over: `poll`, `select`, and `epoll_wait` where any are ready (`set`:
     /// its descriptor; the call is the one of `syscalls` that ends at `at`). `waited` and `ready` are lists
     /// (`3 5 7`) of at most 64 descriptors, the counts include the others.

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 use isochrone_kernel::calls::WaitedSet;
 use isochrone_kernel::files::{Bound, FileKind, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, CanonicalMap, Half, HalfSyscall, Irq, Migration, Name, NetPacket, OffCpu, PacketTaken,
-    PageAllocation, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Spans, Syscall,
-    ThreadAliases, ThreadChange, ThreadEvent, ThreadId, Unknown, Wakeup, span_kinds,
+    BlockRequest, CanonicalMap, Half, HalfSyscall, Irq, Mapped, Mapping, Migration, Name, NetPacket, OffCpu,
+    PacketTaken, PageAllocation, PageFault, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq,
+    Spans, Syscall, ThreadAliases, ThreadChange, ThreadEvent, ThreadId, Unknown, Wakeup, span_kinds,
 };
 use isochrone_time::RawNs;
 
@@ -23,9 +23,9 @@ use crate::error::StoreError;
 use crate::manifest::TableEntry;
 use crate::names::{NameCache, NameKind, Names};
 use crate::tables::{
-    BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MigrationRow, OffRow, PacketFlowRow,
-    PacketRow, PacketTakenRow, PagesRow, PendingRows, PhaseRow, PollRow, SliceRow, SoftirqRow, SpanFiles,
-    SpanRow, SyscallRow, ThreadEventRow, UnknownRow, WakeupRow, lock,
+    BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MappingRow, MigrationRow, OffRow,
+    PacketFlowRow, PacketRow, PacketTakenRow, PageFaultRow, PagesRow, PendingRows, PhaseRow, PollRow,
+    SliceRow, SoftirqRow, SpanFiles, SpanRow, SyscallRow, ThreadEventRow, UnknownRow, WakeupRow, lock,
 };
 use crate::threads::ThreadName;
 
@@ -308,6 +308,39 @@ impl SpanWriter {
     fn packet_taken(&mut self, it: &PacketTaken) {
         let PacketTaken { at, cpu, buffer } = *it;
         self.push(PacketTakenRow { at, cpu, buffer });
+    }
+
+    fn page_fault(&mut self, it: &PageFault) {
+        let PageFault { thread, cpu, begin, end, address, ip, code, is_user, within } = *it;
+        let thread = self.thread(thread);
+        self.push(PageFaultRow {
+            thread,
+            cpu,
+            start: begin,
+            end: end.unwrap_or(begin),
+            address,
+            ip,
+            code,
+            is_user,
+            is_major: it.is_major(),
+            waits: within.map(|within| within.waits),
+            waited_ns: within.map(|within| within.waited_ns),
+        });
+    }
+
+    fn mapping(&mut self, it: &Mapping) {
+        let Mapping { thread, at, address, bytes, ref what } = *it;
+        let (what, other, name) = match what {
+            Mapped::Nothing => ("nothing", None, None),
+            Mapped::Anonymous => ("anonymous", None, None),
+            Mapped::File { name, is_shared } => {
+                (if *is_shared { "shared" } else { "file" }, None, Some(name).filter(|name| !name.is_empty()))
+            }
+            Mapped::CopyOf(other) => ("copy", Some(*other), None),
+        };
+        let (thread, other) = (self.thread(thread), self.some_thread(other));
+        let (what, name) = (Name::const_new(what), name.cloned());
+        self.push(MappingRow { thread, at, address, bytes, what, other, name });
     }
 
     fn page_allocation(&mut self, it: &PageAllocation) {

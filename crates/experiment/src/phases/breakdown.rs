@@ -11,7 +11,7 @@ use isochrone_kernel::Name;
 use isochrone_store::{CallSpan, HostStore, OpenFile, State, StateRow, StoreError, ThreadRow};
 use isochrone_time::{RawNs, Window};
 
-use isochrone_store::{Cause, is_on_path, is_poll};
+use isochrone_store::{Cause, PAGE_FAULT, is_on_path, is_poll};
 
 /// How much of a trace is read at once, ns.
 const WINDOW: i64 = 1 << 30;
@@ -170,7 +170,7 @@ impl<'s> Loaded<'s> {
         for row in rows[first..].iter().take_while(|row| row.start < end) {
             let ns = (row.end.min(end) - row.start.max(start)) as u64;
             covered += ns;
-            let call = row.syscall.as_deref().map(Name::from);
+            let call = row.syscall.as_deref().filter(|call| *call != PAGE_FAULT).map(Name::from);
             sums.calls.entry((instance.name.clone(), call)).or_default().spent.add(row.state, ns);
             if let Some(fd) = row.fd {
                 let file = self.file_name(thread, fd, row.start);

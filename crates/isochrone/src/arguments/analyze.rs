@@ -32,6 +32,7 @@ const EXAMPLES: &str = "Examples:\n  \
     lttng enable-event --kernel 'sched_*','irq_*','timer_hrtimer_expire_*'\n  \
     lttng enable-event --kernel net_dev_queue,net_dev_xmit,net_if_receive_skb\n  \
     lttng enable-event --kernel 'block_rq_*','kmem_mm_page_*','lttng_statedump_*'\n  \
+    lttng enable-event --kernel 'x86_exceptions_page_fault_*'\n  \
     lttng enable-event --kernel --syscall --all\n  \
     lttng add-context --kernel --type tid --type pid --type procname\n\n\
     The contexts tid, pid and procname identify threads from the first event on; a state \

@@ -18,6 +18,7 @@ mod methods;
 mod mpi;
 mod nightly;
 mod outputs;
+mod page_faults;
 mod peers;
 mod people;
 mod phases;

@@ -43,8 +43,10 @@ pub(super) enum EffectKind {
     EpollWait,
     /// Descriptor.
     Use(Use),
-    /// Descriptor, flags.
+    /// Descriptor, flags, length.
     Map,
+    /// Address, length.
+    Unmap,
     /// From, to.
     Transfer,
     /// Flags.
@@ -147,7 +149,9 @@ pub(super) fn find(name: &str) -> Option<Call> {
         "sendfile" | "sendfile64" => call(EffectKind::Transfer, "in_fd, out_fd, -", [1, 0, NO]),
         "splice" | "copy_file_range" => call(EffectKind::Transfer, "fd_in, fd_out, -", [0, 2, NO]),
         "tee" => call(EffectKind::Transfer, "fdin, fdout, -", [0, 1, NO]),
-        "mmap" | "mmap2" | "mmap_pgoff" => call(EffectKind::Map, "fd, flags, -", [4, 3, NO]),
+        "mmap" | "mmap2" | "mmap_pgoff" => call(EffectKind::Map, "fd, flags, len", [4, 3, 1]),
+        "munmap" => call(EffectKind::Unmap, "addr, len, -", [0, 1, NO]),
+        "mremap" => call(EffectKind::Unmap, "addr, old_len, -", [0, 1, NO]),
         "read" | "pread64" | "readv" | "preadv" | "preadv2" | "recv" | "recvfrom" | "recvmsg" => {
             uses(Use::Read, "fd, -, -")
         }
@@ -177,7 +181,10 @@ pub(super) fn find(name: &str) -> Option<Call> {
 /// its entry was not seen.
 pub fn is_about_files(call: &str) -> bool {
     find(call).is_some_and(|call| {
-        !matches!(call.what, EffectKind::Clone | EffectKind::Fork | EffectKind::Vfork | EffectKind::Poll)
+        !matches!(
+            call.what,
+            EffectKind::Clone | EffectKind::Fork | EffectKind::Vfork | EffectKind::Poll | EffectKind::Unmap
+        )
     })
 }
 

@@ -165,6 +165,22 @@ pub enum Effect {
     },
     /// Executes another program.
     Exec,
+    /// Maps memory at the address that it returns.
+    Map {
+        /// Descriptor of the file; `None` for memory without one.
+        fd: Option<i32>,
+        /// Number of bytes, if recorded.
+        bytes: Option<u64>,
+        /// Whether what is written there goes to the file.
+        is_shared: bool,
+    },
+    /// Unmaps memory.
+    Unmap {
+        /// First address.
+        address: u64,
+        /// Number of bytes.
+        bytes: u64,
+    },
 }
 
 impl Effect {
@@ -183,7 +199,8 @@ impl Effect {
             | Self::Use { fd, .. }
             | Self::EpollControl { set: fd, .. }
             | Self::EpollWait { set: fd }
-            | Self::Transfer { from: fd, .. } => Some(fd),
+            | Self::Transfer { from: fd, .. }
+            | Self::Map { fd: Some(fd), .. } => Some(fd),
             Self::Nothing
             | Self::Poll { .. }
             | Self::Create { .. }
@@ -191,7 +208,9 @@ impl Effect {
             | Self::CloseRange { .. }
             | Self::Clone { .. }
             | Self::Unshare { .. }
-            | Self::Exec => None,
+            | Self::Exec
+            | Self::Map { fd: None, .. }
+            | Self::Unmap { .. } => None,
         }
     }
 

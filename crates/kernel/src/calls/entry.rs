@@ -16,6 +16,8 @@ const AT_FDCWD: i64 = -100;
 const SOCK_CLOEXEC: i64 = 0o200_0000;
 /// The type without its flags.
 const SOCK_TYPE: i64 = 0xf;
+/// `MAP_SHARED`, also a bit of `MAP_SHARED_VALIDATE`.
+const MAP_SHARED: i64 = 1;
 /// `MAP_ANONYMOUS`: the descriptor is ignored.
 const MAP_ANONYMOUS: i64 = 0x20;
 
@@ -141,11 +143,11 @@ fn known_effect(call: &Call, opener: Opener, from: &impl Source) -> Option<Effec
         },
         EffectKind::EpollWait => Effect::EpollWait { set: fd(0)? },
         EffectKind::Map => {
-            if flags(1) & MAP_ANONYMOUS != 0 {
-                return None;
-            }
-            Effect::Use { fd: fd(0)?, what: Use::Other }
+            let fd = fd(0).filter(|_| flags(1) & MAP_ANONYMOUS == 0);
+            let bytes = from.number(2).map(|bytes| bytes as u64);
+            Effect::Map { fd, bytes, is_shared: flags(1) & MAP_SHARED != 0 }
         }
+        EffectKind::Unmap => Effect::Unmap { address: from.number(0)? as u64, bytes: from.number(1)? as u64 },
         EffectKind::Close => Effect::Close { fd: fd(0)? },
         EffectKind::Open => {
             let dir = from.number(0).filter(|&dir| dir != AT_FDCWD).map(|dir| dir as i32);

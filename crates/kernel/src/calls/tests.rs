@@ -173,10 +173,11 @@ fn generations_differ() {
             ("fd", fd.into()),
         ]
     };
+    let mapped = |fd| Effect::Map { fd, bytes: Some(10), is_shared: false };
     let line = "NULL, 10, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0";
-    check(Generation::V2_13, "mmap", &map(0x22, -1), &Effect::Nothing, line);
+    check(Generation::V2_13, "mmap", &map(0x22, -1), &mapped(None), line);
     let line = "NULL, 10, PROT_READ|PROT_WRITE, MAP_PRIVATE, 3, 0";
-    check(Generation::V2_13, "mmap", &map(2, 3), &used(Use::Other), line);
+    check(Generation::V2_13, "mmap", &map(2, 3), &mapped(Some(3)), line);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use isochrone_net::tracer::{self, Extractor};
 
 use super::{Fields, Tracer, int32, text};
 use crate::contexts::Context;
-use crate::event::{BlockStep, KernelEvent};
+use crate::event::{BlockStep, FaultEvent, FaultFollows, KernelEvent};
 use crate::requests::BlockTransfer;
 
 /// Bit of `rwbs` for a request that writes, as LTTng encodes it.
@@ -56,6 +56,14 @@ pub(super) enum Class {
         order: Option<FieldRef>,
         is_free: bool,
     },
+    PageFault {
+        address: FieldRef,
+        ip: FieldRef,
+        code: Option<FieldRef>,
+        by: FaultBy,
+        follows: FaultFollows,
+    },
+    PageFaultEnd,
     /// A packet that is handed to the driver of a device, for traces without the event of its queue.
     Transmission {
         device: FieldRef,
@@ -66,6 +74,15 @@ pub(super) enum Class {
         device: FieldRef,
         name: FieldRef,
     },
+}
+
+/// What touched the memory of a page fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FaultBy {
+    User,
+    Kernel,
+    /// As the address of the instruction says.
+    Instruction,
 }
 
 /// How to read an event of a request to a disk.
@@ -88,6 +105,26 @@ impl std::fmt::Debug for Flows {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Flows").field(&self.0.is_some()).finish()
     }
+}
+
+/// Whether an event of this name is the start of a page fault.
+///
+/// ```
+/// assert!(isochrone_kernel::is_page_fault("x86_exceptions_page_fault_user"));
+/// ```
+pub fn is_page_fault(name: &str) -> bool {
+    fault_of(name).is_some()
+}
+
+/// The start of a page fault that an event of this name is, by what it is of.
+fn fault_of(name: &str) -> Option<FaultBy> {
+    // LTTng's name on x86 has its prefix since 2.5.
+    Some(match name.strip_prefix("x86_").unwrap_or(name) {
+        "exceptions_page_fault_user" | "page_fault_user" => FaultBy::User,
+        "exceptions_page_fault_kernel" | "page_fault_kernel" => FaultBy::Kernel,
+        "page_fault_entry" => FaultBy::Instruction,
+        _ => return None,
+    })
 }
 
 /// Whether an event of this name begins the run of a high-resolution timer.
@@ -143,6 +180,15 @@ impl Class {
             return Some(Self::Vector { vector: fields.get("vector")?, make: context_of(vector), begins });
         }
         let get = |name: &str| fields.get(name);
+        if let Some(by) = fault_of(name) {
+            return Some(Self::PageFault {
+                address: get("address")?,
+                ip: get("ip")?,
+                code: get("error_code"),
+                by,
+                follows: facts.records.faults_follow(),
+            });
+        }
         let packet = |is_sent| {
             Some(Self::Packet {
                 device: get("name")?,
@@ -158,6 +204,7 @@ impl Class {
             Block::new(fields, step).filter(|_| is_whole).map(Self::Block)
         };
         Some(match name {
+            "page_fault_exit" => Self::PageFaultEnd,
             "irq_handler_entry" => Self::IrqEntry { number: get("irq")?, name: get("name")? },
             "irq_handler_exit" => Self::IrqExit { number: get("irq")?, ret: get("ret") },
             "softirq_raise" | "irq_softirq_raise" => Self::SoftirqRaise(get("vec")?),
@@ -242,6 +289,25 @@ impl Class {
             Self::Disk { device, name } => {
                 KernelEvent::DumpDisk { device: event.unsigned(device)? as u32, name: text(event, name) }
             }
+            Self::PageFault { address, ip, code, by, follows } => {
+                let number = |field: &FieldRef| {
+                    event.unsigned(field).or_else(|| event.signed(field).map(|number| number as u64))
+                };
+                let ip = number(ip)?;
+                let is_user = match by {
+                    FaultBy::User => true,
+                    FaultBy::Kernel => false,
+                    FaultBy::Instruction => ip >> 63 == 0,
+                };
+                KernelEvent::PageFault(FaultEvent {
+                    address: number(address)?,
+                    ip,
+                    code: code.as_ref().and_then(number),
+                    is_user,
+                    follows: *follows,
+                })
+            }
+            Self::PageFaultEnd => KernelEvent::PageFaultEnd,
             Self::PageAllocation { order, is_free } => {
                 let order = order.as_ref().and_then(|field| event.unsigned(field)).unwrap_or(0);
                 KernelEvent::PageAllocation { pages: 1 << order.min(62), is_free: *is_free }

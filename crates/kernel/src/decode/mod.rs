@@ -11,6 +11,8 @@ mod sched;
 
 use std::sync::Arc;
 
+pub use machine::is_page_fault;
+
 use isochrone_ctf::plan::{EventPlan, Name as FieldName, StreamPlan, Visitor};
 use isochrone_ctf::schema::{EnvironmentValue, IntegerClass};
 use isochrone_ctf::{Event, FieldRef, Packet, Trace};
@@ -65,6 +67,7 @@ pub struct EventDecoder<'d> {
     class: &'d ClassDecoder,
     cpu: Option<u32>,
     is_user: bool,
+    has_faults: bool,
     session: u64,
     definitions: Option<&'d Definitions>,
     packet: &'d PacketFields,
@@ -175,8 +178,8 @@ impl<'t> Decoder<'t> {
             decoder
         });
         let definitions = periods.as_ref().map(|(all, _)| &**all);
-        let (is_user, session) = (facts.is_user, *session);
-        EventDecoder { class, cpu: *cpu, is_user, session, definitions, packet: packet_fields }
+        let (is_user, has_faults, session) = (facts.is_user, facts.records.has_page_faults(), *session);
+        EventDecoder { class, cpu: *cpu, is_user, has_faults, session, definitions, packet: packet_fields }
     }
 }
 
@@ -211,7 +214,16 @@ impl<'d> EventDecoder<'d> {
             Some(thread) => thread.read(event),
             None => (None, None, None),
         };
-        EventContext { time, cpu, tid, pid, comm, is_user: self.is_user, session: self.session }
+        EventContext {
+            time,
+            cpu,
+            tid,
+            pid,
+            comm,
+            is_user: self.is_user,
+            session: self.session,
+            has_faults: self.has_faults,
+        }
     }
 
     #[inline]

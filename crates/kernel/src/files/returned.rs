@@ -94,6 +94,9 @@ impl<'c> Returned<'c> {
             Effect::Transfer { from, to } => {
                 Step::Uses(one(from, done(Use::Read)), OneUse { flow, ..one(to, done(Use::Write)) })
             }
+            Effect::Map { fd: Some(fd), .. } if ret < 0 && ret != EBADF => {
+                Step::Use(one(fd, UseOutcome::Failed))
+            }
             Effect::EpollWait { .. } if matches!(self.output, ExitOutput::EpollReady(_)) => Step::More,
             Effect::EpollWait { set } => Step::Use(one(set, done(Use::Other))),
             Effect::EpollControl { set, .. } if ret < 0 => Step::Use(one(set, UseOutcome::Failed)),

@@ -15,8 +15,9 @@ use super::file::FileSpan;
 use super::{OwnedHalfSyscall, OwnedSyscall};
 use crate::id::ThreadAliases;
 use crate::{
-    BlockRequest, HalfSyscall, Irq, Migration, NetPacket, OffCpu, PacketTaken, PageAllocation, Period, Phase,
-    Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadChange, ThreadEvent, Unknown, Wakeup,
+    BlockRequest, HalfSyscall, Irq, Mapped, Mapping, Migration, NetPacket, OffCpu, PacketTaken,
+    PageAllocation, PageFault, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Syscall,
+    ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
 
 /// Calls a macro with the list of all kinds of spans. An entry: its doc, the method of [`Spans`] that
@@ -83,6 +84,10 @@ macro_rules! span_kinds {
             period Period $crate::Period => Box<$crate::Period>;
             /// A file descriptor was closed, or the trace ends.
             file File $crate::files::FileSpan => Box<$crate::files::FileSpan>;
+            /// A page fault.
+            page_fault PageFault $crate::PageFault => Box<$crate::PageFault>;
+            /// What the memory of a process shows changes.
+            mapping Mapping $crate::Mapping => Box<$crate::Mapping>;
         }
     };
 }
@@ -255,6 +260,13 @@ cloned! {
     Phase => Phase: it, aliases => aliases.change(&mut it.thread);
     Period => Box<Period>: it, aliases => aliases.change(&mut it.thread);
     FileSpan => Box<FileSpan>: it, aliases => it.rename(aliases);
+    PageFault => Box<PageFault>: it, aliases => aliases.change(&mut it.thread);
+    Mapping => Box<Mapping>: it, aliases => {
+        aliases.change(&mut it.thread);
+        if let Mapped::CopyOf(other) = &mut it.what {
+            aliases.change(other);
+        }
+    };
 }
 
 impl PassedSpan for Syscall<'_> {

@@ -514,6 +514,84 @@ pub struct PageAllocation {
     pub is_free: bool,
 }
 
+/// A page fault: a thread touched memory that had no page yet, or not for this use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageFault {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The CPU on which it started.
+    pub cpu: u32,
+    /// Start.
+    pub begin: Time,
+    /// When the thread was next seen to go on, and it is over; or the end of the trace. `None` if events are
+    /// missing until then.
+    pub end: Option<Time>,
+    /// The address that was touched.
+    pub address: u64,
+    /// Address of the instruction that touched it.
+    pub ip: u64,
+    /// The processor's error code, if recorded.
+    pub code: Option<u64>,
+    /// Whether the program touched it; else the kernel did for it, mostly in a call.
+    pub is_user: bool,
+    /// What the thread did within it. `None` if unknown: events are missing or not recorded, or it may have
+    /// been the call that the fault is in.
+    pub within: Option<WithinFault>,
+}
+
+/// What a thread did within a page fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WithinFault {
+    /// Number of waits.
+    pub waits: u64,
+    /// The sum of them, ns.
+    pub waited_ns: i64,
+    /// Whether it requested something from a disk; `None` if such requests are not recorded.
+    pub has_requested: Option<bool>,
+}
+
+impl PageFault {
+    /// Whether the page was read from a disk, and so the fault is *major*, as the kernel counts them; `None`
+    /// if that is unknown.
+    pub fn is_major(&self) -> Option<bool> {
+        self.within?.has_requested
+    }
+}
+
+/// A change of what the memory of a process shows: `mmap`, `munmap`, `mremap`; an exec, which leaves nothing,
+/// and a fork.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mapping {
+    /// The thread that made it.
+    pub thread: ThreadId,
+    /// When.
+    pub at: Time,
+    /// First address.
+    pub address: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// What is there from now on.
+    pub what: Mapped,
+}
+
+/// What a range of addresses shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mapped {
+    /// Nothing any more, or what the trace does not show.
+    Nothing,
+    /// Memory without a file.
+    Anonymous,
+    /// A file, by its name; empty if unknown.
+    File {
+        /// Its name.
+        name: Name,
+        /// Whether what is written there goes to the file (`MAP_SHARED`).
+        is_shared: bool,
+    },
+    /// What the process of another thread shows: a fork. That may be a thread of the same process.
+    CopyOf(ThreadId),
+}
+
 /// A phase of a program, between two of its own tracepoints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {

@@ -4,6 +4,7 @@
 //! the piece before.
 
 mod facts;
+mod faults;
 mod names;
 mod table;
 mod waits;
@@ -11,12 +12,15 @@ mod waits;
 use serde::{Deserialize, Serialize};
 
 pub use facts::Facts;
+pub(crate) use faults::Faults;
 pub use names::Names;
 pub(crate) use table::{MayEnd, ThreadTable, sort_exec_renames};
 pub(crate) use waits::{SchedChange, Waits};
 
 use crate::id::{Name, PIECE_BEGIN, ThreadAliases, ThreadId, Time};
 use crate::in_flight::PendingCall;
+use crate::loss_tracker::LossCount;
+use crate::span::Spans;
 
 /// The last membership of a thread that was passed to the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +50,8 @@ pub(crate) struct Thread {
     /// Its call while it is off the CPUs, if they do not.
     pub(crate) call_off: PendingCall,
     pub(crate) waits: Waits,
+    /// Its page faults, where the trace records them.
+    pub(crate) faults: Option<Box<Faults>>,
 }
 
 /// Times of the last facts from events whose thread may be unidentified. Such a thread and a known one may
@@ -138,6 +144,30 @@ impl Thread {
         self.membership = there.membership.or(self.membership);
         // The first sighting counts.
         self.first = self.first.into_iter().chain(there.first).min();
+    }
+
+    /// Its page faults, to be followed.
+    pub(crate) fn faults(&mut self) -> &mut Faults {
+        self.faults.get_or_insert_default()
+    }
+
+    /// Appends what it waited for in the next piece, which has been shifted by the losses of this one, which
+    /// ends at `boundary`. `follows_faults`: whether the trace records page faults.
+    pub(crate) fn append(
+        &mut self,
+        id: ThreadId,
+        right: &Self,
+        boundary: LossCount,
+        follows_faults: bool,
+        spans: &mut impl Spans,
+    ) {
+        let off = self.waits.append(id, right.waits, boundary, spans);
+        if follows_faults {
+            off.iter().for_each(|off| self.faults().was_off(off));
+            if let Some(right) = right.faults.as_deref() {
+                self.faults().append(id, *right, spans);
+            }
+        }
     }
 
     pub(crate) fn rename(&mut self, aliases: &ThreadAliases) {

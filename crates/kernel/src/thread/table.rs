@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Thread;
+use super::{Faults, Thread};
 use crate::call_owner::CallOwner;
 use crate::canonical_map::CanonicalMap;
 use crate::event::TaskRef;
@@ -19,6 +19,8 @@ use crate::tid_table::TidTable;
 pub(crate) struct ThreadTable {
     by_id: CanonicalMap<ThreadId, Thread>,
     pub(crate) tids: TidTable,
+    /// Whether the trace records page faults.
+    pub(crate) follows_faults: bool,
 }
 
 /// A thread that an exec gave another id: new id, old id.
@@ -56,6 +58,12 @@ impl ThreadTable {
     #[inline]
     pub(crate) fn or_default(&mut self, thread: ThreadId) -> &mut Thread {
         self.by_id.or_default(thread)
+    }
+
+    /// The page faults of a thread; `None` where none are recorded, and of idle tasks.
+    #[inline]
+    pub(crate) fn faults(&mut self, thread: ThreadId) -> Option<&mut Faults> {
+        (self.follows_faults && !thread.is_idle()).then(|| self.by_id.or_default(thread).faults())
     }
 
     pub(crate) fn remove(&mut self, thread: ThreadId) -> Option<Thread> {
@@ -141,7 +149,7 @@ impl ThreadTable {
         boundary: LossCount,
         spans: &mut impl Spans,
     ) -> Vec<(CallOwner, PendingCall)> {
-        let mut calls = Vec::new();
+        let (mut calls, follows_faults) = (Vec::new(), self.follows_faults);
         let mut keep = |owner, pending: &mut PendingCall| {
             if *pending != PendingCall::Inherited {
                 calls.push((owner, std::mem::take(pending)));
@@ -149,11 +157,12 @@ impl ThreadTable {
         };
         for (id, mut right) in right.into_unordered() {
             right.waits.shift(losses);
+            right.faults.iter_mut().for_each(|faults| faults.shift(losses));
             keep(CallOwner::Named(id), &mut right.call);
             keep(CallOwner::OffCpu(id), &mut right.call_off);
             self.by_id.join(id, right, |left, mut right| {
                 left.learn(&mut right);
-                left.waits.append(id, right.waits, boundary, spans);
+                left.append(id, &right, boundary, follows_faults, spans);
             });
         }
         calls
@@ -168,6 +177,7 @@ impl ThreadTable {
     pub(crate) fn rename(&mut self, aliases: &ThreadAliases, spans: &mut impl Spans) {
         self.tids.rename(aliases);
         self.by_id.unordered_mut().for_each(|(_, thread)| thread.rename(aliases));
+        let follows_faults = self.follows_faults;
         let moved: Vec<_> =
             aliases.iter().filter_map(|(from, to)| Some((from, to, self.by_id.remove(&from)?))).collect();
         for (from, id, thread) in moved {
@@ -177,13 +187,14 @@ impl ThreadTable {
                 let mut later =
                     if from.was_before_alias() { std::mem::replace(known, thread) } else { thread };
                 known.learn(&mut later);
-                for (call, later) in [(&mut known.call, later.call), (&mut known.call_off, later.call_off)] {
+                let calls = [&mut later.call, &mut later.call_off].map(std::mem::take);
+                for (call, later) in [&mut known.call, &mut known.call_off].into_iter().zip(calls) {
                     if later != PendingCall::Inherited {
                         call.finish(spans);
                         *call = later;
                     }
                 }
-                known.waits.append(id, later.waits, LossCount::ZERO, spans);
+                known.append(id, &later, LossCount::ZERO, follows_faults, spans);
             });
         }
     }

@@ -90,6 +90,11 @@ fn line(
         Span::PageAllocation(it) => {
             (format!("pages {} {} {} {}", it.at, runner(it.thread), it.pages, it.is_free), it.at, it.at)
         }
+        Span::PageFault(it) => {
+            let (begin, end) = (it.begin, it.end?);
+            let text = format!("fault {} {} {begin}..{end} {:?}", runner(it.thread), it.address, it.within);
+            (text, begin, end)
+        }
         // One within another depends on that one too, whose begin it does not say.
         Span::Period(it) => {
             let since = if it.parent.is_some() { RawNs::MIN } else { it.begin };
@@ -117,7 +122,12 @@ fn line(
         }
         // What is known by half, and what is known of files and of threads in the end, depends on all of the
         // past; waits are told with their calls.
-        Span::HalfSyscall(_) | Span::Unknown(_) | Span::File(_) | Span::Retired(_) | Span::Poll(_) => {
+        Span::Mapping(_)
+        | Span::HalfSyscall(_)
+        | Span::Unknown(_)
+        | Span::File(_)
+        | Span::Retired(_)
+        | Span::Poll(_) => {
             return None;
         }
     })

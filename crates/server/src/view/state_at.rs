@@ -1,6 +1,6 @@
 //! The state of a row at an instant, with its details; and the one before and after it.
 
-use isochrone_store::{State, StateRow};
+use isochrone_store::{PAGE_FAULT, State, StateRow};
 use isochrone_time::{RawNs, SinceOrigin, UnixNs, Window};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,13 @@ impl ExperimentView<'_> {
         if let Some(cpu) = state.cpu {
             put("CPU", cpu.to_string());
         }
-        if let Some(name) = state.syscall.as_ref().filter(|name| !name.is_empty()) {
+        let call = state.syscall.as_ref().filter(|name| !name.is_empty());
+        if call.is_some_and(|name| name == PAGE_FAULT) {
+            let here = Window::new(state.start, state.start.saturating_add(1));
+            if let Some(it) = store.waited_faults(here)?.at(state.thread, state.start) {
+                put(PAGE_FAULT, format!("at {:#x}: {}", it.fault.address, it.memory));
+            }
+        } else if let Some(name) = call {
             let calls = store
                 .calls_between(&[state.thread], Window::new(state.start, state.start.saturating_add(1)))?;
             let call = calls.iter().find(|call| call.start <= state.start && state.start < call.end);

@@ -285,6 +285,16 @@ impl<'s> At<'s> {
         self.action(Action::Page { what: "free", order })
     }
 
+    /// The running thread's program touches an address that has no page, from 2.8 on.
+    pub fn page_fault(&mut self, address: u64, ip: u64) -> &mut Self {
+        self.event("x86_exceptions_page_fault_user", &[("address", address.into()), ("ip", ip.into())])
+    }
+
+    /// The kernel does so for the running thread, from 2.8 on.
+    pub fn page_fault_kernel(&mut self, address: u64, ip: u64) -> &mut Self {
+        self.event("x86_exceptions_page_fault_kernel", &[("address", address.into()), ("ip", ip.into())])
+    }
+
     /// A packet is handed to a network device: `net_dev_queue`, without headers.
     pub fn net_queue(&mut self, dev: &str, len: u32) -> &mut Self {
         self.action(Action::Net { way: Net::Queue, dev: dev.to_owned(), len, flow: None })

@@ -18,7 +18,7 @@ const RQ_2_13: &str = "u32 dev, u64 sector, u32 nr_sector, u32 bytes, i32 tid, u
 const RQ_END_2_1: &str =
     "u32 dev, u64 sector, u32 nr_sector, i32 errors, u32 rwbs, u32 _cmd_length, x8 cmd[_cmd_length]";
 
-const EVENTS: [Row; 73] = [
+const EVENTS: [Row; 75] = [
     (
         "sched_switch",
         V2_1,
@@ -95,6 +95,8 @@ const EVENTS: [Row; 73] = [
     ("kmem_mm_page_alloc", V2_8, V2_14, "ptr page, ulong pfn, u32 order, u32 gfp_flags, i32 migratetype"),
     ("kmem_mm_page_free", V2_8, V2_14, "ptr page, ulong pfn, u32 order"),
     ("kmem_mm_page_free_batched", V2_8, V2_14, "ptr page, ulong pfn"),
+    ("x86_exceptions_page_fault_user", V2_8, V2_14, "ptr address, ptr ip, ulong error_code"),
+    ("x86_exceptions_page_fault_kernel", V2_8, V2_14, "ptr address, ptr ip, ulong error_code"),
     ("net_dev_xmit", V2_1, V2_5, "ulong skbaddr, u32 len, i32 rc, str name"),
     ("net_dev_xmit", V2_8, V2_14, "ptr skbaddr, i32 rc, u32 len, str name"),
     // From 2.9 on they record headers: [`crate::classes`].

@@ -72,6 +72,11 @@ impl Generation {
         self >= Self::V2_8
     }
 
+    /// Whether page faults are recorded.
+    pub fn has_page_faults(self) -> bool {
+        self >= Self::V2_8
+    }
+
     /// What the tracer adds to priorities in wake-ups, but in no other event: old ones record the kernel's own number.
     pub(crate) fn wakeup_priority(self, priority: i32) -> i32 {
         if self <= Self::V2_5 { priority + 100 } else { priority }

@@ -13,8 +13,8 @@ mod series;
 use std::collections::BTreeMap;
 
 use isochrone_kernel::{
-    BlockRequest, CanonicalMap, Name, NetPacket, PageAllocation, Slice, Spans, Syscall, ThreadAliases,
-    ThreadId, Unknown,
+    BlockRequest, CanonicalMap, Name, NetPacket, PageAllocation, PageFault, Slice, Spans, Syscall,
+    ThreadAliases, ThreadId, Unknown,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,15 @@ struct Used {
     disk: Requests,
     allocated: u64,
     freed: u64,
+    faults: Faults,
+}
+
+/// Numbers of page faults.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Faults {
+    all: u64,
+    major: u64,
+    undetermined: u64,
 }
 
 /// What a disk did.
@@ -68,6 +77,15 @@ impl Used {
         self.disk.absorb(other.disk);
         self.allocated = self.allocated.saturating_add(other.allocated);
         self.freed = self.freed.saturating_add(other.freed);
+        self.faults.absorb(other.faults);
+    }
+}
+
+impl Faults {
+    fn absorb(&mut self, other: Self) {
+        self.all += other.all;
+        self.major += other.major;
+        self.undetermined += other.undetermined;
     }
 }
 
@@ -134,6 +152,14 @@ impl Spans for Usage {
         self.threads.or_default((pages.thread, step)).absorb(used);
     }
 
+    fn page_fault(&mut self, fault: &PageFault) {
+        let Some(step) = self.steps.at(fault.begin) else { return };
+        let is_major = fault.is_major();
+        let (major, undetermined) = (u64::from(is_major == Some(true)), u64::from(is_major.is_none()));
+        let faults = Faults { all: 1, major, undetermined };
+        self.threads.or_default((fault.thread, step)).absorb(Used { faults, ..Used::default() });
+    }
+
     fn rename(&mut self, aliases: &ThreadAliases) {
         self.threads.rekey(|&(thread, step)| (aliases.of(thread), step), Used::absorb);
     }
@@ -163,6 +189,7 @@ impl Analysis for Usage {
         Need::Sent,
         Need::Pages,
         Need::Frees,
+        Need::PageFaults,
         Need::Dump,
     ];
 
@@ -201,13 +228,11 @@ impl Usage {
         processes
     }
 
-    /// Pages that all threads of the host used in each step, whatever threads are requested.
-    fn memory(&self) -> BTreeMap<u32, (u64, u64)> {
-        let mut steps: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    /// What all threads of the host used in each step, whatever threads are requested.
+    fn all_threads(&self) -> BTreeMap<u32, Used> {
+        let mut steps: BTreeMap<u32, Used> = BTreeMap::new();
         for ((_, step), used) in self.threads.unordered() {
-            let (allocated, freed) = steps.entry(*step).or_default();
-            *allocated = allocated.saturating_add(used.allocated);
-            *freed = freed.saturating_add(used.freed);
+            steps.entry(*step).or_default().absorb(*used);
         }
         steps
     }
@@ -219,7 +244,7 @@ mod tests {
     use crate::analysis_set::reports;
     use crate::registry::AnalysisKind;
     use crate::testing::{
-        Simple, feed, idle, io_spans, lines, packet, pages, slice, tables, thread, unknown,
+        Simple, feed, idle, io_spans, lines, packet, page_fault, pages, slice, tables, thread, unknown,
     };
     use isochrone_kernel::Span;
 
@@ -235,6 +260,9 @@ mod tests {
             packet(60, "eth0", 90, false),
             pages(thread(2), 20, 4, false),
             pages(thread(3), 70, 1, true),
+            page_fault(thread(2), 5, 0x1000, Some((1, 7, true))),
+            page_fault(thread(3), 6, 0x2000, Some((0, 0, false))),
+            page_fault(thread(2), 60, 0x3000, None),
         ]);
         spans
     }
@@ -248,6 +276,7 @@ mod tests {
             "overview: host resource of busy_ns bytes pages line",
             "h CPU ? 100 ? ? █▄",
             "h memory allocated ? ? ? 4 █▁",
+            "h page faults ? ? ? 3 █▅",
             "h disk read sda ? 1024 ? ▁█",
             "h disk written sda ? 4096 ? ▁█",
             "h disk written 252:1 ? 512 ? ▁█",
@@ -258,18 +287,19 @@ mod tests {
         assert_eq!(lines(&tables[..1]), expect);
         let expect = [
             "host: host begin_ns end_ns cpu_ns idle_ns unknown_ns percent read_bytes written_bytes requests \
-             mean_in_flight received_bytes sent_bytes allocated_pages freed_pages net_pages",
-            "h 1000 1050 70 0 30 70 0 0 0 0 0 60 4 0 4",
-            "h 1050 1100 30 70 0 30 1024 4608 4 0.44 90 0 0 1 3",
+             mean_in_flight received_bytes sent_bytes allocated_pages freed_pages net_pages \
+             page_faults major_faults",
+            "h 1000 1050 70 0 30 70 0 0 0 0 0 60 4 0 4 2 1",
+            "h 1050 1100 30 70 0 30 1024 4608 4 0.44 90 0 0 1 3 1 ?",
             "cpus: host cpu begin_ns end_ns busy_ns idle_ns unknown_ns percent",
             "h 0 1000 1050 50 0 0 100",
             "h 0 1050 1100 10 40 0 20",
             "h 1 1000 1050 20 0 30 40",
             "h 1 1050 1100 20 30 0 40",
             "processes: host pid comm begin_ns end_ns cpu_ns percent read_bytes written_bytes \
-             disk_read_bytes disk_written_bytes allocated_pages freed_pages",
-            "h 2 worker 1000 1050 70 140 100 300 0 0 4 0",
-            "h 2 worker 1050 1100 30 60 200 200 1024 4096 0 1",
+             disk_read_bytes disk_written_bytes allocated_pages freed_pages page_faults major_faults",
+            "h 2 worker 1000 1050 70 140 100 300 0 0 4 0 2 1",
+            "h 2 worker 1050 1100 30 60 200 200 1024 4096 0 1 1 ?",
             "disks: host disk begin_ns end_ns read_bytes written_bytes requests flushes in_flight_ns mean_in_flight",
             "h sda 1000 1050 0 0 0 0 0 0",
             "h sda 1050 1100 1024 4096 2 1 19 0.38",
@@ -287,20 +317,27 @@ mod tests {
         let options = Options::default();
         let set = feed(AnalysisKind::Usage, &spans(), &options, When::default());
         // As if the spans were of others.
-        let host = Simple::without(&[Need::Calls, Need::Disks, Need::Packets, Need::Pages, Need::Dump]);
+        let host = Simple::without(&[
+            Need::Calls,
+            Need::Disks,
+            Need::Packets,
+            Need::Pages,
+            Need::PageFaults,
+            Need::Dump,
+        ]);
         let report = reports(&[(&host, &set)], &options, true).remove(0);
         let table = |name| lines(&[report.table(name).cloned().unwrap()]).split_off(1);
         assert_eq!(
             table("host"),
-            ["h 1000 1050 70 0 30 70 ? ? ? ? ? ? ? ? ?", "h 1050 1100 30 70 0 30 ? ? ? ? ? ? ? ? ?"]
+            ["h 1000 1050 70 0 30 70 ? ? ? ? ? ? ? ? ? ? ?", "h 1050 1100 30 70 0 30 ? ? ? ? ? ? ? ? ? ? ?"]
         );
         assert_eq!(
             table("processes"),
-            ["h 2 worker 1000 1050 70 140 ? ? ? ? ? ?", "h 2 worker 1050 1100 30 60 ? ? ? ? ? ?"]
+            ["h 2 worker 1000 1050 70 140 ? ? ? ? ? ? ? ?", "h 2 worker 1050 1100 30 60 ? ? ? ? ? ? ? ?"]
         );
         let host = Simple::without(&[Need::Switches]);
         let report = reports(&[(&host, &set)], &options, true).remove(0);
         let table = lines(&[report.table("processes").cloned().unwrap()]);
-        assert_eq!(table[1], "h 2 worker 1000 1050 ? ? 100 300 0 0 4 0");
+        assert_eq!(table[1], "h 2 worker 1000 1050 ? ? 100 300 0 0 4 0 2 1");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_kernel::Name;
 
-use super::Usage;
+use super::{Usage, Used};
 use crate::analysis::HostResult;
 use crate::host::ThreadIdentity;
 use crate::machine_io::disk_name;
@@ -78,10 +78,15 @@ pub(super) fn table(hosts: &[HostResult<'_, Usage>], options: &Options) -> Table
 fn of_machine(result: &HostResult<'_, Usage>, lines: &mut Lines<'_>) {
     let of = result.of;
     lines.add("CPU", Cell::NotApplicable, Sort::Ns, of.cpus.iter().map(|(&(_, step), cpu)| (step, cpu.busy)));
-    let memory = of.memory();
-    if memory.values().any(|&(allocated, _)| allocated > 0) {
-        let allocated = memory.iter().map(|(&step, &(allocated, _))| (step, allocated));
-        lines.add("memory allocated", Cell::NotApplicable, Sort::Pages, allocated);
+    let threads = of.all_threads();
+    for (name, pages) in [
+        ("memory allocated", (|used| used.allocated) as fn(&Used) -> u64),
+        ("page faults", |used| used.faults.all),
+    ] {
+        if threads.values().any(|used| pages(used) > 0) {
+            let of_steps = threads.iter().map(|(&step, used)| (step, pages(used)));
+            lines.add(name, Cell::NotApplicable, Sort::Pages, of_steps);
+        }
     }
     let devices: BTreeSet<u32> = of.disks.unordered().map(|(&(device, _), _)| device).collect();
     for device in devices {
@@ -104,8 +109,7 @@ fn of_machine(result: &HostResult<'_, Usage>, lines: &mut Lines<'_>) {
 
 fn of_processes(result: &HostResult<'_, Usage>, options: &Options, lines: &mut Lines<'_>) {
     let processes = Usage::processes(result, options);
-    let used =
-        |steps: &BTreeMap<u32, super::Used>| steps.values().map(|used| u128::from(used.cpu_ns)).sum::<u128>();
+    let used = |steps: &BTreeMap<u32, Used>| steps.values().map(|used| u128::from(used.cpu_ns)).sum::<u128>();
     let mut ranked: Vec<_> =
         processes.iter().map(|(process, steps)| (used(steps), *process, steps)).collect();
     ranked.retain(|(ns, ..)| *ns > 0);

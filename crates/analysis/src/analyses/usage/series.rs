@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use isochrone_kernel::Name;
 use isochrone_time::Window;
 
-use super::{AtDisk, Usage};
+use super::{AtDisk, Faults, Usage};
 use crate::analysis::HostResult;
 use crate::cpu_states::CpuTime;
 use crate::host::ThreadIdentity;
@@ -24,6 +24,17 @@ fn table(name: &'static str, title: &'static str, about: &[&'static str]) -> Tab
 fn times(result: &HostResult<'_, Usage>, step: u32) -> [Cell; 2] {
     let step = result.of.steps.instants(step, |raw| result.host.unix(raw));
     [step.start, step.end].map(|at| at.ns().into())
+}
+
+/// The cells of page faults in a step: unknown where events may be missing, those that read from a disk also
+/// where that is unknown of any.
+fn faults(result: &HostResult<'_, Usage>, step: u32, faults: Faults) -> [Cell; 2] {
+    let Window { start, end } = result.of.steps.window(step);
+    if result.host.missed().is_between(start, end) {
+        return [Cell::Unknown, Cell::Unknown];
+    }
+    let major = if faults.undetermined == 0 { faults.major.into() } else { Cell::Unknown };
+    [faults.all.into(), major].map(|cell| result.known(Need::PageFaults, cell))
 }
 
 /// A step in which a host was traced.
@@ -92,7 +103,10 @@ fn host_table() -> Table {
         .with_columns(Unit::Count, &["requests"])
         .with_columns(Unit::None, &["mean_in_flight"])
         .with_columns(Unit::Bytes, &["received_bytes", "sent_bytes"])
-        .with_columns(Unit::Count, &["allocated_pages", "freed_pages", "net_pages"])
+        .with_columns(
+            Unit::Count,
+            &["allocated_pages", "freed_pages", "net_pages", "page_faults", "major_faults"],
+        )
 }
 
 /// What all of some things did in each step.
@@ -116,7 +130,7 @@ fn host_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Tabl
     let cpus = by_step(steps, of.cpus.iter().map(|((_, step), one)| (*step, one)), CpuTime::absorb);
     let disks = by_step(steps, of.disks.unordered().map(|((_, step), one)| (*step, one)), AtDisk::absorb);
     let traffic = by_step(steps, of.interfaces.iter().map(|((_, step), one)| (*step, one)), Traffic::absorb);
-    let memory = of.memory();
+    let threads = of.all_threads();
     let mut net_pages = 0i128;
     for traced in traced {
         let (step, index) = (traced.step, traced.step as usize);
@@ -124,7 +138,8 @@ fn host_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Tabl
         else {
             continue;
         };
-        let (allocated, freed) = memory.get(&step).copied().unwrap_or_default();
+        let used = threads.get(&step).copied().unwrap_or_default();
+        let (allocated, freed) = (used.allocated, used.freed);
         net_pages += i128::from(allocated) - i128::from(freed);
         let requests = disk.complete.reads + disk.complete.writes + disk.complete.flushes;
         let row =
@@ -140,7 +155,7 @@ fn host_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Tabl
             result.known(Need::Pages, result.known(Need::Frees, freed)),
             result.known(Need::Pages, result.known(Need::Frees, net_pages)),
         ];
-        table.add(row.cells(traced.cells(others)));
+        table.add(row.cells(traced.cells(others)).cells(traced.cells(faults(result, step, used.faults))));
     }
 }
 
@@ -162,7 +177,7 @@ fn process_table() -> Table {
         .with_columns(Unit::Ns, &["cpu_ns"])
         .with_columns(Unit::Percent, &["percent"])
         .with_columns(Unit::Bytes, &["read_bytes", "written_bytes", "disk_read_bytes", "disk_written_bytes"])
-        .with_columns(Unit::Count, &["allocated_pages", "freed_pages"])
+        .with_columns(Unit::Count, &["allocated_pages", "freed_pages", "page_faults", "major_faults"])
 }
 
 /// Steps in which a process did nothing are left out: most do nothing most of the time.
@@ -173,7 +188,7 @@ fn process_rows(result: &HostResult<'_, Usage>, traced: &[Traced], options: &Opt
         for (step, used) in steps {
             let row = result.row().cells([pid.clone(), comm.clone()]).cells(times(result, step));
             let share = percent(used.cpu_ns.into(), traced.get(&step).copied().unwrap_or_default().into());
-            table.add(row.cells([
+            let row = row.cells([
                 result.known(Need::Switches, used.cpu_ns),
                 result.known(Need::Switches, share),
                 result.known(Need::Calls, used.read),
@@ -182,7 +197,8 @@ fn process_rows(result: &HostResult<'_, Usage>, traced: &[Traced], options: &Opt
                 result.known(Need::Disks, result.known(Need::Askers, used.disk.written_bytes)),
                 result.known(Need::Pages, used.allocated),
                 result.known(Need::Pages, result.known(Need::Frees, used.freed)),
-            ]));
+            ]);
+            table.add(row.cells(faults(result, step, used.faults)));
         }
     }
 }

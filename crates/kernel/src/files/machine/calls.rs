@@ -1,13 +1,13 @@
 //! Executes system calls that succeeded.
 
 use super::super::open::{About, OpenFile};
-use super::super::returned::Returned;
+use super::super::returned::{OneUse, Returned, UseOutcome};
 use super::Machine;
 use super::tables::emit;
 use crate::calls::{Created, Effect, ExitOutput, Opener, Paired, WaitedSet, clone_flag, open_flag};
 use crate::id::{Name, ThreadId, Time};
 use crate::span::file::{ClosedBy, FileKind, OpenedBy, Socket};
-use crate::span::{Poll, Spans};
+use crate::span::{Mapped, Mapping, Poll, Spans};
 
 /// `CLOSE_RANGE_UNSHARE`.
 const RANGE_UNSHARE: u32 = 2;
@@ -119,6 +119,10 @@ impl Machine {
                     OpenFile { close_on_exec, ..self.new_file(thread, at, call, kind, Name::default()) };
                 self.open(thread, ret, file, spans);
             }
+            Effect::Map { fd, bytes, is_shared } => self.map(call, (fd, bytes, is_shared), spans),
+            Effect::Unmap { address, bytes } => {
+                spans.mapping(&Mapping { thread, at, address, bytes, what: Mapped::Nothing });
+            }
             Effect::Unshare { flags } => {
                 if flags & clone_flag::FILES != 0 {
                     self.unshare(thread, at);
@@ -159,6 +163,29 @@ impl Machine {
             self.doubts.stray(fd, file.begin);
         }
         table.open(fd, file, unseen, &self.doubts, spans);
+    }
+
+    /// Memory was mapped.
+    fn map(
+        &mut self,
+        call: &Returned<'_>,
+        (fd, bytes, is_shared): (Option<i32>, Option<u64>, bool),
+        spans: &mut impl Spans,
+    ) {
+        let &Returned { thread, at, ret, .. } = call;
+        let what = match fd {
+            None => Mapped::Anonymous,
+            Some(fd) => {
+                self.use_once(OneUse { thread, at, fd, outcome: UseOutcome::Other, flow: None });
+                let losses = self.doubts.losses_at(at);
+                let file = self.file(thread, fd, at).filter(|file| file.losses == losses);
+                let name = file.map(|file| file.about.name.clone()).unwrap_or_default();
+                Mapped::File { name, is_shared }
+            }
+        };
+        if let Some(bytes) = bytes {
+            spans.mapping(&Mapping { thread, at, address: ret as u64, bytes, what });
+        }
     }
 
     fn touch(&mut self, thread: ThreadId, fd: i32, at: Time) {

@@ -24,8 +24,8 @@ use super::returned::{OneUse, Returned};
 use crate::calls::open_flag;
 use crate::canonical_map::CanonicalMap;
 use crate::id::{ThreadId, Time};
-use crate::span::Spans;
 use crate::span::file::{FileKind, OpenedBy};
+use crate::span::{Mapped, Mapping, Spans};
 
 /// What is open on a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,11 +53,15 @@ impl Machine {
             }
             FileOp::Fork { parent, child, at, shares_table, is_guess } => {
                 self.fork(parent, child, at, shares_table, spans);
+                all_memory(spans, child, at, Mapped::CopyOf(parent));
                 if is_guess && self.doubts.are_any() {
                     self.doubt([parent, child]);
                 }
             }
-            FileOp::Exec { thread, at } => self.exec(thread, at, spans),
+            FileOp::Exec { thread, at } => {
+                self.exec(thread, at, spans);
+                all_memory(spans, thread, at, Mapped::Nothing);
+            }
             FileOp::Exit { thread, at } => {
                 self.leave(thread, at, spans);
                 self.pids.remove(&thread);
@@ -144,4 +148,9 @@ impl Machine {
         let place = self.table_of(thread);
         self.tables.at_mut(place)
     }
+}
+
+/// All memory of a thread's process shows something else.
+fn all_memory(spans: &mut impl Spans, thread: ThreadId, at: Time, what: Mapped) {
+    spans.mapping(&Mapping { thread, at, address: 0, bytes: u64::MAX, what });
 }

@@ -223,11 +223,20 @@ impl RandomHost {
             8 => ("futex", vec![("uaddr", BUFFER.into()), ("op", 128.into()), ("val", 2.into())], number(1)),
             9 => ("nanosleep", vec![("rqtp", BUFFER.into())], number(0)),
             10 => self.waiting_call(task),
-            11 => (
-                "mmap",
-                vec![("len", 4096.into()), ("prot", 3.into()), ("fd", (-1).into())],
-                number(BUFFER.into()),
-            ),
+            11 if self.random.permille(300) => {
+                ("munmap", vec![("addr", BUFFER.into()), ("len", 4096.into())], number(0))
+            }
+            11 => {
+                let fd = if self.random.permille(500) { file } else { -1 };
+                let flags = 1 + self.random.below(2) as i32;
+                let fields = vec![
+                    ("len", 4096.into()),
+                    ("prot", 3.into()),
+                    ("flags", flags.into()),
+                    ("fd", fd.into()),
+                ];
+                ("mmap", fields, number(BUFFER.into()))
+            }
             12 => ("fsync", vec![fd], uses(0)),
             13 => ("getpid", vec![], Done::Is(task.pid)),
             14 if self.random.permille(500) => self.sending_call(file),

@@ -202,6 +202,7 @@ impl RandomHost {
             0 | 1 => self.interrupt(cpu),
             2 | 3 => self.leave(cpu, OffCpuReason::Preempted),
             4 => self.pages(cpu),
+            5 => self.fault(cpu),
             _ => self.enter(cpu, tid),
         }
     }
@@ -309,6 +310,23 @@ impl RandomHost {
             self.at(cpu).page_alloc(order);
         } else {
             self.at(cpu).page_free(order);
+        }
+    }
+
+    /// The program touches a page that is not there: it comes from nowhere, from a disk, or after a wait.
+    fn fault(&mut self, cpu: u32) {
+        let address = 0x7000_0000 + self.random.below(64) * 0x1000;
+        let ip = 0x40_0000 + self.random.below(4);
+        if !self.generation().has_page_faults() {
+            return;
+        }
+        self.at(cpu).page_fault(address, ip);
+        let kind = self.random.below(4);
+        if kind == 0 {
+            self.request(cpu);
+        }
+        if kind < 2 {
+            self.leave(cpu, OffCpuReason::WaitsForDisk);
         }
     }
 

@@ -23,6 +23,9 @@ impl RandomHost {
         match (self.random.below(20), call.name) {
             (0 | 1, _) => self.interrupt(cpu),
             (2, _) => self.leave(cpu, OffCpuReason::Preempted),
+            (3, "read" | "write") if self.generation().has_page_faults() => {
+                self.at(cpu).page_fault_kernel(0x7000_0000, 0xffff_ffff_8100_0000);
+            }
             (3, "futex") => self.priority(cpu),
             (3, _) => self.pages(cpu),
             (4 | 5, "futex" | "write") => self.wake_any(cpu),

@@ -1,0 +1,145 @@
+//! What addresses of processes show, as far as the calls that mapped it were seen. Reports on page faults use
+//! it, when all of a trace is known.
+
+use std::collections::BTreeMap;
+
+use crate::id::Name;
+use crate::span::Mapped;
+
+/// What the addresses of processes show at an instant; `P`: how a process is named. [`Mapping`]s of all
+/// processes change it, in the order of their times.
+///
+/// ```
+/// use isochrone_kernel::{AddressSpaces, Mapped};
+/// let mut spaces = AddressSpaces::default();
+/// let file = |name: &str| Mapped::File { name: name.into(), is_shared: false };
+/// spaces.map(7, 0x1000, 0x3000, &file("/lib/c.so"));
+/// spaces.map(7, 0x2000, 0x1000, &Mapped::Anonymous);
+/// let found = spaces.find(&7, 0x3456).unwrap();
+/// assert_eq!((found.start, found.end, found.file.as_deref()), (0x3000, 0x4000, Some("/lib/c.so")));
+/// assert_eq!(spaces.find(&7, 0x2345).unwrap().file, None);
+/// assert_eq!(spaces.find(&7, 0x4000), None);
+/// ```
+///
+/// [`Mapping`]: crate::Mapping
+#[derive(Debug, Clone)]
+pub struct AddressSpaces<P>(BTreeMap<P, Space>);
+
+/// By first address.
+type Space = BTreeMap<u64, Region>;
+
+/// A range of addresses that one call mapped, or what is left of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Region {
+    /// First address.
+    pub start: u64,
+    /// The address after the last one.
+    pub end: u64,
+    /// The name of the file, empty if unknown; `None`: memory without one.
+    pub file: Option<Name>,
+    /// Whether what is written there goes to the file.
+    pub is_shared: bool,
+}
+
+impl<P> Default for AddressSpaces<P> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<P: Ord> AddressSpaces<P> {
+    /// Changes what a range of a process shows; [`Mapped::CopyOf`] is [`Self::copy`], and ignored here.
+    /// Logarithmic, and linear in the regions that it replaces.
+    pub fn map(&mut self, process: P, address: u64, bytes: u64, what: &Mapped) {
+        let end = address.saturating_add(bytes);
+        let (file, is_shared) = match what {
+            Mapped::CopyOf(_) => return,
+            Mapped::Nothing => {
+                if let Some(space) = self.0.get_mut(&process) {
+                    clear(space, address, end);
+                }
+                return;
+            }
+            Mapped::Anonymous => (None, false),
+            Mapped::File { name, is_shared } => (Some(name.clone()), *is_shared),
+        };
+        let space = self.0.entry(process).or_default();
+        clear(space, address, end);
+        if address < end {
+            space.insert(address, Region { start: address, end, file, is_shared });
+        }
+    }
+
+    /// A process starts as a copy of another one. Linear in the regions of that.
+    pub fn copy(&mut self, from: &P, to: P) {
+        let copy = self.0.get(from).cloned().unwrap_or_default();
+        self.0.insert(to, copy);
+    }
+
+    /// The region that an address of a process lies in, if its mapping was seen. Logarithmic.
+    pub fn find(&self, process: &P, address: u64) -> Option<&Region> {
+        let (_, region) = self.0.get(process)?.range(..=address).next_back()?;
+        (address < region.end).then_some(region)
+    }
+}
+
+/// Takes a range out of all regions.
+fn clear(space: &mut Space, from: u64, to: u64) {
+    let before = space.range(..from).next_back().map(|(&start, _)| start);
+    let within = space.range(from..to.max(from)).map(|(&start, _)| start);
+    let touched: Vec<u64> = before.into_iter().chain(within).collect();
+    for start in touched {
+        let Some(region) = space.remove(&start) else { continue };
+        if region.start < from {
+            let end = region.end.min(from);
+            space.insert(start, Region { end, ..region.clone() });
+        }
+        if region.end > to {
+            let start = region.start.max(to);
+            space.insert(start, Region { start, ..region });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn processes_are_copied_and_cleared() {
+        let mut spaces = AddressSpaces::default();
+        spaces.map(1, 0x1000, 0x1000, &Mapped::File { name: "/x".into(), is_shared: true });
+        spaces.copy(&1, 2);
+        spaces.map(1, 0, u64::MAX, &Mapped::Nothing);
+        assert_eq!(spaces.find(&1, 0x1800), None);
+        assert!(spaces.find(&2, 0x1800).is_some_and(|region| region.is_shared));
+        spaces.map(2, u64::MAX - 1, 5, &Mapped::Anonymous);
+        assert_eq!(spaces.find(&2, u64::MAX - 1).map(|region| region.end), Some(u64::MAX));
+    }
+
+    proptest! {
+        /// Against an array of addresses.
+        #[test]
+        fn each_address_shows_what_was_mapped_last(
+            changes in proptest::collection::vec((0_u64..40, 0_u64..20, 0_u8..4), 0..30),
+        ) {
+            let mut spaces = AddressSpaces::default();
+            let mut expect = [None; 64];
+            for (number, &(address, bytes, what)) in changes.iter().enumerate() {
+                let mapped = match what {
+                    0 => Mapped::Nothing,
+                    _ => Mapped::File { name: number.to_string().into(), is_shared: false },
+                };
+                spaces.map((), address, bytes, &mapped);
+                let shown = (what > 0).then_some(number);
+                expect[address as usize..(address + bytes) as usize].fill(shown);
+            }
+            for (address, expect) in (0..64).zip(expect) {
+                let found = spaces.find(&(), address).and_then(|region| region.file.clone());
+                prop_assert_eq!(found, expect.map(|number| Name::from(number.to_string())));
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The page faults that threads waited in, and what is at their addresses: for readers that say what a wait
+//! was for.
+
+use std::collections::BTreeMap;
+
+use isochrone_kernel::{AddressSpaces, Mapped, Name};
+use isochrone_time::{RawNs, Window};
+
+use crate::error::StoreError;
+use crate::store::HostStore;
+use crate::tables::{FaultSpan, MappingRow};
+use crate::threads::{ThreadInfo, ThreadRow};
+
+/// Addresses without a mapping that was seen are put together by ranges of this size: that of a large page.
+const RANGE: u64 = 2 << 20;
+
+/// A page fault that a thread waited in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitedFault {
+    /// The fault, raw ns of the host.
+    pub fault: FaultSpan,
+    /// The thread.
+    pub thread: ThreadRow,
+    /// What is at its address: the name of a file, `anonymous memory`, or the range of addresses that it lies
+    /// in where neither is known.
+    pub memory: Name,
+}
+
+/// Page faults of a window that threads waited in.
+#[derive(Debug, Clone, Default)]
+pub struct WaitedFaults(Vec<WaitedFault>);
+
+impl WaitedFaults {
+    /// The fault that a thread waits in at an instant, raw ns, if it does. Logarithmic.
+    pub fn at(&self, thread: ThreadRow, at: RawNs) -> Option<&WaitedFault> {
+        let next = self.0.partition_point(|it| (it.thread, it.fault.start) <= (thread, at));
+        let last = self.0[..next].last().filter(|it| it.thread == thread)?;
+        (at < last.fault.end).then_some(last)
+    }
+}
+
+impl HostStore {
+    /// The page faults of programs that overlap a window and that threads waited in. Linear in the faults of
+    /// the window, and in all mappings before its end where there are any.
+    ///
+    /// # Errors
+    /// A table cannot be read.
+    pub fn waited_faults(&self, window: Window<RawNs>) -> Result<WaitedFaults, StoreError> {
+        let mut faults: Vec<(ThreadRow, FaultSpan)> = Vec::new();
+        self.page_faults(window, |fault| {
+            if let (Some(thread), true) =
+                (fault.thread, fault.is_user && fault.waits.is_some_and(|waits| waits > 0))
+            {
+                faults.push((thread, fault));
+            }
+        })?;
+        if faults.is_empty() {
+            return Ok(WaitedFaults::default());
+        }
+        faults.sort_by_key(|(_, fault)| fault.start);
+        let mut changes: Vec<MappingRow> = Vec::new();
+        self.spans()
+            .mappings
+            .rows(Window::new(RawNs::MIN, window.end), |row: MappingRow| changes.push(row))?;
+        changes.sort_by_key(|change| change.at);
+        let mut changes = changes.into_iter().peekable();
+        let (missed, leaders) = (self.missed()?, self.leaders());
+        let mut losses = missed.iter().flat_map(|(from, to)| [from, to]).peekable();
+        let mut spaces = AddressSpaces::default();
+        let mut found: Vec<WaitedFault> = Vec::with_capacity(faults.len());
+        for (thread, fault) in faults {
+            while let Some(change) = changes.next_if(|change| change.at <= fault.start) {
+                // After a loss other mappings may be there.
+                while losses.next_if(|&at| at <= change.at).is_some() {
+                    spaces = AddressSpaces::default();
+                }
+                self.apply(change, &leaders, &mut spaces);
+            }
+            while losses.next_if(|&at| at <= fault.start).is_some() {
+                spaces = AddressSpaces::default();
+            }
+            let region = leaders.get(thread.index()).and_then(|process| spaces.find(process, fault.address));
+            let memory = match region.map(|region| &region.file) {
+                Some(Some(name)) if !name.is_empty() => name.clone(),
+                Some(Some(_)) => Name::const_new("a mapped file"),
+                Some(None) => Name::const_new("anonymous memory"),
+                None => range_of(fault.address),
+            };
+            found.push(WaitedFault { fault, thread, memory });
+        }
+        found.sort_by_key(|it| (it.thread, it.fault.start));
+        Ok(WaitedFaults(found))
+    }
+
+    /// The first thread of each thread's process, by number, where that is known: tids are reused.
+    fn leaders(&self) -> Vec<ThreadRow> {
+        let threads = self.threads();
+        let mut by_tid: BTreeMap<(i32, RawNs), ThreadRow> = BTreeMap::new();
+        for (number, thread) in (0..).map(ThreadRow).zip(threads) {
+            if let Some(tid) = thread.tid {
+                by_tid.insert((tid, thread.start), number);
+            }
+        }
+        let leader = |(number, thread): (ThreadRow, &ThreadInfo)| match thread.pid {
+            Some(pid) if thread.tid != Some(pid) => {
+                let known = by_tid.range((pid, RawNs::MIN)..=(pid, thread.start)).next_back();
+                known.map_or(number, |(_, &leader)| leader)
+            }
+            _ => number,
+        };
+        (0..).map(ThreadRow).zip(threads).map(leader).collect()
+    }
+
+    fn apply(&self, change: MappingRow, leaders: &[ThreadRow], spaces: &mut AddressSpaces<ThreadRow>) {
+        let process = |name| leaders.get(self.spans().thread(name)?.index()).copied();
+        let Some(to) = process(change.thread) else { return };
+        let name = change.name.unwrap_or_default();
+        let what = match change.what.as_str() {
+            "anonymous" => Mapped::Anonymous,
+            "file" => Mapped::File { name, is_shared: false },
+            "shared" => Mapped::File { name, is_shared: true },
+            "copy" => {
+                // Further threads of a process share its memory.
+                if let Some(from) = change.other.and_then(process).filter(|&from| from != to) {
+                    spaces.copy(&from, to);
+                }
+                return;
+            }
+            _ => Mapped::Nothing,
+        };
+        spaces.map(to, change.address, change.bytes, &what);
+    }
+}
+
+/// The range of addresses that an address lies in, in words.
+fn range_of(address: u64) -> Name {
+    let start = address / RANGE * RANGE;
+    Name::from(format!("{start:#x}-{:#x}", start.saturating_add(RANGE)))
+}
