@@ -33,9 +33,11 @@ mod bounds;
 pub mod chunks;
 mod events;
 mod experiment;
+mod explain;
 mod index;
 mod instants;
 mod live;
+mod loaded;
 mod model;
 mod order;
 mod periods;
@@ -53,6 +55,9 @@ pub use bounds::{add_bounds, add_bounds_of};
 pub use chunks::model;
 pub use events::{TimedTrace, TimedTraces, surely_in_order};
 pub use experiment::{Experiment, Opened, Selection, Survey, total_bytes};
+pub use explain::{
+    By, Descriptor, Explainer, Explanation, InCall, PART_ROWS, Relation, TimeSpent, Took, Who, stored_hosts,
+};
 pub use index::{
     IndexError, Indexed, Indexing, fresh_store, index, index_if_stale, index_of_pieces, sources,
     stored_clocks,

@@ -1,7 +1,7 @@
 //! Rows that readers join with states and messages: system calls and phases of a window, wake-ups, polls and
 //! packets at an instant.
 
-use isochrone_kernel::Cause;
+use isochrone_kernel::{Cause, Name};
 use isochrone_time::{RawNs, Window};
 
 use crate::cell::Resolve;
@@ -10,7 +10,7 @@ use crate::span_rows::descriptors;
 use crate::spans::Numbering;
 use crate::store::HostStore;
 use crate::table::Row;
-use crate::tables::{CallSpan, PacketRow, PhaseRow, PhaseSpan, PollRow, SyscallRow, WakeupRow};
+use crate::tables::{CallSpan, OpenCallRow, PacketRow, PhaseRow, PhaseSpan, PollRow, SyscallRow, WakeupRow};
 use crate::threads::ThreadRow;
 
 /// The thread that ran on the CPU of an event.
@@ -18,6 +18,26 @@ use crate::threads::ThreadRow;
 pub struct Runner {
     /// The thread, if known. It may have been interrupted: see the state of the thread at that instant.
     pub thread: Option<ThreadRow>,
+}
+
+/// A time in which a thread is in a call of which an end is missing, or may be in it: see `open_calls` in
+/// `docs/store.md`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenCall {
+    /// The thread.
+    pub thread: ThreadRow,
+    /// Start of the time.
+    pub from: RawNs,
+    /// End of the time.
+    pub until: RawNs,
+    /// Whether it is in the call all the time.
+    pub is_sure: bool,
+    /// When the call was entered, if that was seen.
+    pub start: Option<RawNs>,
+    /// Its name, if known.
+    pub name: Option<Name>,
+    /// The file descriptor that it is about.
+    pub fd: Option<i32>,
 }
 
 /// The window of one instant, for tables of instants.
@@ -50,6 +70,24 @@ impl HostStore {
         })?;
         calls.sort_by_key(|call| (call.thread, call.start, call.end));
         Ok(calls)
+    }
+
+    /// Passes the times of calls with a missing end that overlap a window to `each`, in no specified order.
+    /// Linear in them.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn open_calls(
+        &self,
+        window: Window<RawNs>,
+        mut each: impl FnMut(OpenCall),
+    ) -> Result<(), StoreError> {
+        let names = self.spans().call_names()?;
+        self.spans().open_calls.rows(window, |row: OpenCallRow| {
+            let OpenCallRow { thread, from, until, is_sure, start, name, fd } = row;
+            let name = name.and_then(|name| names.get(name.0 as usize)).cloned();
+            each(OpenCall { thread, from, until, is_sure, start, name, fd });
+        })
     }
 
     /// The phases of a thread that overlap a window, by start.

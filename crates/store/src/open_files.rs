@@ -1,7 +1,9 @@
-//! Which file descriptors are open at an instant.
+//! Which file descriptors are open at an instant, and what a number stands for.
 
-use isochrone_kernel::Name;
+use std::collections::BTreeMap;
+
 use isochrone_kernel::files::{Bound, Uses};
+use isochrone_kernel::{Missed, Name};
 use isochrone_time::{RawNs, Window};
 
 use crate::cell::NameId;
@@ -48,7 +50,46 @@ pub struct OpenFile {
     pub peer: Option<Name>,
 }
 
+impl OpenFile {
+    /// Whether events are missing that would show whether the descriptor is another one at an instant.
+    /// `missed`: what is missing of the host.
+    pub fn is_doubtful(&self, at: RawNs, missed: &Missed) -> bool {
+        at < self.start && missed.is_between(at, self.start)
+            || self.doubtful_from.is_some_and(|from| from <= at)
+    }
+}
+
+/// The file descriptors that are open in a window, by process and number.
+#[derive(Debug, Default)]
+pub struct Descriptors(BTreeMap<(i32, i32), Vec<OpenFile>>);
+
+impl Descriptors {
+    /// What a descriptor of a process is at an instant of the window, if that is known. `O(log n)`.
+    pub fn at(&self, process: i32, fd: i32, at: RawNs) -> Option<&OpenFile> {
+        let files = self.0.get(&(process, fd))?;
+        let next = files.partition_point(|file| file.start <= at);
+        let here = files[..next].last().filter(|file| at < file.end);
+        // One that was first seen later was the same before, unless its start was seen.
+        here.or_else(|| files.get(next).filter(|file| file.start_bound == Bound::Soft))
+    }
+}
+
 impl HostStore {
+    /// The file descriptors that are open in a window, by process and number.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn descriptors(&self, window: Window<RawNs>) -> Result<Descriptors, StoreError> {
+        let mut all: BTreeMap<_, Vec<OpenFile>> = BTreeMap::new();
+        for file in self.files(window)? {
+            let thread = || self.thread(file.thread?);
+            if let Some(owner) = file.process.or_else(|| thread()?.pid).or_else(|| thread()?.tid) {
+                all.entry((owner, file.fd)).or_default().push(file);
+            }
+        }
+        Ok(Descriptors(all))
+    }
+
     /// The file descriptors that are open at an instant, by process, number and start. `process`: those of
     /// one process only.
     ///

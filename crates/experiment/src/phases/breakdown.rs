@@ -8,23 +8,23 @@
 use std::collections::BTreeMap;
 
 use isochrone_kernel::Name;
-use isochrone_store::{CallSpan, HostStore, OpenFile, State, StateRow, StoreError, ThreadRow};
+use isochrone_store::{Cause, HostStore, PAGE_FAULT, State, StoreError, ThreadRow};
 use isochrone_time::{RawNs, Window};
 
-use isochrone_store::{Cause, PAGE_FAULT, is_on_path, is_poll};
+use crate::loaded::{Loaded, shown};
 
 /// How much of a trace is read at once, ns.
 const WINDOW: i64 = 1 << 30;
 
 /// One phase of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Instance {
+pub(crate) struct Instance {
     /// Its name.
-    pub(super) name: Name,
+    pub(crate) name: Name,
     /// The thread in the store, if known.
-    pub(super) thread: Option<ThreadRow>,
-    pub(super) start: RawNs,
-    pub(super) end: RawNs,
+    pub(crate) thread: Option<ThreadRow>,
+    pub(crate) start: RawNs,
+    pub(crate) end: RawNs,
 }
 
 /// Time by what a thread did, ns.
@@ -94,49 +94,16 @@ pub(super) fn breakdown(store: &HostStore, instances: &[Instance]) -> Result<Bre
             }
         }
         if !active.is_empty() {
-            Loaded::read(store, Window::new(from, to), &active)?.add(&active, &mut sums)?;
+            let mut threads: Vec<ThreadRow> = active.iter().filter_map(|instance| instance.thread).collect();
+            threads.sort_unstable();
+            threads.dedup();
+            Loaded::read(store, Window::new(from, to), &threads)?.add(&active, &mut sums)?;
         }
         from = to;
     }
 }
 
-/// What is read of a window.
-struct Loaded<'s> {
-    store: &'s HostStore,
-    window: Window<RawNs>,
-    /// By thread and start. A row that starts before the window starts one ns before it.
-    rows: BTreeMap<ThreadRow, Vec<StateRow>>,
-    /// By thread and start, whole.
-    calls: BTreeMap<ThreadRow, Vec<CallSpan>>,
-    /// By process and number, by start.
-    files: BTreeMap<(i32, i32), Vec<OpenFile>>,
-}
-
-impl<'s> Loaded<'s> {
-    fn read(store: &'s HostStore, window: Window<RawNs>, active: &[&Instance]) -> Result<Self, StoreError> {
-        let mut threads: Vec<ThreadRow> = active.iter().filter_map(|instance| instance.thread).collect();
-        threads.sort_unstable();
-        threads.dedup();
-        // One ns more separates what starts exactly at the start of the window from what continues.
-        let wider = Window::new(window.start.saturating_sub(1), window.end);
-        let (mut rows, mut calls, mut files) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        for row in store.states(&threads, wider)? {
-            rows.entry(row.thread).or_insert_with(Vec::new).push(row);
-        }
-        for call in store.calls_between(&threads, wider)? {
-            if let Some(thread) = call.thread {
-                calls.entry(thread).or_insert_with(Vec::new).push(call);
-            }
-        }
-        for file in store.files(wider)? {
-            let thread = || store.thread(file.thread?);
-            if let Some(owner) = file.process.or_else(|| thread()?.pid).or_else(|| thread()?.tid) {
-                files.entry((owner, file.fd)).or_insert_with(Vec::new).push(file);
-            }
-        }
-        Ok(Self { store, window, rows, calls, files })
-    }
-
+impl Loaded<'_> {
     fn add(&self, active: &[&Instance], sums: &mut Breakdown) -> Result<(), StoreError> {
         for instance in active {
             let part = self.window.clip(Window::new(instance.start, instance.end));
@@ -196,82 +163,9 @@ impl<'s> Loaded<'s> {
         }
     }
 
-    /// What a descriptor of a thread is at an instant, if that is known.
-    fn file(&self, thread: ThreadRow, fd: i32, at: RawNs) -> Option<&OpenFile> {
-        let who = self.store.thread(thread)?;
-        let files = self.files.get(&(who.pid.or(who.tid)?, fd))?;
-        let next = files.partition_point(|file| file.start <= at);
-        let here = files[..next].last().filter(|file| at < file.end);
-        // One that was first seen later was the same before, unless its start was seen.
-        let later =
-            || files.get(next).filter(|file| file.start_bound == isochrone_kernel::files::Bound::Soft);
-        here.or_else(later)
-    }
-
     fn file_name(&self, thread: ThreadRow, fd: i32, at: RawNs) -> FileName {
         self.file(thread, fd, at)
             .map_or((None, None), |file| (shown(file), file.kind.as_deref().map(Name::from)))
-    }
-
-    /// What the time of a row went to, and more of it.
-    fn cause(&self, row: &StateRow) -> Result<(Cause, Name), StoreError> {
-        let text = |text: &'static str| Name::const_new(text);
-        Ok(match row.state {
-            State::UserMode => (Cause::Cpu, text("user")),
-            State::Syscall => (Cause::Cpu, text("system")),
-            State::Running => (Cause::Cpu, text("user or system")),
-            State::Interrupted => (Cause::Irq, Name::default()),
-            State::WaitCpu => (Cause::WaitCpu, Name::default()),
-            State::Blocked => self.blocked(row)?,
-            State::Unknown | State::WaitFork | State::Dead => (Cause::Unknown, Name::default()),
-        })
-    }
-
-    fn blocked(&self, row: &StateRow) -> Result<(Cause, Name), StoreError> {
-        let call = row.syscall.as_deref().unwrap_or_default();
-        if is_poll(call) {
-            return self.polled(row, call);
-        }
-        let file = row.fd.and_then(|fd| self.file(row.thread, fd, row.start));
-        let detail = file.and_then(shown).unwrap_or_else(|| Name::from(call));
-        if let Some(cause) = Cause::of_call(call).or_else(|| file.map(of_file)) {
-            return Ok((cause, detail));
-        }
-        if is_on_path(call) {
-            return Ok((Cause::Disk, Name::from(call)));
-        }
-        Ok((Cause::of_waker(self.waker(row)?), Name::from(call)))
-    }
-
-    /// Who ended a wait. Its end may lie in a later window.
-    fn waker(&self, row: &StateRow) -> Result<Option<isochrone_kernel::Cause>, StoreError> {
-        let mut end = row.end;
-        if end >= self.window.end {
-            end = self.store.whole_state(row.thread, row.start)?.map_or(end, |whole| whole.end);
-        }
-        self.store.wake_cause(row.thread, end)
-    }
-
-    /// A wait for several descriptors is for those that were ready in the end.
-    fn polled(&self, row: &StateRow, call: &str) -> Result<(Cause, Name), StoreError> {
-        let calls = self.calls.get(&row.thread).map_or(&[][..], Vec::as_slice);
-        let index = calls.partition_point(|call| call.start <= row.start.max(self.window.start));
-        let here = index.checked_sub(1).map(|index| &calls[index]).filter(|call| call.end > row.start);
-        let Some(here) = here else { return Ok((Cause::Other, Name::from(call))) };
-        let ready = self.store.ready_at(row.thread, here.end)?;
-        let files = ready
-            .iter()
-            .flatten()
-            .filter_map(|&fd| self.file(row.thread, fd, here.end.min(self.window.end - 1)));
-        let mut causes: Vec<(Cause, Option<Name>)> = files.map(|file| (of_file(file), shown(file))).collect();
-        causes.sort();
-        causes.dedup_by_key(|(cause, _)| *cause);
-        Ok(match causes.as_slice() {
-            [(cause, name)] => (*cause, name.clone().unwrap_or_else(|| Name::from(call))),
-            // Nothing was ready: its time was over.
-            [] if here.ret == 0 => (Cause::Sleep, Name::from(call)),
-            _ => (Cause::Other, Name::from(call)),
-        })
     }
 }
 
@@ -281,25 +175,4 @@ impl Breakdown {
         *count += u64::from(is_new);
         *total += ns;
     }
-}
-
-/// The first port that Linux gives to sockets that connect, by default.
-const EPHEMERAL: u16 = 32_768;
-
-/// The cause of a wait for a file.
-fn of_file(file: &OpenFile) -> Cause {
-    Cause::of_file(file.kind.as_deref(), &file.name, file.peer.is_some())
-}
-
-/// The displayed name of a file: of a socket its peer. The ephemeral port of a client is left out: it differs
-/// each time.
-fn shown(file: &OpenFile) -> Option<Name> {
-    let Some(peer) = &file.peer else {
-        return Some(Name::from(file.name.as_str())).filter(|name| !name.is_empty());
-    };
-    let port = |address: &str| address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
-    let is_ephemeral = |address: &str| port(address).is_some_and(|port| port >= EPHEMERAL);
-    let is_client = is_ephemeral(peer) && file.local.as_deref().is_some_and(|local| !is_ephemeral(local));
-    let host = peer.rsplit_once(':').map(|(host, _)| host).filter(|_| is_client);
-    Some(Name::from(host.unwrap_or(peer)))
 }

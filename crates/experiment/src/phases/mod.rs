@@ -17,7 +17,8 @@ use isochrone_timing::{TimedHost, Times};
 use crate::model::ModelledHost;
 use crate::periods::{PeriodLog, unfinished};
 use crate::states::is_asked;
-use breakdown::{Breakdown, Counted, Instance, breakdown};
+pub(crate) use breakdown::Instance;
+use breakdown::{Breakdown, Counted, breakdown};
 
 /// Which phases are asked for.
 #[derive(Debug, Clone, Copy)]
@@ -115,7 +116,7 @@ fn recorded(there: &HostStore, window: Window<RawNs>) -> Result<Vec<Instance>, S
 }
 
 /// Periods as phases of the threads that they begin in.
-fn of_periods(there: &HostStore, host: &ModelledHost<'_, PeriodLog>) -> Vec<Instance> {
+pub(crate) fn of_periods(there: &HostStore, host: &ModelledHost<'_, PeriodLog>) -> Vec<Instance> {
     let mut by_tid: BTreeMap<i32, Vec<ThreadRow>> = BTreeMap::new();
     for (row, thread) in (0..).map(ThreadRow).zip(there.threads()) {
         if let Some(tid) = thread.tid {

@@ -52,6 +52,26 @@ pub(crate) struct Events {
     /// Print dates as well as times of day
     #[arg(long)]
     pub(crate) date: bool,
+    /// Show behind each event what the kernel's events tell of it: whose it is, the system call that its
+    /// thread is in, the file or the peer of each descriptor that it names; and behind the end of a system
+    /// call or of a phase (`request_end` after `request_begin`) where its time went: on CPUs, in waits and
+    /// who ended them, and who took the CPU. Traces are indexed first
+    #[arg(long, help_heading = "Explanations")]
+    pub(crate) explain: bool,
+    /// With --explain: fields of these names are descriptors, too; `fd`, `oldfd`, `in_fd` and the like are
+    /// known
+    #[arg(
+        long = "fd-field",
+        value_name = "NAME",
+        value_delimiter = ',',
+        requires = "explain",
+        help_heading = "Explanations"
+    )]
+    pub(crate) fd_fields: Vec<String>,
+    /// With --explain: show also where the time of these periods went, behind the events that end them:
+    /// `[NAME[(PARENT)]] : BEGIN [: END]`, as `isochrone analyze --period` has them. May be repeated
+    #[arg(long = "period", value_name = "PERIOD", requires = "explain", help_heading = "Explanations")]
+    pub(crate) periods: Vec<String>,
     /// Show the bounds of each time on the common clock, and mark with `~` events that may have happened before the line above, which
     /// is of another host
     #[arg(long, help_heading = "Times")]

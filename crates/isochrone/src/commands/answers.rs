@@ -31,7 +31,7 @@ pub(super) struct Answering<'a, 'o> {
 /// The reports of analyses, in the order in which they were requested.
 pub(super) fn answers(of: Answering<'_, '_>, kinds: &[AnalysisKind]) -> anyhow::Result<Vec<Report>> {
     let Answering { arguments, options, hosts, times, console, .. } = of;
-    let definitions = periods::definitions(arguments)?;
+    let definitions = periods::definitions(&arguments.periods, &arguments.period_captures)?;
     if let Some(definitions) = &definitions {
         periods::check(hosts, definitions)?;
     }

@@ -3,17 +3,21 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use isochrone_experiment::{Experiment, Opened, TimedTrace, TimedTraces};
+use isochrone_analysis::{Need, lacking};
+use isochrone_experiment::{
+    Experiment, Explainer, Opened, PART_ROWS, Spread, TimedTrace, TimedTraces, stored_hosts,
+};
 use isochrone_hosts::SLACK;
 use isochrone_time::UnixNs;
-use isochrone_timing::{TimedHost, check_names, extent};
+use isochrone_timing::{TimedHost, check_names, extent, recorded};
 
 use super::filter::Filter;
-use super::{host_selection, open};
+use super::{host_selection, index, named, open_named, periods};
 use crate::arguments::{EventFormat, Events};
+use crate::event_cpu::EventCpus;
 use crate::output::{self, Console, note, warning};
 use crate::progress::Progress;
-use crate::render::events::{Printer, Style};
+use crate::render::events::{EventTime, Explained, Printer, Style};
 use crate::render::plain::{Plain, plain};
 use crate::render::{complaints, figures};
 
@@ -37,7 +41,9 @@ pub(super) fn refuse_chunks(experiment: &Experiment<'_>) -> anyhow::Result<()> {
 
 pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
     anyhow::ensure!(!arguments.date || arguments.format == EventFormat::Text, DATE_OF_TEXT);
-    let opened = open(&arguments.traces, arguments.clock.time_base()?, console)?;
+    let definitions = periods::definitions(&arguments.periods, &[])?;
+    let named = named(&arguments.traces)?;
+    let opened = open_named(&named, None, arguments.clock.time_base()?, console)?;
     let experiment = opened.experiment();
     refuse_chunks(&experiment)?;
     let TimedTraces { traces: mut sources, uncorrected } = experiment.traces();
@@ -64,6 +70,21 @@ pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
             classes.flat_map(|stream| &stream.events).filter_map(|event| event.name.clone()).collect();
         host_selection::note_unmatched("event", &arguments.names, &known, console);
     }
+    let store = match arguments.explain {
+        true => Some(index::store(&named, None, &opened, Spread::default(), console)?),
+        false => None,
+    };
+    let stores = store.as_ref().map(stored_hosts).transpose()?.unwrap_or_default();
+    let explainer = || Explainer::new(&experiment, &sources, &stores, &arguments.fd_fields, PART_ROWS);
+    let mut explainer = arguments.explain.then(explainer).transpose()?;
+    if let (Some(explainer), Some(definitions)) = (&mut explainer, definitions) {
+        let hosts: Vec<_> = hosts_of(&experiment, &sources).collect();
+        let found = periods::found(&hosts, Spread::default(), &definitions, console)?;
+        for (host, found) in hosts.iter().zip(&found) {
+            explainer.add_periods(&host.traced.id, found);
+        }
+    }
+    let (mut explained, mut cpus) = (Explained::default(), EventCpus::default());
     let mut merge = experiment.events(&sources);
     let mut outside = vec![0_u64; sources.len()];
     let mut backwards = Backwards::default();
@@ -82,7 +103,16 @@ pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
             backwards.add(source, unix);
             if filter.keeps(source, &sources[source].host, unix, &event) {
                 outside[source] += u64::from(sources[source].is_outside(&event));
-                printer.event(source, unix, &event)?;
+                match &mut explainer {
+                    None => printer.event(source, unix, &event)?,
+                    Some(explainer) => {
+                        let when =
+                            EventTime { source: &sources[source], raw: sources[source].raw(&event), unix };
+                        let known = explainer.explain(source, cpus.of(source, &event), when.raw, &event)?;
+                        let shown = explained.of(arguments.format, &known, when);
+                        printer.explained(source, unix, &event, shown)?;
+                    }
+                }
                 left -= 1;
                 if left == 0 {
                     break;
@@ -97,7 +127,55 @@ pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
     let lost: Vec<_> = merge.diagnostics().cloned().collect();
     complaints::show(&lost, console);
     backwards.report(&sources, console);
+    if let Some(explainer) = &explainer {
+        note_unknown(explainer, &experiment, &sources, console);
+    }
     Ok(())
+}
+
+/// What to do about a host without a trace of its kernel.
+const RECORD_KERNEL: &str = "before the next recording, type: lttng enable-event --kernel --all";
+
+/// What explanations are made of.
+const NEEDS: [Need; 13] = [
+    Need::Switches,
+    Need::Wakeups,
+    Need::Decisions,
+    Need::Calls,
+    Need::EveryCall,
+    Need::Descriptors,
+    Need::Closes,
+    Need::Dump,
+    Need::Interrupts,
+    Need::HardInterrupts,
+    Need::Softirqs,
+    Need::Timers,
+    Need::Threads,
+];
+
+/// Notes what was not recorded for explanations, and how many events are of no thread that is known.
+fn note_unknown(
+    explainer: &Explainer<'_>,
+    experiment: &Experiment<'_>,
+    sources: &[TimedTrace<'_>],
+    console: &Console,
+) {
+    let (traced, others): (Vec<_>, Vec<_>) =
+        hosts_of(experiment, sources).partition(|host| host.traced.has_kernel());
+    for host in others {
+        note!(
+            console,
+            "{}: its kernel was not traced: no more is known than what its events say; {RECORD_KERNEL}",
+            plain(host.name())
+        );
+    }
+    for note in lacking(&NEEDS, &recorded(&traced)) {
+        note!(console, "{}", Plain(note.shown(|ns| figures::span(ns.into()))));
+    }
+    for (host, count) in explainer.unknown() {
+        let (host, events) = (plain(host), figures::plural(count, "event"));
+        note!(console, "{host}: no event says which thread ran at the time of {events}: explained as `?`");
+    }
 }
 
 /// Events that are earlier than others before them in their stream, by more than tracers allow ([`SLACK`]).

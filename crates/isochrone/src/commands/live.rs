@@ -105,7 +105,8 @@ pub(crate) fn run(arguments: &Live, console: &Console) -> anyhow::Result<()> {
             "each host is on its own clock: the order of events of different hosts is meaningless"
         );
     }
-    let style = Style { format: arguments.format, bounds: arguments.bounds, date: arguments.date };
+    let style =
+        Style { format: arguments.format, bounds: arguments.bounds, date: arguments.date, explains: false };
     let left = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
     let printed = Printed { style, last: Last::default(), left, is_first: true };
     let run = Run { reconnect: arguments.reconnect, is_stopped: &is_stopped, page: page.as_ref(), console };

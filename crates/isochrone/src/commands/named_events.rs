@@ -187,7 +187,7 @@ impl<'e> Search<'_, 'e> {
 
 /// Events as `isochrone events` shows them.
 fn lines<'m, 'e: 'm>(sources: &[TimedTrace<'e>], events: impl Iterator<Item = &'m Match<'e>>) -> String {
-    let style = Style { format: EventFormat::Text, bounds: false, date: false };
+    let style = Style { format: EventFormat::Text, bounds: false, date: false, explains: false };
     let mut shown = Vec::new();
     let mut printer = Printer::new(style, sources, None, &mut shown);
     for (source, unix, event, _) in events {

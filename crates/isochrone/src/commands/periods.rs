@@ -8,16 +8,18 @@ use isochrone_timing::TimedHost;
 
 use super::analyze::model_error;
 use super::filter::check_fields;
-use crate::arguments::Analyze;
 use crate::output::Console;
 use crate::progress::Progress;
 
 /// The definitions on the command line; `None`: there are none.
-pub(super) fn definitions(arguments: &Analyze) -> anyhow::Result<Option<Arc<Definitions>>> {
-    if arguments.periods.is_empty() {
+pub(super) fn definitions(
+    periods: &[String],
+    captures: &[String],
+) -> anyhow::Result<Option<Arc<Definitions>>> {
+    if periods.is_empty() {
         return Ok(None);
     }
-    let definitions = Definitions::parse(&arguments.periods, &arguments.period_captures);
+    let definitions = Definitions::parse(periods, captures);
     Ok(Some(Arc::new(definitions.map_err(|error| anyhow::anyhow!("--period: {error}"))?)))
 }
 

@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &Analyze, names: &Names, console: &Console) -> anyh
         arguments.cluster.cluster.is_none(),
         "{name} does not apply to --cluster: it is read from a store; `isochrone-sql --cluster` reads one"
     );
-    let definitions = periods::definitions(arguments)?;
+    let definitions = periods::definitions(&arguments.periods, &arguments.period_captures)?;
     let named = named(&arguments.traces)?;
     let kept = arguments.store.as_deref();
     let opened = open_named(&named, kept, arguments.clock.time_base()?, console)?;

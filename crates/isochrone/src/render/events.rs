@@ -2,6 +2,7 @@
 //! gets.
 
 mod csv;
+mod explained;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -22,6 +23,7 @@ use super::{figures, time};
 use crate::arguments::{EventFormat, Events};
 use crate::event_cpu::EventCpus;
 use crate::output;
+pub(crate) use explained::{EventTime, Explained};
 
 /// Lines are passed to the writer in pieces of this size.
 const FLUSH_AT: usize = 1 << 16;
@@ -50,11 +52,18 @@ pub(crate) struct Style {
     pub(crate) bounds: bool,
     /// Whether dates are shown.
     pub(crate) date: bool,
+    /// Whether what is known of events comes behind them.
+    pub(crate) explains: bool,
 }
 
 impl Style {
     pub(crate) fn of(arguments: &Events) -> Self {
-        Self { format: arguments.format, bounds: arguments.bounds, date: arguments.date }
+        Self {
+            format: arguments.format,
+            bounds: arguments.bounds,
+            date: arguments.date,
+            explains: arguments.explain,
+        }
     }
 }
 
@@ -98,7 +107,7 @@ impl<'i, W: Write> Printer<'i, W> {
     ) -> Self {
         let mut printer = Self::continued(style, Last::default(), sources, clocks, writer);
         if style.format == EventFormat::Csv {
-            csv::header(printer.bounds.is_some(), &mut printer.out);
+            csv::header(printer.bounds.is_some(), style.explains, &mut printer.out);
         }
         printer
     }
@@ -134,12 +143,24 @@ impl<'i, W: Write> Printer<'i, W> {
     }
 
     pub(crate) fn event(&mut self, source: usize, at: Option<UnixNs>, event: &Event<'i>) -> io::Result<()> {
+        self.explained(source, at, event, b"")
+    }
+
+    /// An event, and what comes behind it ([`Explained`]).
+    pub(crate) fn explained(
+        &mut self,
+        source: usize,
+        at: Option<UnixNs>,
+        event: &Event<'i>,
+        explanation: &[u8],
+    ) -> io::Result<()> {
         match self.format {
             EventFormat::Text => self.text(source, at, event)?,
             EventFormat::Json => self.json(source, at, event)?,
             EventFormat::Csv => self.csv(source, at, event)?,
         }
-        self.out.push(b'\n');
+        self.out.extend_from_slice(explanation);
+        self.out.extend_from_slice(if self.format == EventFormat::Json { b"}\n" } else { b"\n" });
         if self.out.len() >= FLUSH_AT {
             self.writer.write_all(&self.out)?;
             self.out.clear();
@@ -277,8 +298,8 @@ impl<'i, W: Write> Printer<'i, W> {
         }
     }
 
-    /// `{"time_ns":…,"bounds_ns":[…],"island":…,"host":…,"event":…,"packet_context":{…},…}`; where bounds are
-    /// requested, also `"e95_ns"` and `"ordered"`.
+    /// `{"time_ns":…,"bounds_ns":[…],"island":…,"host":…,"event":…,"packet_context":{…},…`, without the end;
+    /// where bounds are requested, also `"e95_ns"` and `"ordered"`.
     fn json(&mut self, source: usize, at: Option<UnixNs>, event: &Event<'i>) -> io::Result<()> {
         self.out.extend_from_slice(b"{\"time_ns\":");
         self.number_or_null(at.map(|at| at.0));
@@ -322,7 +343,6 @@ impl<'i, W: Write> Printer<'i, W> {
                 }
             }
         }
-        self.out.push(b'}');
         Ok(())
     }
 

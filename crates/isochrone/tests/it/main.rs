@@ -8,6 +8,7 @@ mod cli;
 mod common;
 mod damaged_files;
 mod damaged_stores;
+mod explained;
 mod foreign_times;
 mod hosts;
 mod info;

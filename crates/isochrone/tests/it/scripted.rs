@@ -8,6 +8,7 @@ mod calls;
 mod cputop;
 mod critical_path;
 mod edges;
+mod explained;
 mod faults;
 mod files;
 mod files_made;

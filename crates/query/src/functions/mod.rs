@@ -1,6 +1,8 @@
-//! Functions for SQL: clocks ([`clocks`]), and numbers and addresses as text ([`text`]).
+//! Functions for SQL: clocks ([`clocks`]), what ran and what was open ([`model`]), and numbers and addresses
+//! as text ([`text`]).
 
 mod clocks;
+mod model;
 mod text;
 
 use std::fmt;
@@ -32,7 +34,7 @@ pub(crate) fn named(name: &str, traced: Option<&Arc<Traced>>) -> Option<ScalarUD
 }
 
 fn functions(traced: Option<&Arc<Traced>>) -> impl Iterator<Item = Function> {
-    clocks::functions(traced).into_iter().chain(text::functions())
+    clocks::functions(traced).into_iter().chain(model::functions(traced)).chain(text::functions())
 }
 
 /// A function of values of a row.
@@ -40,7 +42,7 @@ pub(crate) struct Function {
     name: &'static str,
     signature: Signature,
     gives: DataType,
-    /// The traces whose clocks it knows.
+    /// The traces whose clocks and store it knows.
     traced: Option<Arc<Traced>>,
     values: Values,
 }

@@ -18,11 +18,12 @@ const OBJECTS: [(Scope, &str); 3] = [
     (Scope::Payload, "payload"),
 ];
 
-/// The line of names, with those of bounds where they are shown.
-pub(super) fn header(bounds: bool, out: &mut Vec<u8>) {
+/// The line of names, with those of bounds and of what is known of events where they are shown.
+pub(super) fn header(bounds: bool, explains: bool, out: &mut Vec<u8>) {
     let bounds = if bounds { "time_lo_ns,time_hi_ns,e95_ns,ordered," } else { "" };
     let objects = OBJECTS.map(|(_, name)| name).join(",");
-    out.extend_from_slice(format!("time_ns,{bounds}host,cpu,event,{objects}\n").as_bytes());
+    let explained = if explains { ",explained" } else { "" };
+    out.extend_from_slice(format!("time_ns,{bounds}host,cpu,event,{objects}{explained}\n").as_bytes());
 }
 
 impl<'i, W: Write> Printer<'i, W> {
@@ -114,7 +115,7 @@ impl<W: Write> Write for Quoted<'_, W> {
 }
 
 /// Quotes within quotes are doubled.
-fn put_quoted(text: &[u8], out: &mut Vec<u8>) {
+pub(super) fn put_quoted(text: &[u8], out: &mut Vec<u8>) {
     for (index, part) in text.split(|&byte| byte == b'"').enumerate() {
         if index > 0 {
             out.extend_from_slice(b"\"\"");

@@ -61,6 +61,7 @@ fn values(option: &str) -> Vec<Vec<String>> {
         "--phase" => one("no*"),
         "--event" => one("sched_switch"),
         "--where" => one("prev_tid == 199"),
+        "--fd-field" => vec![["--explain", "--fd-field", "prev_tid"].map(str::to_owned).to_vec()],
         "--pixels" => one("2"),
         "--store" => one("/no/such.store"),
         "--format" => one("json"),
