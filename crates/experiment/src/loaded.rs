@@ -2,14 +2,13 @@
 //! what their time went to. For the parts of phases ([`crate::phases()`]) and for what is known of events
 //! ([`crate::Explainer`]).
 
-use std::collections::BTreeMap;
-
 use isochrone_kernel::Name;
 use isochrone_store::{
     CallSpan, Cause, Descriptors, HostStore, OpenFile, State, StateRow, StoreError, ThreadRow, is_on_path,
     is_poll,
 };
 use isochrone_time::{RawNs, Window};
+use rustc_hash::FxHashMap;
 
 /// What is read of a window.
 #[derive(Debug)]
@@ -17,9 +16,9 @@ pub(crate) struct Loaded<'s> {
     pub(crate) store: &'s HostStore,
     pub(crate) window: Window<RawNs>,
     /// By thread and start. A row that starts before the window starts one ns before it.
-    pub(crate) rows: BTreeMap<ThreadRow, Vec<StateRow>>,
+    pub(crate) rows: FxHashMap<ThreadRow, Vec<StateRow>>,
     /// By thread and start, whole.
-    pub(crate) calls: BTreeMap<ThreadRow, Vec<CallSpan>>,
+    pub(crate) calls: FxHashMap<ThreadRow, Vec<CallSpan>>,
     files: Descriptors,
 }
 
@@ -32,7 +31,7 @@ impl<'s> Loaded<'s> {
     ) -> Result<Self, StoreError> {
         // One ns more separates what starts exactly at the start of the window from what continues.
         let wider = Window::new(window.start.saturating_sub(1), window.end);
-        let (mut rows, mut calls) = (BTreeMap::new(), BTreeMap::new());
+        let (mut rows, mut calls) = (FxHashMap::default(), FxHashMap::default());
         for row in store.states(threads, wider)? {
             rows.entry(row.thread).or_insert_with(Vec::new).push(row);
         }

@@ -3,8 +3,6 @@
 //! It ends where the next one starts, but is read a little further: streams of a host may be out of order by
 //! so much.
 
-use std::collections::BTreeMap;
-
 use isochrone_hosts::SLACK;
 use isochrone_kernel::Cause as Waker;
 use isochrone_store::{
@@ -44,11 +42,11 @@ pub(super) struct Part<'s> {
     pub(super) end: RawNs,
     pub(super) loaded: Loaded<'s>,
     /// By CPU and start.
-    slices: BTreeMap<u32, Vec<SliceSpan>>,
+    slices: FxHashMap<u32, Vec<SliceSpan>>,
     /// The first event that wakes a thread at an instant.
     wakeups: FxHashMap<(ThreadRow, RawNs), WakeupSpan>,
     /// By thread and start.
-    open_calls: BTreeMap<ThreadRow, Vec<OpenCall>>,
+    open_calls: FxHashMap<ThreadRow, Vec<OpenCall>>,
     /// By thread and end.
     pub(super) phases: FxHashMap<(ThreadRow, RawNs), Vec<PhaseSpan>>,
 }
@@ -65,7 +63,7 @@ impl<'s> Part<'s> {
         let threads: Vec<ThreadRow> = lives.map(|(row, _)| row).collect();
         let loaded = Loaded::read(store, window, &threads)?;
         let wider = Window::new(start.saturating_sub(1), window.end);
-        let mut slices: BTreeMap<u32, Vec<SliceSpan>> = BTreeMap::new();
+        let mut slices: FxHashMap<u32, Vec<SliceSpan>> = FxHashMap::default();
         store.slices(wider, |slice| slices.entry(slice.cpu).or_default().push(slice))?;
         slices.values_mut().for_each(|slices| slices.sort_unstable_by_key(|slice| slice.start));
         let mut wakeups = FxHashMap::default();
@@ -74,7 +72,7 @@ impl<'s> Part<'s> {
                 wakeups.entry((thread, wakeup.at)).or_insert(wakeup);
             }
         })?;
-        let mut open_calls: BTreeMap<ThreadRow, Vec<OpenCall>> = BTreeMap::new();
+        let mut open_calls: FxHashMap<ThreadRow, Vec<OpenCall>> = FxHashMap::default();
         store.open_calls(wider, |call| open_calls.entry(call.thread).or_default().push(call))?;
         open_calls.values_mut().for_each(|calls| calls.sort_by_key(|call| call.from));
         let mut phases: FxHashMap<_, Vec<PhaseSpan>> = FxHashMap::default();

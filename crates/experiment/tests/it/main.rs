@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test may panic.
 
 mod chunks;
+mod explained;
 mod fleet;
 mod instants;
 mod live;

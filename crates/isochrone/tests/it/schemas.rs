@@ -56,6 +56,7 @@ fn of_the_example() {
     ["06:11:30.6513", "06:11:30.6505", "06:11:30.65031", "07:00"].into_iter().for_each(order);
     check("event", &["events", "--format", "json", "--bounds", "--end", "06:11:22", shop], 1000);
     check("event", &["events", "--format", "json", "--no-sync", "--end", "06:10:22", shop], 1000);
+    check("event", &["events", "--format", "json", "--explain", "--end", "06:11:22", shop], 1000);
 }
 
 #[test]

@@ -376,3 +376,30 @@ fn signals_leave_nothing() {
     }
     assert!(ended_by_signal > 0, "the program is never ended while it writes");
 }
+
+/// What ran and what was open, as the tables have it.
+#[test]
+fn functions_of_the_model() {
+    let here = Here::new();
+    let rows = here.rows(
+        "SELECT count(*) AS n,
+                count(*) FILTER (WHERE running(host, cpu, begin_time)['tid'] = coalesce(tid, 0)) AS same
+         FROM slices WHERE duration_ns > 1000 AND comm IS NOT NULL",
+    );
+    assert!(number(&rows[0], "n") > 1000, "{rows:?}");
+    // A time on the common clock is a raw time within a ns.
+    assert!(number(&rows[0], "n") - number(&rows[0], "same") < 10, "{rows:?}");
+    let rows = here.rows(
+        "SELECT count(*) AS n, count(*) FILTER (WHERE path = name) AS same FROM
+         (SELECT name, fd_path(host, pid, fd, begin_time + (end_time - begin_time) / 2) AS path
+          FROM files WHERE kind = 'file' AND duration_ns > 1000 AND begin_time IS NOT NULL)",
+    );
+    assert!(number(&rows[0], "n") > 100, "{rows:?}");
+    assert_eq!(number(&rows[0], "n"), number(&rows[0], "same"), "{rows:?}");
+    let rows = here.rows(
+        "SELECT fd_path('nobody', 1, 1, TIMESTAMP '2026-11-20 06:11:25') AS a,
+                fd_path('h1', 1, 1, TIMESTAMP '2000-01-01 00:00:00') AS b,
+                running('h1', 99, TIMESTAMP '2026-11-20 06:11:25')['tid'] AS c",
+    );
+    assert_eq!(rows[0], serde_json::json!({"a": null, "b": null, "c": null}));
+}
