@@ -31,6 +31,7 @@ mod spent;
 mod timeline;
 mod unaddressed;
 mod wait;
+mod wait_tree;
 mod waits;
 mod walk;
 
@@ -50,5 +51,6 @@ pub use request::{
     thread_path,
 };
 pub use spent::SpentOn;
+pub use wait_tree::wait_tree;
 pub use waits::{Wait, waits};
 pub use walk::Step;

@@ -48,6 +48,19 @@ pub fn waits(
     is_asked: impl Fn(ThreadRef) -> bool,
     mut each: impl FnMut(&Wait),
 ) -> Result<(), StoreError> {
+    waits_of_parts(cluster, window, is_asked, |_, _, wait| {
+        each(wait);
+        Ok(())
+    })
+}
+
+/// As [`waits`], with the part of the spans that is in memory, and since when, Unix ns.
+pub(crate) fn waits_of_parts<'c, 'e>(
+    cluster: &'c Cluster<'e>,
+    window: Window<UnixNs>,
+    is_asked: impl Fn(ThreadRef) -> bool,
+    mut each: impl FnMut(&ClusterWindow<'c, 'e>, UnixNs, &Wait) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     for part in parts(cluster, window) {
         let loaded = ClusterWindow::load(cluster, widened(part, MARGIN))?;
         for (index, host) in cluster.hosts.iter().enumerate() {
@@ -72,11 +85,13 @@ pub fn waits(
                         row.start = whole.start;
                     }
                     if row.end < host.range.end {
-                        each(&explained(&loaded, who, &row));
+                        each(&loaded, part.start.saturating_sub(MARGIN), &explained(&loaded, who, &row))?;
                     }
                 }
                 let received = messages.iter().filter(|it| (from + 1..=to).contains(&it.received));
-                received.filter(|it| it.since < it.received).for_each(|message| each(&for_message(message)));
+                for message in received.filter(|it| it.since < it.received) {
+                    each(&loaded, part.start.saturating_sub(MARGIN), &for_message(message))?;
+                }
             }
         }
     }
@@ -127,7 +142,7 @@ pub(crate) fn widened(window: Window<UnixNs>, margin: i64) -> Window<UnixNs> {
 }
 
 /// A wait with its cause, call and end.
-fn explained(window: &ClusterWindow<'_, '_>, who: ThreadRef, state: &StateRow) -> Wait {
+pub(crate) fn explained(window: &ClusterWindow<'_, '_>, who: ThreadRef, state: &StateRow) -> Wait {
     let ThreadRef { host, thread } = who;
     let timeline = &window.timelines[host];
     let end = timeline.runnable(state);

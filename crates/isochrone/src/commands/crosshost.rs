@@ -7,7 +7,7 @@ use anyhow::Context;
 use isochrone_analysis::{Options, Report};
 use isochrone_crosshost::{
     Cluster, RequestQuery, Requests, ThreadRef, accounting, blocking, critical_path, dot, ipc, messages,
-    path, phase_names, requests, thread_path,
+    path, phase_names, requests, thread_path, wait_tree,
 };
 use isochrone_experiment::Spread;
 use isochrone_time::{UnixNs, Window};
@@ -93,7 +93,7 @@ fn critical_path_of(arguments: &CriticalPath, console: &Console) -> anyhow::Resu
 }
 
 fn blocking_of(arguments: &Blocking, console: &Console) -> anyhow::Result<()> {
-    let Blocking { of, dot, common } = arguments;
+    let Blocking { of, dot, tree, common } = arguments;
     let names: Vec<WildMatch> = of.procnames.iter().map(|name| WildMatch::new(name)).collect();
     across(common, console, |store| {
         let is_shown = |party: ThreadRef| {
@@ -103,6 +103,9 @@ fn blocking_of(arguments: &Blocking, console: &Console) -> anyhow::Result<()> {
                 && (names.is_empty()
                     || cluster.comm(party).is_some_and(|comm| names.iter().any(|name| name.matches(comm))))
         };
+        if *tree {
+            return Ok(Some(wait_tree(store.cluster, store.window, is_shown, store.is_synchronized)?));
+        }
         let has_log = !dot && has_log(common, "waits");
         let report = blocking(store.cluster, store.window, is_shown, has_log, store.is_synchronized)?;
         report_or_graph(*dot, report)

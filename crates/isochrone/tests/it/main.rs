@@ -41,4 +41,5 @@ mod span_pieces;
 mod store;
 mod sync;
 mod terminal;
+mod wait_tree;
 mod watch;
