@@ -133,7 +133,7 @@ fn phases_of_a_service() {
         }
     }
     assert_eq!(ends, 150);
-    assert!(preempted > 20, "{preempted}");
+    assert!(preempted > 100, "{preempted}");
 }
 
 /// The images that requests read, as their log numbers them, and the file that it says some of them write.
@@ -229,11 +229,13 @@ fn calls_of_a_chain() {
         };
         match step.name.as_str() {
             "b_disk" => {
+                // It reads `/proc/self/task/TID/schedstat` for its log besides.
+                let is_data = |read: &&&Value| read["explained"]["call"]["fd"]["name"] == "/data/c4.dat";
                 let reads = within("syscall_exit_pread64");
+                let reads: Vec<&Value> = reads.iter().filter(is_data).copied().collect();
                 assert_eq!(reads.len() as i64, step.noted, "{} {}", step.tid, step.id);
                 for read in reads {
                     let it = &read["explained"];
-                    assert_eq!(it["call"]["fd"]["name"], "/data/c4.dat", "{read}");
                     assert!(int(&it["took"][0]["total_ns"]) < step.at - before.at, "{read}");
                 }
             }
@@ -251,15 +253,15 @@ fn calls_of_a_chain() {
             _ => {}
         }
     }
-    assert!(locks > 3, "{locks}");
+    assert!(locks >= 7, "{locks}");
     // The program of higher priority takes the CPU from a worker that computes: 25 ms of CPU each time.
     let hogs = steps(&all, "h3", "h3.c4hog.jsonl");
-    let periods = r#"work : $event == "syscall_exit_recvfrom" && ret > 0 && procname == "back-w?"
+    let periods = r#"work : $event == "syscall_exit_read" && ret > 0 && procname == "back-w?"
         : $event == "syscall_entry_clock_nanosleep" && $ctx.tid == $begin.$evt.$ctx.tid"#;
     let ends = ["--event", "syscall_entry_clock_nanosleep", "--period", periods];
     let ends = explained(cache.path(), &ends, &all.join("h3"));
     let states = States::of(cache.path(), &all.join("h3"));
-    let mut taken = 0;
+    let mut taken = 0_usize;
     for end in &ends {
         for took in end["explained"]["took"].as_array().unwrap() {
             let tid = int(&end["explained"]["thread"]["tid"]);
@@ -269,8 +271,8 @@ fn calls_of_a_chain() {
             let ns: i64 = hog.map(|part| int(&part["total_ns"])).sum();
             let runs = hogs.chunks(2).any(|run| run[0].at < begin + total && begin < run[1].at);
             assert!(runs || ns == 0, "{end}");
-            taken += i64::from(ns > 24 * MS);
+            taken += usize::from(ns > 24 * MS);
         }
     }
-    assert!(taken >= 3, "{taken} of {}", hogs.len() / 2);
+    assert_eq!(taken, hogs.len() / 2, "each time");
 }
