@@ -59,7 +59,9 @@ fn programs_counted_the_same() {
     };
     let window = format!("--begin {} --end {}", time("begin_mono_ns"), time("end_mono_ns"));
     let then = rows(&trace, &format!("analyze pagefaults --pid 192 {window}"), "pagefaults");
-    assert_eq!((then[0]["major"].as_i64(), then[0]["user"].as_i64()), (Some(0), Some(ANONYMOUS.1)));
+    assert_eq!(then[0]["major"], 0);
+    // They read the clock after they had asked for the count.
+    assert!((ANONYMOUS.1 - 1..=ANONYMOUS.1).contains(&then[0]["user"].as_i64().unwrap()), "{then:?}");
 
     // They waited for the disk as long as `blocking` says, and for which file.
     let waits = rows(&trace, "blocking --limit 10000", "blocking");
