@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use isochrone_kernel::files::{Bound, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, HalfSyscall, Irq, Mapping, Migration, NetPacket, OffCpu, PacketTaken, PageAllocation,
-    PageFault, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadEvent, Unknown,
-    Wakeup,
+    BlockRequest, HalfSyscall, Irq, Mapping, Migration, NetPacket, ObjectUse, OffCpu, PacketTaken,
+    PageAllocation, PageFault, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Syscall,
+    ThreadEvent, Unknown, Wakeup,
 };
 use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
@@ -158,6 +158,8 @@ whole_spans! {
     page_fault PageFault: |filter, fault| filter.holds(fault.begin) && filter.cpu(fault.cpu);
     /// What addresses show: later times need it.
     mapping Mapping: |_filter, _mapping| true;
+    /// A use of an object, if it counts. It belongs to no CPU.
+    object_use ObjectUse: |filter, used| filter.holds(used.at);
     /// Pages, if they count.
     page_allocation PageAllocation: |filter, pages| filter.holds(pages.at);
     /// A period, if it counts. It belongs to no CPU.

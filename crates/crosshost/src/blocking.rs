@@ -61,7 +61,8 @@ pub fn blocking(
         let host = &cluster.hosts[wait.who.host];
         let pid = host.pid(wait.who.thread);
         let memory = || Some(host.fault(wait.who.thread, wait.start)?.memory.as_str());
-        let name = wait.fd.zip(pid).and_then(|(fd, pid)| host.name_of(pid, fd, wait.start)).or_else(memory);
+        let file = wait.fd.zip(pid).and_then(|(fd, pid)| host.name_of(pid, fd, wait.start));
+        let name = file.or(wait.through.object.name()).or_else(memory);
         let by = wait.ended_by.and_then(|by| Some((by.host, cluster.hosts[by.host].pid(by.thread)?)));
         let key = (wait.who.host, pid, wait.cause, wait.call.clone(), wait.fd, name.map(str::to_owned));
         by_file.entry(key).or_default().add(wait, by);

@@ -65,6 +65,11 @@ pub(crate) fn is_read(call: &str) -> bool {
     what(call) == Some(SocketOp::Read)
 }
 
+/// Whether a call returns how many messages it moved, not how many bytes.
+pub(crate) fn counts_messages(call: &str) -> bool {
+    matches!(call, "recvmmsg" | "recvmmsg_time64" | "sendmmsg")
+}
+
 /// A call on a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SocketCall {
@@ -93,6 +98,8 @@ impl SocketCall {
 struct Connection {
     client: Option<(usize, Vec<SocketCall>)>,
     server: Option<(usize, Vec<SocketCall>)>,
+    /// Whether a call returned how many messages it moved, not how many bytes.
+    has_messages: bool,
 }
 
 /// The connections with calls in a window, Unix ns, by address of the client and of the server. Linear in the calls.
@@ -111,6 +118,7 @@ fn used(
                 false => (socket.local, socket.peer),
             };
             let connection = connections.entry(key).or_default();
+            connection.has_messages |= counts_messages(&call.name);
             let end = if socket.is_server { &mut connection.server } else { &mut connection.client };
             let (_, uses) = end.get_or_insert_with(|| (index, Vec::new()));
             let bytes = if what == SocketOp::Connect { 0 } else { call.ret as u64 };
@@ -178,10 +186,14 @@ impl SocketTimes {
 /// Who talked over a connection, and how much.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Talk {
+    /// The address of the server.
+    pub(crate) server_address: SocketAddr,
     /// Index of the host and pid of the client.
     pub(crate) client_process: Option<(usize, i32)>,
     /// Those of the server.
     pub(crate) server_process: Option<(usize, i32)>,
+    /// Whether its bytes are known: calls returned how many they moved.
+    pub(crate) has_bytes: bool,
     /// Bytes from the client to the server, as the client wrote them; else as the server read them.
     pub(crate) asked_bytes: u64,
     /// Bytes from the server to the client.
@@ -198,7 +210,9 @@ pub(crate) fn connections(cluster: &Cluster<'_>, window: Window<UnixNs>) -> Resu
         let of = |uses: &[SocketCall]| uses.iter().filter(|it| it.what == what).map(|it| it.bytes).sum();
         end.as_ref().map(|(_, uses)| of(uses))
     };
-    let talk = |Connection { client, server }| Talk {
+    let talk = |((_, server_address), Connection { client, server, has_messages })| Talk {
+        server_address,
+        has_bytes: !has_messages,
         client_process: process(&client),
         server_process: process(&server),
         asked_bytes: bytes(&client, SocketOp::Write).or_else(|| bytes(&server, SocketOp::Read)).unwrap_or(0),
@@ -206,7 +220,7 @@ pub(crate) fn connections(cluster: &Cluster<'_>, window: Window<UnixNs>) -> Resu
             .or_else(|| bytes(&client, SocketOp::Read))
             .unwrap_or(0),
     };
-    Ok(used(cluster, window)?.into_values().map(talk).collect())
+    Ok(used(cluster, window)?.into_iter().map(talk).collect())
 }
 
 /// All exchanges of TCP and UDP connections that have a start in a window, Unix ns, by start. Linear in the calls.

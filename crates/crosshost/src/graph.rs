@@ -12,8 +12,17 @@ pub fn dot(report: &Report) -> String {
     if let Some(table) = report.table("relations") {
         for row in &table.rows {
             let row = Row { table, cells: &row };
-            let (from, to) = (graph.process(&row, "from_"), graph.process(&row, "to_"));
-            let label = format!("{} ×{}, {}", row.text("kind"), row.text("count"), row.ms("waited_ns"));
+            let to = graph.process(&row, "to_");
+            let from = match row.is_there("from_pid") {
+                true => graph.process(&row, "from_"),
+                false => graph.node(&row.text("from_host"), "timer", "timer"),
+            };
+            let object = match row.is_there("object") {
+                true => format!(" {}", row.text("object")),
+                false => String::new(),
+            };
+            let (kind, count) = (row.text("kind"), row.text("count"));
+            let label = format!("{kind}{object} ×{count}, {}", row.ms("waited_ns"));
             graph.edge(&from, &to, &label);
         }
     }

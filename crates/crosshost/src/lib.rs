@@ -23,14 +23,18 @@ mod mpi;
 mod needs;
 mod network;
 mod pipelining;
+mod relation;
 mod relations;
 mod request;
 mod service_time;
 mod sockets;
 mod spent;
+mod through;
 mod timeline;
 mod unaddressed;
+mod unawaited;
 mod wait;
+mod wait_object;
 mod wait_tree;
 mod waits;
 mod walk;
@@ -51,6 +55,7 @@ pub use request::{
     thread_path,
 };
 pub use spent::SpentOn;
+pub use through::{ObjectName, Through};
 pub use wait_tree::wait_tree;
 pub use waits::{Wait, waits};
 pub use walk::Step;

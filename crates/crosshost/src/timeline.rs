@@ -1,9 +1,10 @@
 //! What one host did in a window of time, in memory: everything that a walk from cause to cause asks for.
 
+use isochrone_kernel::calls::Object;
 use isochrone_net::Flow;
 use isochrone_store::{
-    BlockSpan, CallSpan, ForkSpan, HandlerSpan, HostStore, PacketSpan, PagesSpan, PollSpan, SliceSpan, State,
-    StateRow, StoreError, ThreadRow, WakeupSpan,
+    BlockSpan, CallSpan, ForkSpan, HandlerSpan, HostStore, ObjectUseSpan, PacketSpan, PagesSpan, PollSpan,
+    SliceSpan, State, StateRow, StoreError, ThreadRow, WakeupSpan,
 };
 use isochrone_time::{RawNs, UnixNs, Window};
 use rayon::prelude::*;
@@ -30,6 +31,10 @@ pub(crate) struct Timeline {
     taken: FxHashMap<(RawNs, u32), RawNs>,
     forks: FxHashMap<ThreadRow, ForkSpan>,
     polls: FxHashMap<(ThreadRow, RawNs), PollSpan>,
+    /// What calls acted on that is no file, by thread and exit.
+    objects: FxHashMap<(ThreadRow, RawNs), Object>,
+    /// Events of signals that threads sent.
+    signals: Keyed<ObjectUseSpan>,
     /// By completion.
     blocks: Vec<BlockSpan>,
     pages: Keyed<PagesSpan>,
@@ -60,6 +65,14 @@ impl Timeline {
                 polls.insert((thread, poll.at), poll);
             }
         })?;
+        let (mut objects, mut signals) = (FxHashMap::default(), Vec::new());
+        store.object_uses(window, |used| match used.thread {
+            Some(_) if used.is_event => signals.push(used),
+            Some(thread) => {
+                objects.insert((thread, used.at), used.object);
+            }
+            None => {}
+        })?;
         let mut pages = Vec::new();
         store.pages(window, |it| pages.push(it))?;
         let packets = store.packets(window)?;
@@ -82,6 +95,8 @@ impl Timeline {
             taken,
             forks,
             polls,
+            objects,
+            signals: Keyed::new(signals, |used| used.thread.map(|it| it.0), |used| used.at),
             blocks,
             pages: Keyed::new(pages, |it| it.thread.filter(|_| !it.is_free).map(|it| it.0), |it| it.at),
         })
@@ -210,6 +225,24 @@ impl Timeline {
     /// The descriptors that were ready when a thread's wait for descriptors ended.
     pub(crate) fn ready(&self, thread: ThreadRow, call_end: RawNs) -> &[i32] {
         self.polls.get(&(thread, call_end)).map_or(&[], |poll| &poll.ready)
+    }
+
+    /// What the call of a thread that returned at an instant acted on, if that is no file.
+    pub(crate) fn object(&self, thread: ThreadRow, call_end: RawNs) -> Option<Object> {
+        self.objects.get(&(thread, call_end)).copied()
+    }
+
+    /// The number of the last signal that a thread sent in a time, and when, by an event of it.
+    pub(crate) fn signal(
+        &self,
+        thread: ThreadRow,
+        Window { start: from, end: to }: Window<RawNs>,
+    ) -> Option<(i32, RawNs)> {
+        let last = last_until(self.signals.of(thread.0), to, |used| used.at)?;
+        match last.object {
+            Object::Signal { number, .. } if last.at >= from => Some((number, last.at)),
+            _ => None,
+        }
     }
 
     /// The last request to a disk that ended in a time.

@@ -103,7 +103,8 @@ fn add(loaded: &ClusterWindow<'_, '_>, wait: &Wait, span: Window<UnixNs>, to: &m
     let host = &cluster.hosts[wait.who.host];
     let pid = host.pid(wait.who.thread);
     let memory = || Some(host.fault(wait.who.thread, wait.start)?.memory.as_str());
-    let file = wait.fd.zip(pid).and_then(|(fd, pid)| host.name_of(pid, fd, wait.start)).or_else(memory);
+    let file = wait.fd.zip(pid).and_then(|(fd, pid)| host.name_of(pid, fd, wait.start));
+    let file = file.or(wait.through.object.name()).or_else(memory);
     let did = Did {
         who: (wait.who.host, pid),
         cause: Some(wait.cause),

@@ -11,6 +11,7 @@ use isochrone_time::{RawNs, UnixNs, Window};
 use crate::cluster::Cluster;
 use crate::mpi::MpiMessage;
 use crate::request::ThreadRef;
+use crate::through::Through;
 use crate::timeline::ClusterWindow;
 use crate::wait::vector;
 
@@ -35,6 +36,10 @@ pub struct Wait {
     pub fd: Option<i32>,
     /// The thread that ended it; of another host, where a packet did.
     pub ended_by: Option<ThreadRef>,
+    /// Through what it was ended.
+    pub through: Through,
+    /// When the signal was sent that ended it: the call of the sender, or the event.
+    pub signal: Option<Window<RawNs>>,
 }
 
 /// Passes all waits that end in a window to `each`, by window, host and thread. Only of threads that
@@ -117,6 +122,8 @@ fn for_message(message: &MpiMessage) -> Wait {
         ret: None,
         fd: None,
         ended_by: Some(message.sender),
+        through: Through::nameless(if is_within { "socket" } else { "network" }),
+        signal: None,
     }
 }
 
@@ -160,8 +167,13 @@ pub(crate) fn explained(window: &ClusterWindow<'_, '_>, who: ThreadRef, state: &
         ret: call.map(|call| call.ret),
         fd,
         ended_by: None,
+        through: Through::nameless("other"),
+        signal: None,
     };
-    let Some(wakeup) = wakeup else { return wait };
+    let Some(wakeup) = wakeup else {
+        (wait.through, _) = window.through(&wait, call, None);
+        return wait;
+    };
     if let Some(packet) = window.packet_of(host, &wakeup) {
         let sent = window.sent(host, &packet);
         wait.cause = match &sent {
@@ -173,10 +185,19 @@ pub(crate) fn explained(window: &ClusterWindow<'_, '_>, who: ThreadRef, state: &
             let thread = if is_by_softirq { window.owner(from, &sent) } else { window.sender(from, &sent) }?;
             Some(ThreadRef { host: from, thread })
         });
+        let server = packet.flow.map(|(flow, _)| {
+            let (local, peer) = (flow.destination, flow.source);
+            if window.cluster.hosts[host].sockets.is_server(local, peer) { local } else { peer }
+        });
+        wait.through = Through::connection(wait.cause == Cause::Socket, server);
         return wait;
     }
     match wakeup.cause {
-        WakeCause::Timer | WakeCause::Softirq(vector::TIMER | vector::HRTIMER) => wait.cause = Cause::Sleep,
+        WakeCause::Timer | WakeCause::Softirq(vector::TIMER | vector::HRTIMER) => {
+            wait.cause = Cause::Sleep;
+            wait.through = window.through_timer(&wait);
+            return wait;
+        }
         WakeCause::Irq(_) | WakeCause::Softirq(vector::BLOCK) => {
             wait.cause = window.device(host, state, &wakeup).0;
         }
@@ -185,5 +206,7 @@ pub(crate) fn explained(window: &ClusterWindow<'_, '_>, who: ThreadRef, state: &
         }
         WakeCause::Softirq(_) | WakeCause::Vector(_) => {}
     }
+    let by = wait.ended_by.map(|by| (by.thread, wakeup.at));
+    (wait.through, wait.signal) = window.through(&wait, call, by);
     wait
 }

@@ -220,6 +220,13 @@ pub enum KernelEvent<'e> {
         /// The address of the buffer that holds it.
         buffer: u64,
     },
+    /// `signal_generate`: the current thread sends a signal.
+    Signal {
+        /// Its number.
+        number: i32,
+        /// The tid of the thread that it is for; of a signal for a process, one of its threads.
+        to: i32,
+    },
     /// `mm_page_alloc`, `mm_page_free` and so on.
     PageAllocation {
         /// Number of pages.

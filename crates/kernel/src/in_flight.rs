@@ -21,7 +21,7 @@ use crate::canonical_map::CanonicalMap;
 use crate::files::Returned;
 use crate::id::{ThreadAliases, ThreadId, Time};
 use crate::loss_tracker::LossCount;
-use crate::span::{Half, HalfSyscall, Poll, Spans, Syscall};
+use crate::span::{Half, HalfSyscall, ObjectUse, Poll, Spans, Syscall};
 
 /// The call that an owner has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,6 +172,9 @@ impl OpenCall {
         spans.syscall(&Syscall { thread, cpu, begin: *begin, end, entry, exit });
         if let Some(poll) = Poll::of_call(thread, end, entry, exit) {
             spans.poll(&poll);
+        }
+        if let Some(used) = ObjectUse::of_call(thread, end, entry, exit) {
+            spans.object_use(&used);
         }
         Some(entry)
     }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::border::{Border, CpuLoss, CpuLossBegin, Extent};
 use crate::call_owner::CallOwner;
 use crate::call_owners::CallOwners;
+use crate::calls::Object;
 use crate::contexts::{Context, Contexts};
 use crate::cpu::{Cpu, Cpus};
 use crate::disk::Disks;
@@ -25,7 +26,7 @@ use crate::missed::Missed;
 use crate::periods::Periods;
 use crate::programs::{Programs, SwitchCoverage};
 use crate::requests::Start;
-use crate::span::{Migration, NetPacket, PacketTaken, PageAllocation, Spans, ThreadChange};
+use crate::span::{Migration, NetPacket, ObjectUse, PacketTaken, PageAllocation, Spans, ThreadChange};
 use crate::thread::{Membership, ThreadTable};
 
 /// The model of a piece of a host's trace, and the consumer of its spans.
@@ -313,6 +314,11 @@ impl<S: Spans> PartialState<S> {
             }
             KernelEvent::PacketTaken { buffer } => {
                 self.spans.packet_taken(&PacketTaken { at, cpu: number, buffer });
+            }
+            KernelEvent::Signal { number: signal, to } => {
+                let thread = self.current_with_context(context);
+                let object = Object::Signal { number: signal, to: Some(to) };
+                self.spans.object_use(&ObjectUse { thread, at, object, is_event: true });
             }
             KernelEvent::PageAllocation { pages, is_free } => {
                 let thread = self.current_thread(context);

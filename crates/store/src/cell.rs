@@ -12,6 +12,7 @@ use arrow_array::{
     UInt32Array,
 };
 use arrow_schema::{ArrowError, DataType};
+use isochrone_kernel::calls::Object;
 use isochrone_kernel::{Cause, Name, OffCpuReason};
 use isochrone_time::RawNs;
 
@@ -32,6 +33,10 @@ pub(crate) struct ReasonNumber(pub(crate) u8);
 /// What wakes a thread: the first part of [`Cause::number`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CauseNumber(pub(crate) u8);
+
+/// What an object is: the first part of [`Object::parts`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ObjectNumber(pub(crate) u8);
 
 fn state_name(number: u8) -> &'static str {
     State::of(number).unwrap_or(State::Unknown).name()
@@ -123,6 +128,8 @@ numbers! {
         ColumnKind::Word { name: reason_name, last: 3 };
     CauseNumber => UInt8Type, CauseNumber(it) => it, CauseNumber,
         ColumnKind::Word { name: cause_name, last: 6 };
+    ObjectNumber => UInt8Type, ObjectNumber(it) => it, ObjectNumber,
+        ColumnKind::Word { name: Object::name_of, last: 4 };
 }
 
 impl<T: Number> Cell for T {

@@ -52,7 +52,7 @@ pub use losses::{Loss, Missing};
 pub use manifest::{HostEntry, Manifest, Recorded, Source, TableEntry, VERSION};
 pub use messages::{Message, MessageEnd, MessagesWriter, MpiMessage, MpiMessageEnd, MpiWriter};
 pub use open_files::{Descriptors, OpenFile};
-pub use span_rows::{ForkSpan, HandlerSpan, PacketSpan, PollSpan, WakeupSpan};
+pub use span_rows::{ForkSpan, HandlerSpan, ObjectUseSpan, PacketSpan, PollSpan, WakeupSpan};
 pub use staging::{remove_left, remove_unfinished};
 pub use state::{State, StateRow};
 pub use store::{HostStore, Store, StoreWriter};

@@ -6,13 +6,16 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+use isochrone_kernel::calls::Object;
 use isochrone_kernel::{Cause, Name};
 use isochrone_net::{Carried, Flow};
 use isochrone_time::{RawNs, Window};
 
 use crate::cell::Resolve;
 use crate::error::StoreError;
-use crate::tables::{IrqRow, PacketFlowRow, PacketRow, PollRow, SoftirqRow, ThreadEventRow, WakeupRow};
+use crate::tables::{
+    IrqRow, ObjectUseRow, PacketFlowRow, PacketRow, PollRow, SoftirqRow, ThreadEventRow, WakeupRow,
+};
 use crate::threads::ThreadRow;
 
 /// An event that wakes a thread: `sched_waking`, `sched_wakeup`, `sched_wakeup_new`.
@@ -88,6 +91,19 @@ pub struct PollSpan {
     pub set: Option<i32>,
     /// Descriptors that are ready: 64 at most.
     pub ready: Vec<i32>,
+}
+
+/// What a thread did with an object of the kernel that is no file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObjectUseSpan {
+    /// Number of the thread.
+    pub thread: Option<ThreadRow>,
+    /// The end of its call; of an event, its time.
+    pub at: RawNs,
+    /// The object.
+    pub object: Object,
+    /// Whether an event says so, not a call.
+    pub is_event: bool,
 }
 
 /// The descriptors of a list in a column.
@@ -209,6 +225,24 @@ impl crate::HostStore {
         spans.polls.rows(window, |row: PollRow| {
             let ready = descriptors(&row.ready);
             each(PollSpan { thread: spans.thread(row.thread), at: row.at, set: row.set, ready });
+        })
+    }
+
+    /// Passes uses of objects that are no files to `each`.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn object_uses(
+        &self,
+        window: Window<RawNs>,
+        mut each: impl FnMut(ObjectUseSpan),
+    ) -> Result<(), StoreError> {
+        let spans = self.spans();
+        spans.object_uses.rows(window, |row: ObjectUseRow| {
+            let ObjectUseRow { at, what, number, target, is_event, .. } = row;
+            if let Some(object) = Object::of_parts(what.0, number, target) {
+                each(ObjectUseSpan { thread: spans.thread(row.thread), at, object, is_event });
+            }
         })
     }
 }

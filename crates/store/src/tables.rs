@@ -12,7 +12,7 @@ use isochrone_kernel::files::Uses;
 use isochrone_time::RawNs;
 
 use crate::batches::{BatchFile, Batches};
-use crate::cell::{CauseNumber, NameId, ReasonNumber};
+use crate::cell::{CauseNumber, NameId, ObjectNumber, ReasonNumber};
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
@@ -320,6 +320,13 @@ rows! { SPANS, spans;
     polls "polls" PollRow PollView by at {
         thread: ThreadName, at: RawNs, set: Option<i32>, waited: Name, waited_count: u32, ready: Name,
         ready_count: u32,
+    }
+    /// What a thread did with an object of the kernel that is no file, by a call that succeeded (the one of
+    /// `syscalls` that ends at `at`): `what` it is; `number`: a signal's, the id of what System V has, or the
+    /// address of a futex that it waits for. `target`: the tid or pid that a signal is for; where `is_event`
+    /// (`signal_generate`), as the host numbers threads, else as the thread's own pid namespace does.
+    object_uses "object_uses" ObjectUseRow ObjectUseView by at {
+        thread: ThreadName, at: RawNs, what: ObjectNumber, number: i64, target: Option<i32>, is_event: bool,
     }
 }
 

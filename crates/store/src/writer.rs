@@ -12,19 +12,20 @@ use std::sync::{Arc, Mutex};
 use isochrone_kernel::calls::WaitedSet;
 use isochrone_kernel::files::{Bound, FileKind, FileSpan};
 use isochrone_kernel::{
-    BlockRequest, CanonicalMap, Half, HalfSyscall, Irq, Mapped, Mapping, Migration, Name, NetPacket, OffCpu,
-    PacketTaken, PageAllocation, PageFault, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq,
-    Spans, Syscall, ThreadAliases, ThreadChange, ThreadEvent, ThreadId, Unknown, Wakeup, span_kinds,
+    BlockRequest, CanonicalMap, Half, HalfSyscall, Irq, Mapped, Mapping, Migration, Name, NetPacket,
+    ObjectUse, OffCpu, PacketTaken, PageAllocation, PageFault, Period, Phase, Poll, Retired, SchedLatency,
+    Slice, Softirq, Spans, Syscall, ThreadAliases, ThreadChange, ThreadEvent, ThreadId, Unknown, Wakeup,
+    span_kinds,
 };
 use isochrone_time::RawNs;
 
-use crate::cell::{CauseNumber, NameId, ReasonNumber};
+use crate::cell::{CauseNumber, NameId, ObjectNumber, ReasonNumber};
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
 use crate::names::{NameCache, NameKind, Names};
 use crate::tables::{
-    BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MappingRow, MigrationRow, OffRow,
-    PacketFlowRow, PacketRow, PacketTakenRow, PageFaultRow, PagesRow, PendingRows, PhaseRow, PollRow,
+    BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MappingRow, MigrationRow, ObjectUseRow,
+    OffRow, PacketFlowRow, PacketRow, PacketTakenRow, PageFaultRow, PagesRow, PendingRows, PhaseRow, PollRow,
     SliceRow, SoftirqRow, SpanFiles, SpanRow, SyscallRow, ThreadEventRow, UnknownRow, WakeupRow, lock,
 };
 use crate::threads::ThreadName;
@@ -395,6 +396,12 @@ impl SpanWriter {
             peer,
         };
         self.push(row);
+    }
+
+    fn object_use(&mut self, it: &ObjectUse) {
+        let ObjectUse { thread, at, object, is_event } = *it;
+        let (thread, (what, number, target)) = (self.thread(thread), object.parts());
+        self.push(ObjectUseRow { thread, at, what: ObjectNumber(what), number, target, is_event });
     }
 
     fn poll(&mut self, it: &Poll) {

@@ -75,6 +75,11 @@ pub fn family_name(family: i64) -> Option<&'static str> {
     tables::name(tables::FAMILY, family)
 }
 
+/// Name of a signal; those of real time have none.
+pub fn signal_name(number: i32) -> Option<&'static str> {
+    tables::name(tables::SIGNAL, number.into())
+}
+
 /// Name of a type of sockets.
 pub fn socket_type_name(kind: i64) -> Option<&'static str> {
     tables::name(tables::SOCKET_TYPE, kind)

@@ -13,7 +13,7 @@ mod tables;
 mod values;
 mod writer;
 
-pub use arguments::{Arguments, family_name, hexadecimal, socket_type_name};
+pub use arguments::{Arguments, family_name, hexadecimal, signal_name, socket_type_name};
 pub use errors::{errno_name, errno_of, error_in, error_name, error_text};
 pub use line::{CallLine, CallResult};
 pub use values::ArgumentValues;

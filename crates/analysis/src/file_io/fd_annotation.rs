@@ -7,7 +7,7 @@ use isochrone_kernel::calls::Effect;
 /// The descriptors that a call takes.
 pub(crate) fn taken(effect: &Effect) -> [Option<i32>; 2] {
     match *effect {
-        Effect::Open { dir, .. } => [dir, None],
+        Effect::Open { dir: fd, .. } | Effect::Object { fd, .. } => [fd, None],
         Effect::Close { fd }
         | Effect::CloseOnExec { fd, .. }
         | Effect::Connect { fd, .. }

@@ -1,9 +1,38 @@
 //! Every kind of wait of a real host against what the programs that waited measured themselves.
 
-use std::collections::BTreeMap;
-
 use crate::common::{ask, int, json, shared, text};
 use isochrone_crosshost::{blocking, dot, ipc};
+
+/// A kind of designed waits, who acts, who waits, through what, and the names of objects that have some.
+type Expected = (&'static str, &'static str, &'static str, &'static str, &'static [&'static str]);
+
+/// A condition variable of the C library is two futexes, which take turns.
+const RELATIONS: &[Expected] = &[
+    ("pipe", "pipe_prod", "pipe_mid", "pipe", &[]),
+    ("pipe", "pipe_mid", "pipe_cons", "pipe", &[]),
+    ("unix", "unix_srv", "unix_cli", "unix-socket", &[]),
+    ("tcp-loopback", "lo_srv", "lo_cli", "loopback", &["127.0.0.1:5555"]),
+    ("futex", "futx_a", "futx_b", "futex", &["0x4c14a0"]),
+    ("signal", "sig_kill", "sig_wait", "signal", &["10 SIGUSR1"]),
+    ("flock", "flock_a", "flock_b", "file-lock", &["/tmp/lockfile"]),
+    ("epoll-eventfd", "evfd_send", "evfd_wait", "eventfd", &[]),
+    ("condvar", "cond_sig", "cond_wait", "futex", &["0x4c1448", "0x4c144c"]),
+    ("posix-sem-shm", "sem_post", "sem_wait", "shared-futex", &[]),
+    ("sysv-sem", "svs_post", "svs_wait", "sysv-semaphore", &["semid 0"]),
+    ("nanosleep", "", "nslp", "sleep", &[]),
+    ("poll-timeout", "", "pollt", "timeout", &[]),
+    ("wait4", "wp_child", "wp_parent", "child", &[]),
+];
+
+/// The name of the process of a role: that of its first thread.
+fn process_of(role: &str) -> &str {
+    match role {
+        "futx_b" => "futx_a",
+        "evfd_send" => "evfd_wait",
+        "cond_sig" => "cond_wait",
+        _ => role,
+    }
+}
 
 /// The cause of a designed wait.
 fn cause(kind: &str) -> &'static str {
@@ -60,24 +89,30 @@ fn designed_waits_of_ipc1() {
         // Who acts on whom.
         let report = ipc(cluster, None, true).unwrap();
         let table = report.table("relations").unwrap();
-        let mut counts: BTreeMap<(String, String, String), i128> = BTreeMap::new();
-        for row in &table.rows {
-            let [from, to, kind] =
-                ["from_comm", "to_comm", "kind"].map(|name| text(table, &row, name).unwrap());
-            *counts.entry((from, to, kind)).or_default() += int(table, &row, "count").unwrap();
-        }
-        for (from, to, kind) in [
-            ("pipe_prod", "pipe_mid", "pipe"),
-            ("pipe_mid", "pipe_cons", "pipe"),
-            ("unix_srv", "unix_cli", "socket"),
-            ("lo_srv", "lo_cli", "socket"),
-            ("sig_kill", "sig_wait", "signal"),
-            ("flock_a", "flock_b", "lock"),
-            ("sem_post", "sem_wait", "lock"),
-            ("svs_post", "svs_wait", "lock"),
-        ] {
-            let count = counts.get(&(from.to_owned(), to.to_owned(), kind.to_owned()));
-            assert!(count.is_some_and(|&count| count >= 10), "{from} {to} {kind}: {count:?}");
+        for (kind, from, to, through, objects) in RELATIONS {
+            let of_kind = expected.iter().filter(|wait| wait["kind"].as_str().unwrap().starts_with(kind));
+            let of_waiter = of_kind.filter(|wait| wait["waiter"].as_str() == Some(*to));
+            let measured: i128 = of_waiter
+                .map(|wait| i128::from(wait["t1"].as_i64().unwrap() - wait["t0"].as_i64().unwrap()))
+                .sum();
+            let to = process_of(to);
+            let rows = table.rows.iter().filter(|row| {
+                let [is_from, is_to, is_through] =
+                    [("from_comm", *from), ("to_comm", to), ("kind", *through)].map(|(name, expect)| {
+                        text(table, row, name).unwrap_or_default() == process_of(expect)
+                    });
+                let object = text(table, row, "object").unwrap_or_default();
+                is_from && is_to && is_through && (objects.is_empty() || objects.contains(&object.as_str()))
+            });
+            let (mut count, mut waited) = (0, 0);
+            for row in rows {
+                count += int(table, &row, "count").unwrap();
+                waited += int(table, &row, "waited_ns").unwrap();
+            }
+            assert_eq!(count, 10, "{kind}: {from} {to} {through}");
+            // What is measured around the calls takes in the way to them and from them.
+            let is_so = waited <= measured && measured - waited <= 10 * LIMIT;
+            assert!(is_so, "{kind}: {from} {to} {through}: {waited} {measured}");
         }
         // Ten messages of 100 bytes each.
         for (from, to) in [

@@ -18,6 +18,7 @@ mod interrupts;
 mod io;
 mod io_edges;
 mod ipc;
+mod ipc_kinds;
 mod lami;
 mod loopback;
 mod many_rows;

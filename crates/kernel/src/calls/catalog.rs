@@ -1,10 +1,11 @@
 //! The catalog of calls that concern file descriptors, and where their arguments are.
 
+use super::Object;
 use super::effect::{Created, Opener, Use};
 use crate::id::Name;
 
 /// The kind of effect of a call; the comments list its arguments, in the order of [`Call::fields`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum EffectKind {
     /// Directory, path, flags.
     Open,
@@ -59,6 +60,14 @@ pub(super) enum EffectKind {
     Unshare,
     /// Nothing.
     Exec,
+    /// Address, operation.
+    Futex,
+    /// Process or thread, signal.
+    Signal,
+    /// Descriptor of a process, signal.
+    SignalByDescriptor,
+    /// Id, of what it makes of it.
+    ById(fn(i32) -> Object),
 }
 
 /// Whether a new descriptor is closed on exec.
@@ -97,6 +106,7 @@ pub(super) fn find(name: &str) -> Option<Call> {
     let create = |new, on_exec, fields, places| call(EffectKind::Create(new, on_exec), fields, places);
     let first = [0, NO, NO];
     let uses = |what, fields| call(EffectKind::Use(what), fields, first);
+    let id = |object, fields| call(EffectKind::ById(object), fields, first);
     match name {
         "open" => call(EffectKind::Open, "-, filename|pathname, flags", [NO, NO, 1]),
         "openat" => call(EffectKind::Open, "dfd, filename|pathname, flags", [0, NO, 2]),
@@ -165,7 +175,13 @@ pub(super) fn find(name: &str) -> Option<Call> {
         "timerfd_settime" | "timerfd_gettime" => uses(Use::Other, "ufd, -, -"),
         "mq_timedsend" | "mq_notify" | "mq_getsetattr" => uses(Use::Other, "mqdes, -, -"),
         "fanotify_mark" => uses(Use::Other, "fanotify_fd, -, -"),
-        "pidfd_send_signal" => uses(Use::Other, "pidfd, -, -"),
+        "pidfd_send_signal" => call(EffectKind::SignalByDescriptor, "pidfd, sig, -", [0, 1, NO]),
+        "kill" | "rt_sigqueueinfo" | "tkill" => call(EffectKind::Signal, "pid|tid, sig, -", [0, 1, NO]),
+        "tgkill" | "rt_tgsigqueueinfo" => call(EffectKind::Signal, "pid|tid, sig, -", [1, 2, NO]),
+        "futex" | "futex_time64" => call(EffectKind::Futex, "uaddr, op, -", [0, 1, NO]),
+        "semop" | "semtimedop" | "semtimedop_time64" => id(Object::Semaphores, "semid, -, -"),
+        "msgsnd" | "msgrcv" => id(Object::MessageQueue, "msqid, -, -"),
+        "shmat" => id(Object::SharedMemory, "shmid, -, -"),
         "fsync" | "fdatasync" | "sync_file_range" | "syncfs" | "fallocate" | "ftruncate" | "ftruncate64"
         | "lseek" | "llseek" | "fstat" | "fstat64" | "newfstat" | "fstatfs" | "fstatfs64" | "getdents"
         | "getdents64" | "fchmod" | "fchown" | "fchown16" | "flock" | "fchdir" | "fadvise64"
@@ -183,7 +199,14 @@ pub fn is_about_files(call: &str) -> bool {
     find(call).is_some_and(|call| {
         !matches!(
             call.what,
-            EffectKind::Clone | EffectKind::Fork | EffectKind::Vfork | EffectKind::Poll | EffectKind::Unmap
+            EffectKind::Clone
+                | EffectKind::Unmap
+                | EffectKind::Fork
+                | EffectKind::Vfork
+                | EffectKind::Poll
+                | EffectKind::Futex
+                | EffectKind::Signal
+                | EffectKind::ById(_)
         )
     })
 }
@@ -215,6 +238,8 @@ mod tests {
         check("clone", false);
         check("poll", false);
         check("epoll_wait", true);
+        check("kill", false);
+        check("pidfd_send_signal", true);
         check("getpid", false);
         check("", false);
     }

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Address, EpollChange, EpollReady, WaitedSet};
+use super::{Address, EpollChange, EpollReady, Object, WaitedSet};
 use crate::id::Name;
 
 /// Bits of `clone`'s and `unshare`'s flags.
@@ -181,6 +181,13 @@ pub enum Effect {
         /// Number of bytes.
         bytes: u64,
     },
+    /// Acts on what is no file.
+    Object {
+        /// The object.
+        object: Object,
+        /// The descriptor that stands for a process, if a signal is sent through one.
+        fd: Option<i32>,
+    },
 }
 
 impl Effect {
@@ -188,7 +195,7 @@ impl Effect {
     /// `None` for calls with none, or with several.
     pub fn descriptor(&self) -> Option<i32> {
         match *self {
-            Self::Open { dir, .. } => dir,
+            Self::Open { dir: fd, .. } | Self::Object { fd, .. } => fd,
             Self::Close { fd }
             | Self::Duplicate { fd, .. }
             | Self::CloseOnExec { fd, .. }
@@ -226,7 +233,10 @@ impl Effect {
     /// Whether it concerns file descriptors in any way. New threads and processes do not: the model records
     /// what they share, because it knows their ids.
     pub fn concerns_files(&self) -> bool {
-        !matches!(self, Self::Nothing | Self::Clone { .. } | Self::Poll { .. })
+        !matches!(
+            self,
+            Self::Nothing | Self::Clone { .. } | Self::Poll { .. } | Self::Object { fd: None, .. }
+        )
     }
 }
 

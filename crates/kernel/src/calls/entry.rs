@@ -7,7 +7,7 @@ use isochrone_strace::{Arguments, hexadecimal};
 use super::catalog::{self, Call, EffectKind, OnExec};
 use super::effect::{Created, Effect, Opener, Paired, Use, clone_flag, open_flag};
 use super::fields::{Fields, Numbers, Raw, Source, number, word_bits};
-use super::{Entry, EpollChange, numbers};
+use super::{Entry, EpollChange, Object, numbers};
 use crate::id::Name;
 
 /// `AT_FDCWD`: paths begin at the current working directory.
@@ -206,6 +206,17 @@ fn known_effect(call: &Call, opener: Opener, from: &impl Source) -> Option<Effec
         EffectKind::Vfork => Effect::Clone { flags: Some(clone_flag::VM | clone_flag::VFORK) },
         EffectKind::Unshare => Effect::Unshare { flags: from.number(0)? as u64 },
         EffectKind::Exec => Effect::Exec,
+        EffectKind::Futex => {
+            Effect::Object { object: Object::futex(from.number(0)?, from.number(1)?)?, fd: None }
+        }
+        EffectKind::Signal => {
+            Effect::Object { object: Object::signal(from.number(1)?, from.number(0))?, fd: None }
+        }
+        EffectKind::SignalByDescriptor => match from.number(1).and_then(|it| Object::signal(it, None)) {
+            Some(object) => Effect::Object { object, fd: Some(fd(0)?) },
+            None => Effect::Use { fd: fd(0)?, what: Use::Other },
+        },
+        EffectKind::ById(object) => Effect::Object { object: object(from.number(0)? as i32), fd: None },
     })
 }
 

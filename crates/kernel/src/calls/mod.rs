@@ -12,11 +12,13 @@ mod entry;
 mod exit;
 mod fields;
 mod numbers;
+mod object;
 #[cfg(test)]
 mod tests;
 mod waiting;
 
 use isochrone_strace::ArgumentValues;
+pub use isochrone_strace::signal_name;
 use serde::{Deserialize, Serialize};
 
 use crate::id::Name;
@@ -28,6 +30,7 @@ pub use effect::{Created, Effect, ExitOutput, Opener, Paired, Use, clone_flag, o
 pub use entry::{EntryDecoder, call_of_entry};
 pub use exit::ExitDecoder;
 pub(crate) use fields::Numbers;
+pub use object::Object;
 pub use waiting::{EpollChange, EpollReady, MAX_WAITED, Waited, WaitedSet};
 
 /// Calls that continue where a signal came. Tracers record no exit of them; they do nothing else.

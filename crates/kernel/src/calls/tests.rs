@@ -6,7 +6,7 @@ use isochrone_testkit::{FieldValue, Generation, KernelScript};
 
 use super::{
     Address, Created, Effect, Entry, EntryDecoder, EpollChange, EpollReady, Exit, ExitDecoder, ExitOutput,
-    Opener, Paired, Use, WaitedSet, clone_flag, open_flag,
+    Object, Opener, Paired, Use, WaitedSet, clone_flag, open_flag,
 };
 
 /// Arguments as text.
@@ -133,7 +133,17 @@ fn entries_are_the_same_in_all_generations() {
     );
     let unshare = Effect::Unshare { flags: clone_flag::FILES };
     check("unshare", &[("unshare_flags", 0x400.into())], &unshare, "CLONE_FILES");
-    check("kill", &[("pid", 10.into()), ("sig", 15.into())], &Effect::Nothing, "10, SIGTERM");
+    let object = |object| Effect::Object { object, fd: None };
+    let signal = |number, to| object(Object::Signal { number, to });
+    let kill = |pid: i64, sig: i64| [("pid", pid.into()), ("sig", sig.into())];
+    check("kill", &kill(10, 15), &signal(15, Some(10)), "10, SIGTERM");
+    check("kill", &kill(-1, 9), &signal(9, None), "-1, SIGKILL");
+    check("kill", &kill(10, 0), &Effect::Nothing, "10, 0");
+    let tgkill = [("tgid", 10.into()), ("pid", 11.into()), ("sig", 10.into())];
+    check("tgkill", &tgkill, &signal(10, Some(11)), "10, 11, SIGUSR1");
+    check("flock", &[("fd", 3.into()), ("cmd", 2.into())], &used, "3, 2");
+    let semop = [("semid", 7.into()), ("tsops", 64.into()), ("nsops", 1.into())];
+    check("semop", &semop, &object(Object::Semaphores(7)), "7, 0x40, 1");
     check("getpid", &[], &Effect::Nothing, "");
 }
 
@@ -193,6 +203,10 @@ fn calls_without_a_class_are_known_by_number() {
     check("close_range", &[("fd", 3.into()), ("max_fd", u32::MAX.into())], &range);
     let process = Effect::Create { call: Opener::PidfdOpen, what: Created::Process(77), close_on_exec: true };
     check("pidfd_open", &[("pid", 77.into())], &process);
+    let by_descriptor = |sig: i64| [("pidfd", 3.into()), ("sig", sig.into())];
+    let signal = Effect::Object { object: Object::Signal { number: 15, to: None }, fd: Some(3) };
+    check("pidfd_send_signal", &by_descriptor(15), &signal);
+    check("pidfd_send_signal", &by_descriptor(0), &Effect::Use { fd: 3, what: Use::Other });
     check("clone3", &[], &Effect::Clone { flags: None });
     check("vfork", &[], &Effect::Clone { flags: Some(clone_flag::VM | clone_flag::VFORK) });
     check("execveat", &[], &Effect::Exec);

@@ -1,4 +1,4 @@
-//! Decodes events of the machine: interrupts, disks, the network, memory.
+//! Decodes events of the machine: interrupts, disks, the network, memory, signals.
 
 use isochrone_ctf::{Event, FieldRef};
 use isochrone_net::tracer::{self, Extractor};
@@ -13,6 +13,9 @@ const WRITES: u64 = 1;
 /// Result of a transmission that the driver refused (`NETDEV_TX_BUSY`): the packet will be handed to it once
 /// more.
 const BUSY: i64 = 16;
+
+/// Results of signals that nobody gets: they are ignored, or there was no room.
+const NOT_SENT: [i64; 2] = [1, 3];
 
 /// How to read an event of this family.
 #[derive(Debug)]
@@ -73,6 +76,12 @@ pub(super) enum Class {
     Disk {
         device: FieldRef,
         name: FieldRef,
+    },
+    Signal {
+        number: FieldRef,
+        code: FieldRef,
+        to: FieldRef,
+        result: Option<FieldRef>,
     },
 }
 
@@ -222,6 +231,12 @@ impl Class {
             "net_dev_xmit" => Self::Taken { buffer: get("skbaddr")?, result: get("rc") },
             "lttng_statedump_block_device" => Self::Disk { device: get("dev")?, name: get("diskname")? },
             "netif_receive_skb" | "net_if_receive_skb" => packet(false)?,
+            "signal_generate" => Self::Signal {
+                number: get("sig")?,
+                code: get("code")?,
+                to: get("tid").or_else(|| get("pid"))?,
+                result: get("result"),
+            },
             "mm_page_alloc" | "kmem_mm_page_alloc" => {
                 Self::PageAllocation { order: get("order"), is_free: false }
             }
@@ -308,12 +323,28 @@ impl Class {
                 })
             }
             Self::PageFaultEnd => KernelEvent::PageFaultEnd,
+            Self::Signal { number, code, to, result } => {
+                let (number, code) = (int32(event, number)?, int32(event, code)?);
+                let result = result.as_ref().and_then(|field| event.signed(field)).unwrap_or_default();
+                if !is_by_thread(number, code) || NOT_SENT.contains(&result) {
+                    return None;
+                }
+                KernelEvent::Signal { number, to: int32(event, to)? }
+            }
             Self::PageAllocation { order, is_free } => {
                 let order = order.as_ref().and_then(|field| event.unsigned(field)).unwrap_or(0);
                 KernelEvent::PageAllocation { pages: 1 << order.min(62), is_free: *is_free }
             }
         })
     }
+}
+
+/// Whether the thread that runs sends a signal: by a call (codes of users), or because it ends or stops
+/// (`SIGCHLD`). Others are the kernel's: it interrupted that
+/// thread, or tells it of its own errors.
+fn is_by_thread(number: i32, code: i32) -> bool {
+    const SIGCHLD: i32 = 17;
+    matches!(code, 0 | -1 | -6) || number == SIGCHLD && (1..=6).contains(&code)
 }
 
 /// Whether a driver has refused a packet.

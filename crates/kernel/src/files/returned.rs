@@ -78,10 +78,14 @@ impl<'c> Returned<'c> {
             Use::Other => UseOutcome::Other,
         };
         match *effect {
-            Effect::Nothing | Effect::Clone { .. } | Effect::Poll { .. } => Step::Nothing,
+            Effect::Nothing
+            | Effect::Clone { .. }
+            | Effect::Poll { .. }
+            | Effect::Object { fd: None, .. } => Step::Nothing,
             // Nothing was open there. With other errors it is unknown whether the kernel looked up the
             // descriptor first.
             Effect::Use { .. }
+            | Effect::Object { .. }
             | Effect::Transfer { .. }
             | Effect::EpollWait { .. }
             | Effect::EpollControl { .. }
@@ -91,6 +95,7 @@ impl<'c> Returned<'c> {
             }
             Effect::Use { fd, what: what @ Use::Write } => Step::Use(OneUse { flow, ..one(fd, done(what)) }),
             Effect::Use { fd, what } => Step::Use(one(fd, done(what))),
+            Effect::Object { fd: Some(fd), .. } => Step::Use(one(fd, done(Use::Other))),
             Effect::Transfer { from, to } => {
                 Step::Uses(one(from, done(Use::Read)), OneUse { flow, ..one(to, done(Use::Write)) })
             }

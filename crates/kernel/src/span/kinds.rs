@@ -15,7 +15,7 @@ use super::file::FileSpan;
 use super::{OwnedHalfSyscall, OwnedSyscall};
 use crate::id::ThreadAliases;
 use crate::{
-    BlockRequest, HalfSyscall, Irq, Mapped, Mapping, Migration, NetPacket, OffCpu, PacketTaken,
+    BlockRequest, HalfSyscall, Irq, Mapped, Mapping, Migration, NetPacket, ObjectUse, OffCpu, PacketTaken,
     PageAllocation, PageFault, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Syscall,
     ThreadChange, ThreadEvent, Unknown, Wakeup,
 };
@@ -88,6 +88,8 @@ macro_rules! span_kinds {
             page_fault PageFault $crate::PageFault => Box<$crate::PageFault>;
             /// What the memory of a process shows changes.
             mapping Mapping $crate::Mapping => Box<$crate::Mapping>;
+            /// A thread has acted on an object of the kernel that is no file.
+            object_use ObjectUse $crate::ObjectUse => $crate::ObjectUse;
         }
     };
 }
@@ -267,6 +269,7 @@ cloned! {
             aliases.change(other);
         }
     };
+    ObjectUse => ObjectUse: it, aliases => aliases.change(&mut it.thread);
 }
 
 impl PassedSpan for Syscall<'_> {

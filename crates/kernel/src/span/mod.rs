@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use kinds::{Recorder, Span, Spans};
 
-use crate::calls::{Effect, Entry, Exit, ExitOutput, WaitedSet};
+use crate::calls::{Effect, Entry, Exit, ExitOutput, Object, WaitedSet};
 use crate::id::{Name, ThreadId, Time};
 use crate::thread::Facts;
 
@@ -181,6 +181,30 @@ impl Poll {
             _ => WaitedSet::default(),
         };
         Some(Self { thread, at, set: None, waited: asked.clone(), ready })
+    }
+}
+
+/// A thread has acted on an object of the kernel that is no file: by a call that succeeded, or, of signals,
+/// by an event that says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectUse {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When the call returned: the end of the thread's [`Syscall`]; of an event, its time.
+    pub at: Time,
+    /// The object.
+    pub object: Object,
+    /// Whether the event of a signal (`signal_generate`) says so, not a call. It names the thread that the
+    /// signal is for as the host does.
+    pub is_event: bool,
+}
+
+impl ObjectUse {
+    /// What a call that returned did.
+    pub(crate) fn of_call(thread: ThreadId, at: Time, entry: &Entry, exit: &Exit) -> Option<Self> {
+        let Effect::Object { object, .. } = entry.effect else { return None };
+        let is_error = (-4095..0).contains(&exit.ret);
+        (!is_error).then_some(Self { thread, at, object, is_event: false })
     }
 }
 

@@ -74,6 +74,9 @@ fn line(
             let BlockRequest { device, sector, sectors, is_write, .. } = it;
             (format!("request {device} {sector} {sectors} {is_write} {begin}..{end}"), begin, end)
         }
+        Span::ObjectUse(it) if it.is_event => {
+            (format!("signal {} {} {:?}", it.at, runner(it.thread), it.object), it.at, it.at)
+        }
         Span::PacketTaken(it) => (format!("{it:?}"), it.at, it.at),
         Span::Packet(it) => {
             let text = format!(
@@ -127,7 +130,8 @@ fn line(
         | Span::Unknown(_)
         | Span::File(_)
         | Span::Retired(_)
-        | Span::Poll(_) => {
+        | Span::Poll(_)
+        | Span::ObjectUse(_) => {
             return None;
         }
     })

@@ -40,6 +40,7 @@ pub(crate) const LAYOUTS: &[Layout] = &[
     table("migrations", "migrations", "thread to_cpu at"),
     table("thread_events", "thread_events", "thread what other name at"),
     table("polls", "polls", "thread epoll_fd=set waited waited_count ready ready_count at"),
+    table("object_uses", "object_uses", "thread what number target is_event at"),
     table(
         "fds",
         "files",

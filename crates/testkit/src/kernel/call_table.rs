@@ -26,7 +26,7 @@ const SOCKET: &str = "i32 family, i32 type, i32 protocol";
 /// Name, number on x86-64, entry, exit, entry of old tracers.
 pub(super) type Row = (&'static str, i32, &'static str, &'static str, &'static str);
 
-pub(super) const CALLS: [Row; 82] = [
+pub(super) const CALLS: [Row; 96] = [
     ("read", 0, "u32 fd, ulong count", "ulong buf", "u32 fd, ptr buf, ulong count"),
     ("write", 1, "u32 fd, ulong buf, ulong count", "", "u32 fd, ptr buf, ulong count"),
     ("open", 2, "str filename, i32 flags, u16 mode", "", "str filename, i32 flags, u16 mode"),
@@ -59,6 +59,7 @@ pub(super) const CALLS: [Row; 82] = [
     ("pipe", 22, "", "i32 fildes[2]", "ptr fildes"),
     ("select", 23, SELECT_ENTRY, SELECT, "i32 n, ptr inp, ptr outp, ptr exp, ptr tvp"),
     ("sched_yield", 24, "", "", ""),
+    ("shmat", 30, "i32 shmid, ptr shmaddr, i32 shmflg", "", "i32 shmid, ptr shmaddr, i32 shmflg"),
     ("dup", 32, "u32 fildes", "", "u32 fildes"),
     ("dup2", 33, "u32 oldfd, u32 newfd", "", "u32 oldfd, u32 newfd"),
     ("pause", 34, "", "", ""),
@@ -117,14 +118,40 @@ pub(super) const CALLS: [Row; 82] = [
         "i32 upid, ptr stat_addr, i32 options, ptr ru",
     ),
     ("kill", 62, "i32 pid, i32 sig", "", "i32 pid, i32 sig"),
+    ("semop", 65, "i32 semid, ptr tsops, u32 nsops", "", "i32 semid, ptr tsops, u32 nsops"),
+    (
+        "msgsnd",
+        69,
+        "i32 msqid, ptr msgp, ulong msgsz, i32 msgflg",
+        "",
+        "i32 msqid, ptr msgp, ulong msgsz, i32 msgflg",
+    ),
+    (
+        "msgrcv",
+        70,
+        "i32 msqid, ptr msgp, ulong msgsz, long msgtyp, i32 msgflg",
+        "",
+        "i32 msqid, ptr msgp, ulong msgsz, long msgtyp, i32 msgflg",
+    ),
     ("fcntl", 72, "u32 fd, u32 cmd, ulong arg", "ulong arg", "u32 fd, u32 cmd, ulong arg"),
+    ("flock", 73, "u32 fd, u32 cmd", "", "u32 fd, u32 cmd"),
     ("fsync", 74, "u32 fd", "", "u32 fd"),
     ("fdatasync", 75, "u32 fd", "", "u32 fd"),
     ("creat", 85, "str pathname, u16 mode", "", "str pathname, u16 mode"),
     ("unlink", 87, "str pathname", "", "str pathname"),
+    (
+        "rt_sigtimedwait",
+        128,
+        "ptr uts, ulong sigsetsize",
+        "ptr uthese, ptr uinfo",
+        "ptr uthese, ptr uinfo, ptr uts, ulong sigsetsize",
+    ),
+    ("rt_sigqueueinfo", 129, "i32 pid, i32 sig, ptr uinfo", "", "i32 pid, i32 sig, ptr uinfo"),
+    ("rt_sigsuspend", 130, "ptr unewset, ulong sigsetsize", "", "ptr unewset, ulong sigsetsize"),
     ("setpriority", 141, "i32 which, i32 who, i32 niceval", "", "i32 which, i32 who, i32 niceval"),
     ("adjtimex", 159, "ulong txc_p", "ulong txc_p", "ptr txc_p"),
     ("gettid", 186, "", "", ""),
+    ("tkill", 200, "i32 pid, i32 sig", "", "i32 pid, i32 sig"),
     (
         "futex",
         202,
@@ -133,6 +160,13 @@ pub(super) const CALLS: [Row; 82] = [
         "ptr uaddr, i32 op, u32 val, ptr utime, ptr uaddr2, u32 val3",
     ),
     ("epoll_create", 213, "i32 size", "", "i32 size"),
+    (
+        "semtimedop",
+        220,
+        "i32 semid, ptr tsops, u32 nsops, ptr timeout",
+        "",
+        "i32 semid, ptr tsops, u32 nsops, ptr timeout",
+    ),
     (
         "clock_nanosleep",
         230,
@@ -163,6 +197,20 @@ pub(super) const CALLS: [Row; 82] = [
         "",
         "str u_name, i32 oflag, u16 mode, ptr u_attr",
     ),
+    (
+        "mq_timedsend",
+        242,
+        "i32 mqdes, ptr u_msg_ptr, ulong msg_len, u32 msg_prio, ptr u_abs_timeout",
+        "",
+        "i32 mqdes, ptr u_msg_ptr, ulong msg_len, u32 msg_prio, ptr u_abs_timeout",
+    ),
+    (
+        "mq_timedreceive",
+        243,
+        "i32 mqdes, ulong msg_len, ptr u_abs_timeout",
+        "ptr u_msg_ptr, ptr u_msg_prio",
+        "i32 mqdes, ptr u_msg_ptr, ulong msg_len, ptr u_msg_prio, ptr u_abs_timeout",
+    ),
     ("inotify_init", 253, "", "", ""),
     (
         "openat",
@@ -170,6 +218,13 @@ pub(super) const CALLS: [Row; 82] = [
         "i32 dfd, str filename, i32 flags, u16 mode",
         "",
         "i32 dfd, str filename, i32 flags, u16 mode",
+    ),
+    (
+        "mknodat",
+        259,
+        "i32 dfd, str filename, u16 mode, u32 dev",
+        "",
+        "i32 dfd, str filename, u16 mode, u32 dev",
     ),
     (
         "newfstatat",
@@ -251,17 +306,26 @@ pub(super) const CALLS: [Row; 82] = [
         "",
         "ptr attr_uptr, i32 pid, i32 cpu, i32 group_fd, ulong flags",
     ),
+    (
+        "recvmmsg",
+        299,
+        "i32 fd, ptr mmsg, u32 vlen, u32 flags, ptr timeout",
+        "ptr mmsg",
+        "i32 fd, ptr mmsg, u32 vlen, u32 flags, ptr timeout",
+    ),
     ("clock_adjtime", 305, "i32 which_clock, ulong utx", "ulong utx", "i32 which_clock, ptr utx"),
     ("setns", 308, "i32 fd, i32 nstype", "", "i32 fd, i32 nstype"),
 ];
 
 /// Calls that no tracer up to 2.13 has classes for: name, number, fields of entry and exit.
-pub(super) const YOUNG: [(&str, i32, &str); 11] = [
+pub(super) const YOUNG: [(&str, i32, &str); 13] = [
     ("fork", 57, ""),
     ("vfork", 58, ""),
     ("memfd_create", 319, "str uname, u32 flags"),
     ("execveat", 322, "i32 fd, str filename, ptr argv, ptr envp, i32 flags"),
     ("io_uring_setup", 425, "u32 entries, ptr params"),
+    ("pidfd_send_signal", 424, "i32 pidfd, i32 sig, ptr info, u32 flags"),
+    ("io_uring_enter", 426, "u32 fd, u32 to_submit, u32 min_complete, u32 flags, ptr argp, ulong argsz"),
     ("pidfd_open", 434, "i32 pid, u32 flags"),
     ("clone3", 435, "ptr uargs, ulong size"),
     ("close_range", 436, "u32 fd, u32 max_fd, u32 flags"),

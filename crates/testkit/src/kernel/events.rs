@@ -51,6 +51,13 @@ const EVENTS: [Row; 75] = [
     ("sched_process_exit", V2_1, V2_14, "comm comm, i32 tid, i32 prio"),
     ("sched_process_free", V2_1, V2_14, "comm comm, i32 tid, i32 prio"),
     ("sched_process_wait", V2_1, V2_14, "comm comm, i32 tid, i32 prio"),
+    (
+        "signal_generate",
+        V2_1,
+        V2_14,
+        "i32 sig, i32 errno, i32 code, comm comm, i32 pid, i32 group, i32 result",
+    ),
+    ("signal_deliver", V2_1, V2_14, "i32 sig, i32 errno, i32 code, ulong sa_handler, ulong sa_flags"),
     ("irq_handler_entry", V2_1, V2_14, "i32 irq, str name"),
     ("irq_handler_exit", V2_1, V2_14, "i32 irq, i32 ret"),
     ("softirq_raise", V2_1, V2_5, "u32 vec"),

@@ -64,7 +64,7 @@ fn tables_have_their_documented_form() {
     check(
         "ipc",
         "relations",
-        &["from_host", "from_pid", "from_comm", "to_host", "to_pid", "to_comm", "kind"],
+        &["from_host", "from_pid", "from_comm", "to_host", "to_pid", "to_comm", "kind", "object"],
     );
 }
 

@@ -48,18 +48,19 @@ fn each_kind_within_a_host() {
     reads(&mut host, 600, 50, 20, (10, 8));
     waits(&mut host, 700, 60, 40, ("wait4", &[], 40));
     waits(&mut host, 800, 70, 5, ("fsync", &[("fd", 3.into())], 0));
-    // A timer is no process.
+    // A timer is no process: it comes last.
     host.at(900).enter("nanosleep", &[]).after(1).switch(10, 0);
     host.at(980).hrtimer_entry().after(1).wake(10, 0).after(1).hrtimer_exit().after(1).switch(0, 10);
     let expect = [
         "kworker/0:1 5 sh 10 disk 1 ? 70",
         "sh 40 sh 10 child 1 ? 60",
-        "web 20 sh 10 other 1 ? 50",
+        "web 20 sh 10 eventfd 1 ? 50",
         "web 20 sh 10 signal 1 ? 40",
-        "web 20 sh 10 socket 1 5 30",
+        "web 20 sh 10 unix-socket 1 5 30",
         "web 20 sh 10 pipe 1 7 20",
-        "web 20 sh 10 lock 1 ? 10",
+        "web 20 sh 10 shared-futex 1 ? 10",
         "sh 10 sh 40 fork 1 ? 0",
+        "? ? sh 10 sleep 1 ? 81",
     ];
     check(&host, "ipc", RELATIONS, &expect);
     let dot = analyze(&[&host], "ipc --dot").stdout;
@@ -75,10 +76,10 @@ fn counts_and_waited_times() {
     for (at, ns, by) in [(200, 10, 20), (300, 20, 30), (400, 30, 20)] {
         waits(&mut host, at, ns, by, ("futex", &[], 0));
     }
-    check(&host, "ipc", RELATIONS, &["web 20 sh 10 lock 2 ? 40", "db 30 sh 10 lock 1 ? 20"]);
+    check(&host, "ipc", RELATIONS, &["web 20 sh 10 shared-futex 2 ? 40", "db 30 sh 10 shared-futex 1 ? 20"]);
     // The wait from 301 to 321 ends in the first window, that from 401 to 431 at the end of the second one: each counts as a whole.
-    check(&host, "ipc --begin @310 --end @322", RELATIONS, &["db 30 sh 10 lock 1 ? 20"]);
-    check(&host, "ipc --begin @322 --end @431", RELATIONS, &["web 20 sh 10 lock 1 ? 30"]);
+    check(&host, "ipc --begin @310 --end @322", RELATIONS, &["db 30 sh 10 shared-futex 1 ? 20"]);
+    check(&host, "ipc --begin @322 --end @431", RELATIONS, &["web 20 sh 10 shared-futex 1 ? 30"]);
     check(&host, "ipc --begin @322 --end @430", RELATIONS, &[]);
 }
 
@@ -88,7 +89,7 @@ fn threads_of_a_process() {
     let mut host = host();
     host.at(110).fork(10, 11, 10).after(1).wakeup_new(11, 0);
     waits(&mut host, 200, 10, 11, ("futex", &[], 0));
-    check(&host, "ipc", RELATIONS, &["sh 10 sh 10 lock 1 ? 10"]);
+    check(&host, "ipc", RELATIONS, &["sh 10 sh 10 futex 1 ? 10"]);
 }
 
 /// Bytes are those that were read from an end at which somebody was seen to end a wait: with waits and without.
@@ -117,7 +118,7 @@ fn bytes_of_several_writers() {
     reads(&mut host, 200, 10, 20, (4, 7));
     reads(&mut host, 300, 20, 30, (4, 5));
     reads(&mut host, 400, 30, 20, (8, 2));
-    let expect = ["web 20 sh 10 socket 1 2 30", "db 30 sh 10 pipe 1 ? 20", "web 20 sh 10 pipe 1 ? 10"];
+    let expect = ["web 20 sh 10 unix-socket 1 2 30", "db 30 sh 10 pipe 1 ? 20", "web 20 sh 10 pipe 1 ? 10"];
     check(&host, "ipc", RELATIONS, &expect);
     // Unknown is something else than none.
     waits(&mut host, 500, 5, 30, ("futex", &[], 0));
@@ -131,8 +132,8 @@ fn bytes_of_several_writers() {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    assert_eq!(row("pipe", "web"), "h1 20 web h1 10 sh pipe 1 ? 10 ns", "{csv}");
-    assert_eq!(row("lock", "db"), "h1 30 db h1 10 sh lock 1 - 5 ns", "{csv}");
+    assert_eq!(row("pipe", "web"), "h1 20 web h1 10 sh pipe - 1 ? 10 ns", "{csv}");
+    assert_eq!(row("shared-futex", "db"), "h1 30 db h1 10 sh shared-futex ? 1 - 5 ns", "{csv}");
 }
 
 /// What the calls of both ends of a connection wrote, and who was woken by a packet of it.
@@ -148,7 +149,7 @@ fn sockets_within_a_host() {
     host.at(180).switch(10, 20);
     has_read(&mut host, 181);
     // The server waits from 96 to 104 and from 161 to 174, the client from 111 to 154.
-    let expect = ["server 20 client 10 socket 1 100 43", "client 10 server 20 socket 2 200 21"];
+    let expect = ["server 20 client 10 loopback 1 100 43", "client 10 server 20 loopback 2 200 21"];
     check(&host, "ipc", RELATIONS, &expect);
 }
 
@@ -189,7 +190,7 @@ fn datagrams_within_a_host() {
     host.at(110).enter("recvfrom", &[("fd", 3.into())]).after(1).switch(10, 20).after(1).exit("recvfrom", 50);
     host.at(160).enter("recvfrom", &[("fd", 3.into())]).after(1).switch(20, 10).after(1).exit("recvfrom", 50);
     host.at(200).switch(10, 0);
-    let expect = ["server 20 client 10 socket 1 50 43", "client 10 server 20 socket 1 50 8"];
+    let expect = ["server 20 client 10 loopback 1 50 43", "client 10 server 20 loopback 1 50 8"];
     check(&host, "ipc", RELATIONS, &expect);
 }
 

@@ -24,6 +24,7 @@ impl Machine {
             | Effect::Clone { .. }
             | Effect::Use { .. }
             | Effect::Transfer { .. }
+            | Effect::Object { .. }
             | Effect::Poll { .. } => {}
             Effect::EpollControl { set, fd, change } => {
                 if let Some(file) = self.file(thread, set, at) {
