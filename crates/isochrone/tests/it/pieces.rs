@@ -435,7 +435,7 @@ fn what_an_error_names_takes_the_option() {
 /// So no program reads what it does not understand.
 #[test]
 fn pieces_have_the_bytes_of_their_form() {
-    const FORM: u64 = 3;
+    const FORM: u64 = 4;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("p.piece");
     ok(&["map", "-q", ANALYSES, "--piece", "1/1", &text(&shop().join("app")), "-o", &text(&file)]);

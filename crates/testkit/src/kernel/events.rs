@@ -18,7 +18,7 @@ const RQ_2_13: &str = "u32 dev, u64 sector, u32 nr_sector, u32 bytes, i32 tid, u
 const RQ_END_2_1: &str =
     "u32 dev, u64 sector, u32 nr_sector, i32 errors, u32 rwbs, u32 _cmd_length, x8 cmd[_cmd_length]";
 
-const EVENTS: [Row; 75] = [
+const EVENTS: [Row; 77] = [
     (
         "sched_switch",
         V2_1,

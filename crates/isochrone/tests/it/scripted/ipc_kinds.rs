@@ -115,8 +115,7 @@ fn fifos() {
 /// Who has locked a file before somebody waits for it makes no FIFO of it.
 #[test]
 fn a_locked_file_is_no_fifo() {
-    let mut host = host();
-    host.cpus(2);
+    let mut host = host().cpus(2);
     host.at(195).cpu(1).switch(0, 20).after(1).enter("write", &[("fd", 4.into())]);
     host.at(200).cpu(0).enter("read", &[("fd", 4.into())]).after(1).switch(10, 0);
     host.at(211).cpu(1).wake(10, 0).after(1).exit("write", 8);
