@@ -296,7 +296,7 @@ impl<'e> Cluster<'e> {
     }
 
     /// The name of a process: that of its first thread.
-    pub(crate) fn comm_of_process(&self, host: usize, pid: i32) -> Option<&str> {
+    pub fn comm_of_process(&self, host: usize, pid: i32) -> Option<&str> {
         let there = self.hosts.get(host)?;
         let threads = there.threads_of(pid);
         let main =

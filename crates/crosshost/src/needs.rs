@@ -9,7 +9,9 @@ const WAITS: [Need; 6] =
 /// What the report of a name is made of; nothing for names of other reports.
 pub fn needs(report: &str) -> Vec<Need> {
     let more: &[Need] = match report {
-        "critical-path" | "blocking" => &[Need::Packets, Need::Received, Need::Sent, Need::Disks],
+        "critical-path" | "blocking" | "bottleneck" => {
+            &[Need::Packets, Need::Received, Need::Sent, Need::Disks]
+        }
         "ipc" => &[Need::Packets, Need::Received, Need::Sent],
         "accounting" => &[Need::Packets, Need::Received, Need::Sent, Need::Disks, Need::Pages],
         "messages" => return vec![Need::Calls, Need::Softirqs, Need::Packets, Need::Received, Need::Sent],

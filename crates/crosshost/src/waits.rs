@@ -13,7 +13,7 @@ use crate::mpi::MpiMessage;
 use crate::request::ThreadRef;
 use crate::through::Through;
 use crate::timeline::ClusterWindow;
-use crate::wait::vector;
+use crate::wait::{StepDetail, vector};
 
 /// A wait that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct Wait {
     pub through: Through,
     /// When the signal was sent that ended it: the call of the sender, or the event.
     pub signal: Option<Window<RawNs>>,
+    /// The disk whose request was complete just then, by its number.
+    pub device: Option<u32>,
 }
 
 /// Passes all waits that end in a window to `each`, by window, host and thread. Only of threads that
@@ -124,6 +126,7 @@ fn for_message(message: &MpiMessage) -> Wait {
         ended_by: Some(message.sender),
         through: Through::nameless(if is_within { "socket" } else { "network" }),
         signal: None,
+        device: None,
     }
 }
 
@@ -169,6 +172,7 @@ pub(crate) fn explained(window: &ClusterWindow<'_, '_>, who: ThreadRef, state: &
         ended_by: None,
         through: Through::nameless("other"),
         signal: None,
+        device: None,
     };
     let Some(wakeup) = wakeup else {
         (wait.through, _) = window.through(&wait, call, None);
@@ -199,7 +203,11 @@ pub(crate) fn explained(window: &ClusterWindow<'_, '_>, who: ThreadRef, state: &
             return wait;
         }
         WakeCause::Irq(_) | WakeCause::Softirq(vector::BLOCK) => {
-            wait.cause = window.device(host, state, &wakeup).0;
+            let (cause, about) = window.device(host, state, &wakeup);
+            wait.cause = cause;
+            if let StepDetail::Disk { device, .. } = about {
+                wait.device = Some(device);
+            }
         }
         WakeCause::Thread | WakeCause::Ipi(_) | WakeCause::Unknown => {
             wait.ended_by = window.waker(host, &wakeup).map(|thread| ThreadRef { host, thread });

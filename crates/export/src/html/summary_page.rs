@@ -1,5 +1,7 @@
 //! The page of an experiment as a whole: what `isochrone summary` writes. Its sections come in the order in which they are read.
 
+use super::accesses::AccessPicture;
+use super::lives::{self, Life};
 use super::page::{Page, Table};
 use super::requests::{self, Bar, RequestPicture};
 use super::strips::{self, Strip};
@@ -43,6 +45,10 @@ pub enum Block {
     List(Vec<String>),
     /// Values over time, with a caption.
     Strips(Vec<Strip>, String),
+    /// Lives of processes, with a caption.
+    Lives(Vec<Life>, String),
+    /// Where on a disk requests were, below a heading, with a caption.
+    Accesses(String, AccessPicture, String),
     /// What the slowest requests spent their time on, with a caption.
     Bars(Vec<Bar>, String),
     /// A request across its hosts, with a caption.
@@ -80,6 +86,11 @@ impl Block {
             }
             Self::List(lines) => page.list(lines, MAX_LIST_BYTES),
             Self::Strips(all, caption) => page.figure(&strips::draw(caption, all), caption),
+            Self::Lives(all, caption) => page.figure(&lives::draw(all), caption),
+            Self::Accesses(heading, picture, caption) => {
+                page.heading(heading);
+                page.figure(&picture.draw(), caption);
+            }
             Self::Bars(bars, caption) => page.figure(&requests::bars(bars), caption),
             Self::Request(picture, caption) => page.figure(&picture.draw(), caption),
             Self::Synchronization(of) => of.put(page),
@@ -108,6 +119,8 @@ mod tests {
             Block::List(vec!["line".to_owned()]),
             Block::Strips(vec![strip], "over time".to_owned()),
             Block::Bars(vec![bar], "slowest".to_owned()),
+            Block::Lives(vec![Life::default()], "lives".to_owned()),
+            Block::Accesses("sda".to_owned(), AccessPicture::default(), "no access".to_owned()),
             Block::Request(RequestPicture::default(), "no request".to_owned()),
             Block::Synchronization(Box::default()),
         ];

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, Subcommand};
 use isochrone_crosshost::Service;
 
-use super::analyze::TableFormat;
+use super::analyze::{TableFormat, step};
 use super::common::{Sources, Threads};
 
 /// Analyses across hosts, as commands. `isochrone analyze NAME` is the same: see [`with_command_first`].
@@ -19,6 +19,15 @@ pub(crate) enum CrossHost {
         A client's `self` is its own CPU time, `sub` that of the servers while it waited for them, through all tiers, `total` both. What \
         a server did while no client waited is `unattributed`. Record on every host what `isochrone critical-path` needs.")]
     Accounting(Box<AcrossHosts>),
+    /// Which resource of each host is the bottleneck: CPUs, disks, network devices, memory or locks
+    #[command(after_help = "Examples:\n  \
+        isochrone bottleneck web/ app/ db/                       a line for each host, and its figures\n  \
+        isochrone bottleneck --table steps --every 100ms web/    the same over time\n\n\
+        A resource is saturated where a thread waits for it in at least 25 % of the time, or where it \
+        is busy in at least 90 %; in all of the time, else while requests are in progress. Else it is \
+        the one that requests spend at least 33 % of their time on. \
+        Record on every host what `isochrone critical-path` needs.")]
+    Bottleneck(Box<Bottleneck>),
     /// Where requests spent their time, across all hosts: on CPUs, in waits, on the network
     #[command(
         name = "critical-path",
@@ -98,6 +107,7 @@ impl CrossHost {
     pub(super) fn common(&self) -> &AcrossHosts {
         match self {
             Self::Accounting(common) | Self::Messages(common) => common,
+            Self::Bottleneck(of) => &of.common,
             Self::CriticalPath(of) => &of.common,
             Self::Blocking(of) => &of.common,
             Self::Ipc(of) => &of.common,
@@ -123,6 +133,16 @@ pub(crate) struct AcrossHosts {
     pub(crate) table: Option<String>,
     #[command(flatten)]
     pub(crate) sources: Sources,
+}
+
+/// `isochrone bottleneck`.
+#[derive(Debug, Args)]
+pub(crate) struct Bottleneck {
+    /// Length of steps: 1ms, 100ms, 1s; they start at whole multiples of it [default: some dozens of steps]
+    #[arg(long, value_name = "DURATION", value_parser = step)]
+    pub(crate) every: Option<u64>,
+    #[command(flatten)]
+    pub(crate) common: AcrossHosts,
 }
 
 /// `isochrone critical-path`.

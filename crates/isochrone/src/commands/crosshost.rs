@@ -6,12 +6,14 @@ use std::io::Write;
 use anyhow::Context;
 use isochrone_analysis::{Options, Report};
 use isochrone_crosshost::{
-    Cluster, RequestQuery, Requests, ThreadRef, accounting, blocking, critical_path, dot, ipc, messages,
-    path, phase_names, requests, thread_path, wait_tree,
+    Cluster, RequestQuery, Requests, ThreadRef, accounting, blocking, bottleneck, critical_path, dot, ipc,
+    messages, path, phase_names, requests, thread_path, wait_tree,
 };
 use isochrone_experiment::Spread;
 use isochrone_time::{UnixNs, Window};
-use isochrone_timing::{Times, extent, is_on_one_clock, recorded};
+use isochrone_timing::{
+    SOME_STEPS, TimedHost, Times, TooManySteps, extent, is_on_one_clock, recorded, step_length, steps,
+};
 use wildmatch::WildMatch;
 
 use super::analyze::add_needs;
@@ -24,6 +26,8 @@ use crate::render::{drawing, plain::plain};
 /// The store of the hosts, and what of it is analysed.
 struct Store<'c, 'o> {
     cluster: &'c Cluster<'o>,
+    hosts: &'c [&'c TimedHost<'o>],
+    times: Times,
     /// The requested times; `None`: all.
     window: Option<Window<UnixNs>>,
     is_synchronized: bool,
@@ -33,6 +37,13 @@ struct Store<'c, 'o> {
 pub(crate) fn run(analysis: &CrossHost, console: &Console) -> anyhow::Result<()> {
     match analysis {
         CrossHost::CriticalPath(arguments) => critical_path_of(arguments, console),
+        CrossHost::Bottleneck(arguments) => across(&arguments.common, console, |store| {
+            let (cluster, window) = (store.cluster, store.window);
+            let query = RequestQuery { window, only_sums: true, ..RequestQuery::default() };
+            let requests = requests(cluster, &query)?;
+            let every = steps_of(arguments.every, store.times, store.hosts)?;
+            Ok(Some(bottleneck(cluster, window, &requests, every, store.is_synchronized)?))
+        }),
         CrossHost::Accounting(common) => across(common, console, |store| {
             Ok(Some(accounting(store.cluster, store.window, store.is_synchronized)?))
         }),
@@ -45,6 +56,22 @@ pub(crate) fn run(analysis: &CrossHost, console: &Console) -> anyhow::Result<()>
             Ok(Some(messages(store.cluster, store.window, has_log, store.is_synchronized)?))
         }),
     }
+}
+
+/// The length of steps of some hosts: as asked for, else some dozens of them.
+///
+/// # Errors
+/// They are too many.
+pub(super) fn steps_of(
+    asked: Option<u64>,
+    times: Times,
+    hosts: &[&TimedHost<'_>],
+) -> Result<u64, TooManySteps> {
+    let every = step_length(asked, times, hosts.iter().copied(), SOME_STEPS);
+    for (host, timing) in hosts.iter().filter_map(|host| Some((host, host.timing?))) {
+        steps(every, times, host, timing)?;
+    }
+    Ok(every)
 }
 
 fn critical_path_of(arguments: &CriticalPath, console: &Console) -> anyhow::Result<()> {
@@ -176,7 +203,7 @@ fn across(
     let store = index::store(&named, kept, &opened, spread, console)?;
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
     let (window, is_synchronized) = (window(times, extent), is_on_one_clock(&hosts));
-    let store = Store { cluster: &cluster, window, is_synchronized, console };
+    let store = Store { cluster: &cluster, hosts: &hosts, times, window, is_synchronized, console };
     let Some(mut report) = analyse(&store)? else { return Ok(()) };
     let style = ReportStyle {
         format: *format,

@@ -1,19 +1,21 @@
 //! `isochrone export`: timelines in the formats of other tools, from the store of the traces; and time
-//! series, from the traces.
+//! series, from both.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use isochrone_analysis::{AnalysisKind, Options, TIMELINE, lacking};
+use isochrone_analysis::{AnalysisKind, Options, Report, TIMELINE, lacking};
+use isochrone_crosshost::{Cluster, RequestQuery, bottleneck, requests};
 use isochrone_experiment::{Question, Spread, reports};
 use isochrone_export::chrome::Chrome;
 use isochrone_export::perfetto::Perfetto;
 use isochrone_export::{DEFAULT_STEPS, ExportError, ExportInput, export, openmetrics};
 use isochrone_files::output as files;
-use isochrone_timing::{TimedHost, Times, extent, recorded, step_length};
+use isochrone_timing::{TimedHost, Times, extent, is_on_one_clock, recorded, step_length};
 
 use super::answers::modelled;
+use super::crosshost::window;
 use super::{check_output, host_selection, index, named, open_named};
 use crate::arguments::{Export, ExportFormat};
 use crate::output::{self, Console, note};
@@ -47,7 +49,16 @@ pub(crate) fn run(arguments: &Export, console: &Console) -> anyhow::Result<()> {
     let times = host_selection::times(given, extent(hosts.iter().copied()))?;
     let spread = Spread { threads: sources.store.threads, pieces: None };
     if is_series {
-        let text = series(*every, &hosts, times, spread, console)?;
+        let of_usage = usage(*every, &hosts, times, spread, console)?;
+        let store = index::store(&named, None, &opened, spread, console)?;
+        let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
+        let window = window(times, extent(hosts.iter().copied()).unwrap_or_default());
+        let asked = RequestQuery { window, only_sums: true, ..RequestQuery::default() };
+        let requests = requests(&cluster, &asked)?;
+        let every = step_length(*every, times, hosts.iter().copied(), DEFAULT_STEPS);
+        let of_resources = bottleneck(&cluster, window, &requests, every, is_on_one_clock(&hosts))?;
+        let all = [of_usage, vec![of_resources]].concat();
+        let text = openmetrics::text(&openmetrics::series(&all));
         write(output.as_deref(), |to| Ok(to.write_all(text.as_bytes())?))?;
     } else {
         let store = index::store(&named, kept, &opened, spread, console)?;
@@ -85,19 +96,19 @@ fn write(
     }
 }
 
-/// The text of time series of the usage of hosts.
-fn series(
+/// The report of the usage of hosts in steps.
+fn usage(
     every: Option<u64>,
     hosts: &[&TimedHost<'_>],
     times: Times,
     spread: Spread,
     console: &Console,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<Vec<Report>> {
     let every = step_length(every, times, hosts.iter().copied(), DEFAULT_STEPS);
     let options = Options { every_ns: Some(every), ..Options::default() };
     let question = Question { kinds: &[AnalysisKind::Usage], options: &options, times, periods: None };
     let modelled = modelled(&question, hosts, spread, console)?;
-    Ok(openmetrics::text(&openmetrics::series(&reports(&modelled, &options, spread))))
+    Ok(reports(&modelled, &options, spread))
 }
 
 /// Readers of a format.

@@ -3,7 +3,9 @@
 use std::io::{IsTerminal, Write};
 
 use isochrone_analysis::{AnalysisKind, Options, Report};
-use isochrone_crosshost::{Cluster, RequestQuery, Requests, critical_path, messages, path, requests};
+use isochrone_crosshost::{
+    Cluster, RequestQuery, Requests, bottleneck, critical_path, disk_accesses, messages, path, requests,
+};
 use isochrone_experiment::{Opened, Question, Spread, reports};
 use isochrone_export::html::Synchronization;
 use isochrone_files::output as files;
@@ -13,7 +15,7 @@ use isochrone_timing::{TimedHost, Times, extent, is_on_one_clock, recorded};
 
 use super::analyze::add_needs;
 use super::answers::modelled;
-use super::crosshost::window;
+use super::crosshost::{steps_of, window};
 use super::view::{command_line, name_of};
 use super::{check_output, host_selection, index, named, open_named};
 use crate::arguments::{Clock, Summary};
@@ -77,6 +79,8 @@ pub(crate) fn run(arguments: &Summary, console: &Console) -> anyhow::Result<()> 
         events,
         reports,
         cluster: &cluster,
+        bottleneck: bottleneck(&cluster, window, &requests, steps_of(None, times, &hosts)?, is_synchronized)?,
+        accesses: disk_accesses(&cluster, window)?,
         critical_path: critical_path(&cluster, &requests, false, is_synchronized),
         messages: messages(&cluster, window, false, is_synchronized)?,
         requests,

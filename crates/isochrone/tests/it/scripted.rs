@@ -4,6 +4,7 @@
 mod accounting;
 mod across;
 mod blocking;
+mod bottleneck;
 mod calls;
 mod cputop;
 mod critical_path;

@@ -1,10 +1,10 @@
 //! The tables of all analyses for a window of time.
 
 use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table, Unit, lacking};
-use isochrone_crosshost::{accounting, blocking, critical_path, ipc, messages, needs};
+use isochrone_crosshost::{accounting, blocking, bottleneck, critical_path, ipc, messages, needs};
 use isochrone_experiment::{Question, Spread, reports};
 use isochrone_time::{SinceOrigin, UnixNs, Window};
-use isochrone_timing::{Times, recorded};
+use isochrone_timing::{SOME_STEPS, Times, recorded, step_length};
 use serde_json::{Value, json};
 
 use super::ExperimentView;
@@ -15,7 +15,8 @@ use crate::error::{ApiError, Result};
 const MAX_ROWS: usize = 5000;
 
 /// Questions across hosts, and what they show.
-const ACROSS: [(&str, &str); 5] = [
+const ACROSS: [(&str, &str); 6] = [
+    ("bottleneck", "Which resource of each host is the bottleneck"),
     ("critical-path", "Where requests spent their time, across hosts"),
     ("accounting", "Who pays for the CPU of servers"),
     ("blocking", "What threads waited for, and who ended the waits"),
@@ -87,6 +88,12 @@ impl ExperimentView<'_> {
                     |at: UnixNs| window.is_none_or(|window| window.start <= at && at < window.end);
                 let all = self.all_requests()?.iter();
                 let inside: Vec<_> = all.filter(|request| is_inside(request.start)).cloned().collect();
+                if name == "bottleneck" {
+                    let [start, end] = [window.map(|it| it.start), window.map(|it| it.end)];
+                    let times = Times { start, end, at: None };
+                    let every = step_length(None, times, self.timed_hosts(), SOME_STEPS);
+                    return Ok(bottleneck(cluster, window, &inside, every, is_synchronized)?);
+                }
                 critical_path(cluster, &inside, false, is_synchronized)
             }
         })

@@ -1,15 +1,16 @@
 //! The page of `isochrone summary`: findings about an experiment as values for [`isochrone_export::html`], in
 //! the order of reading. The sentences at its top are in [`verdict`], values over time in [`over_time`],
-//! requests in [`slow`].
+//! processes and disks in [`pictures`], requests in [`slow`].
 
 mod over_time;
+mod pictures;
 mod slow;
 mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_analysis::{Cell, Report, Table};
-use isochrone_crosshost::{Cause, Cluster, Request};
+use isochrone_crosshost::{Cause, Cluster, DiskAccess, Request};
 use isochrone_export::html::{Block, Section, SummaryPage, Synchronization};
 use isochrone_server::CommandLine;
 use isochrone_time::UnixNs;
@@ -22,6 +23,8 @@ use super::{PROGRAM, figures, tables};
 pub(crate) const ROWS: usize = 10;
 /// Maximum number of rows of each of several tables of one kind.
 const FEW_ROWS: usize = 5;
+/// Maximum number of rows of resources.
+const RESOURCES: usize = 40;
 /// Maximum number of hosts whose missing times are shown.
 const MAX_INCOMPLETE: usize = 12;
 
@@ -45,7 +48,10 @@ pub(crate) struct Findings<'f, 'o> {
     pub(crate) requests: Vec<Request>,
     /// The slowest of them, with its path.
     pub(crate) slowest: Option<Request>,
-    /// The reports `critical-path` and `messages`.
+    /// Requests to each disk: by index of the host and name of the disk.
+    pub(crate) accesses: BTreeMap<(usize, String), Vec<DiskAccess>>,
+    /// The reports `bottleneck`, `critical-path` and `messages`.
+    pub(crate) bottleneck: Report,
     pub(crate) critical_path: Report,
     pub(crate) messages: Report,
     /// The report of the synchronization.
@@ -54,7 +60,13 @@ pub(crate) struct Findings<'f, 'o> {
 
 /// The page.
 pub(crate) fn page(findings: Findings<'_, '_>) -> SummaryPage {
-    let mut sections = vec![cpus(&findings), disks(&findings), network(&findings), memory(&findings)];
+    let mut sections = vec![
+        bottlenecks(&findings),
+        cpus(&findings),
+        disks(&findings),
+        network(&findings),
+        memory(&findings),
+    ];
     sections.extend([slow::section(&findings), calls(&findings), waits(&findings)]);
     let verdict = verdict::sentences(&findings);
     let missing = missing(&findings);
@@ -130,9 +142,26 @@ fn part(table: &Table, rows: usize) -> Block {
     Block::Table(title, shown)
 }
 
+/// A line for each host, and what each of its resources did.
+fn bottlenecks(findings: &Findings<'_, '_>) -> Section {
+    let table = |name| findings.bottleneck.table(name).filter(|table| !table.rows.is_empty());
+    let lines = table("verdicts").map(|verdicts| {
+        let column = |name| verdicts.column(name).unwrap_or_default();
+        let (host, verdict) = (column("host"), column("verdict"));
+        let line = |row: Vec<Cell>| format!("{}: {}", word(row.get(host)), word(row.get(verdict)));
+        Block::List(verdicts.rows.iter().map(line).collect())
+    });
+    findings.section(
+        "Bottlenecks",
+        "bottleneck",
+        [lines, table("resources").map(|table| part(table, RESOURCES))],
+    )
+}
+
 fn cpus(findings: &Findings<'_, '_>) -> Section {
     let parts = [
         over_time::cpus(findings),
+        pictures::lives(findings),
         findings.part("cputop", "total", None, ROWS),
         findings.part("cputop", "processes", None, ROWS),
     ];
@@ -140,12 +169,13 @@ fn cpus(findings: &Findings<'_, '_>) -> Section {
 }
 
 fn disks(findings: &Findings<'_, '_>) -> Section {
+    let accesses = pictures::accesses(findings).into_iter().map(Some);
     let parts = [
-        over_time::disks(findings),
         findings.part("iousagetop", "disks", None, ROWS),
         findings.part("iousagetop", "blocks", None, ROWS),
         findings.part("iousagetop", "files", None, ROWS),
     ];
+    let parts = std::iter::once(over_time::disks(findings)).chain(accesses).chain(parts);
     findings.section("Disks and files", "analyze usage,iousagetop --by-process", parts)
 }
 

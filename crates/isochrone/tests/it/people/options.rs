@@ -256,7 +256,7 @@ fn helps_name_what_applies() {
 
 #[test]
 fn of_questions_across_hosts() {
-    for command in ["critical-path", "accounting", "blocking", "ipc", "messages"] {
+    for command in ["critical-path", "accounting", "blocking", "bottleneck", "ipc", "messages"] {
         check_on(&[command], &["client", "app"]);
     }
     // By the name of `analyze`, too.

@@ -203,7 +203,8 @@ fn figures_of_the_readme_are_those_of_the_comparison() {
 fn each_analysis_has_a_page() {
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/analyses");
     let kinds = AnalysisKind::ALL.iter().map(|kind| kind.name());
-    let others = ["states", "phases", "critical-path", "accounting", "blocking", "ipc", "messages"];
+    let others =
+        ["states", "phases", "critical-path", "accounting", "blocking", "bottleneck", "ipc", "messages"];
     let known: Vec<&str> = kinds.chain(others).collect();
     for name in &known {
         let page = fs::read_to_string(pages.join(format!("{name}.md"))).unwrap_or_default();
