@@ -93,7 +93,8 @@ fn add_wait(
         answered.add(by, sent);
     }
     let has_bytes = ["pipe", "fifo", "unix-socket", "posix-queue"].contains(&wait.through.kind);
-    let reader = wait.fd.filter(|_| has_bytes).and_then(|fd| reader(cluster, to, fd, wait.start));
+    let reader =
+        wait.ready.or(wait.fd).filter(|_| has_bytes).and_then(|fd| reader(cluster, to, fd, wait.start));
     if let (Some(reader), Some(from)) = (reader, from) {
         readers.entry(reader).or_insert_with(|| (BTreeSet::new(), wait.through.clone())).0.insert(from);
     }

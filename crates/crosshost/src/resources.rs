@@ -1,7 +1,7 @@
 //! What the resources of a host did: how long each was busy, how long threads waited for it, what was queued
 //! for it. All are integrals over time, exact to the ns; `bottleneck.rs` compares them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use isochrone_analysis::{Need, Steps};
 use isochrone_kernel::Name;
@@ -137,7 +137,7 @@ pub(crate) struct Resource {
     pub(crate) busy: Measure,
     /// How long threads waited for it: of each of them.
     pub(crate) wait: Measure,
-    /// How long any thread waited for it; of the queue of a network device, any packet.
+    /// How long any thread waited for it; of the queue of a network device, any packet behind another.
     pub(crate) waited: Measure,
     /// How long requests or packets were queued or served: of each of them.
     pub(crate) queue: Measure,
@@ -289,8 +289,23 @@ struct Disk {
     busy: Disjoint,
     /// When it may have worked at a request of which an end is missing.
     half: Disjoint,
+    /// Issues and completions of flushes of its cache, which name no sectors that both have.
+    flushes: [Vec<RawNs>; 2],
     queue: Integral,
     errors: u64,
+}
+
+impl Disk {
+    /// Adds flushes to what is unknown: the disk has one at a time, which is over by the next completion.
+    fn flush(&mut self, frame: &Frame) {
+        let [issued, completed] = &mut self.flushes;
+        completed.sort_unstable();
+        for &issued in issued.iter() {
+            let next = completed.partition_point(|&at| at < issued);
+            let until = completed.get(next).copied().unwrap_or(frame.window.end);
+            self.half.add(issued.max(frame.window.start), until.min(frame.window.end));
+        }
+    }
 }
 
 fn of_disks(
@@ -312,6 +327,8 @@ fn of_disks(
                 disk.queue.add(frame, block.inserted.unwrap_or(issued), completed);
                 disk.errors += u64::from(block.error != 0 && frame.window.contains(completed));
             }
+            (Some(issued), None) if block.sectors == 0 => disk.flushes[0].push(issued),
+            (None, Some(completed)) if block.sectors == 0 => disk.flushes[1].push(completed),
             (Some(issued), None) => {
                 let next = frame.missed.partition_point(|time| time.end <= issued);
                 let until = frame.missed.get(next).map_or(RawNs::MAX, |time| time.start.max(issued));
@@ -329,6 +346,7 @@ fn of_disks(
     let is_known = host.has(&[Need::Switches, Need::Wakeups, Need::HardInterrupts, Need::Softirqs]);
     let mut all = Vec::new();
     for (device, mut disk) in disks {
+        disk.flush(frame);
         let busy = disk.busy.united();
         frame.missed.iter().for_each(|time| disk.half.add(time.start, time.end));
         let unknown = Integral::of(frame, &without(&disk.half.united(), &busy));
@@ -352,7 +370,8 @@ fn of_disks(
     Ok(all)
 }
 
-/// The queues of network devices: a packet is in it from `net_dev_queue` until the device has taken it.
+/// The queues of network devices: a packet is in it from `net_dev_queue` until the device has taken it, and
+/// waits there while others are, which the device takes one after the other.
 fn of_network(host: &Host<'_>, frame: &Frame) -> Result<Vec<Resource>, StoreError> {
     let missed = || Integral::of(frame, &frame.missed);
     if !host.has(Kind::Network.needs()) {
@@ -362,27 +381,68 @@ fn of_network(host: &Host<'_>, frame: &Frame) -> Result<Vec<Resource>, StoreErro
     let taken = device_queue::taken(&host.store, &packets, frame.window)?;
     // Without `net_dev_xmit` it is unknown when a packet was taken.
     let is_known = !taken.is_empty() || !packets.iter().any(|packet| packet.is_sent);
-    let mut queues: BTreeMap<Name, (Integral, Disjoint)> = BTreeMap::new();
-    let devices: BTreeSet<&Name> = packets.iter().map(|packet| &packet.device).collect();
-    devices.into_iter().for_each(|device| {
-        queues.entry(device.clone()).or_default();
-    });
-    for packet in packets.iter().filter(|packet| packet.is_sent) {
-        let (Some(&end), Some((sum, any))) =
-            (taken.get(&(packet.at, packet.cpu)), queues.get_mut(&packet.device))
-        else {
-            continue;
-        };
-        sum.add(frame, packet.at, end);
-        any.add(packet.at, end.min(frame.window.end));
+    let mut queues: BTreeMap<&Name, Vec<Window<RawNs>>> = BTreeMap::new();
+    for packet in &packets {
+        let queue = queues.entry(&packet.device).or_default();
+        if let Some(&end) = taken.get(&(packet.at, packet.cpu)).filter(|_| packet.is_sent) {
+            queue.push(Window::new(packet.at, end).clip(frame.window));
+        }
     }
-    let resource = |(device, (sum, any)): (Name, (Integral, Disjoint))| Resource {
-        // How much it can carry is not recorded.
-        busy: Measure::Unknown,
-        wait: Measure::NotApplicable,
-        waited: Measure::if_recorded(Integral::of(frame, &any.united()), is_known),
-        queue: Measure::if_recorded(sum, is_known),
-        ..Resource::new(Kind::Network, Some(device.to_string()), missed())
+    let resource = |(device, packets): (&Name, Vec<Window<RawNs>>)| {
+        let (any, several) = (occupied(&packets, 1), occupied(&packets, 2));
+        Resource {
+            busy: Measure::if_recorded(Integral::of(frame, &any), is_known),
+            wait: Measure::NotApplicable,
+            waited: Measure::if_recorded(Integral::of(frame, &several), is_known),
+            queue: Measure::if_recorded(Integral::of(frame, &packets), is_known),
+            ..Resource::new(Kind::Network, Some(device.to_string()), missed())
+        }
     };
     Ok(queues.into_iter().map(resource).collect())
+}
+
+/// When at least so many of some times overlap: disjoint, by start.
+fn occupied(times: &[Window<RawNs>], least: usize) -> Vec<Window<RawNs>> {
+    let mut edges: Vec<(RawNs, bool)> = times
+        .iter()
+        .filter(|time| !time.is_empty())
+        .flat_map(|time| [(time.start, true), (time.end, false)])
+        .collect();
+    // At one instant, ends come first.
+    edges.sort_unstable();
+    let (mut count, mut since, mut found) = (0_usize, RawNs::MIN, Vec::new());
+    for (at, is_start) in edges {
+        if is_start {
+            count += 1;
+            if count == least {
+                since = at;
+            }
+        } else {
+            if count == least && since < at {
+                found.push(Window::new(since, at));
+            }
+            count -= 1;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_many_overlap() {
+        let check = |times: &[(i64, i64)], least, expect: &[(i64, i64)]| {
+            let windows = |times: &[(i64, i64)]| -> Vec<_> {
+                times.iter().map(|&(start, end)| Window::new(RawNs(start), RawNs(end))).collect()
+            };
+            assert_eq!(occupied(&windows(times), least), windows(expect), "{times:?} {least}");
+        };
+        let times = [(0, 10), (5, 20), (8, 9), (20, 30), (40, 40)];
+        check(&times, 1, &[(0, 20), (20, 30)]);
+        check(&times, 2, &[(5, 10)]);
+        check(&times, 3, &[(8, 9)]);
+        check(&[], 1, &[]);
+    }
 }

@@ -67,6 +67,9 @@ impl OfRequests {
     }
 }
 
+/// Requests tell something of a host where any is in progress for at least this part of the time.
+const IN_USE: Percent = 10;
+
 /// What is known of a host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen<'s, 'e> {
@@ -163,8 +166,10 @@ impl Resource {
         if let Measure::Known(busy) = &self.busy {
             parts.push(format!("{} busy", share(scope.of(busy), time.saturating_mul(self.units))));
         }
-        let who =
-            if self.kind == Kind::Network { "packet waits in its queue" } else { "thread waits for it" };
+        let who = match self.kind {
+            Kind::Network => "packet waits behind another in its queue",
+            _ => "thread waits for it",
+        };
         let waited = self.waited.known().filter(|waited| scope.of(waited) > 0);
         if let Some(waited) = waited {
             let mut part = format!("in {} of the time a {who}", share(scope.of(waited), time));
@@ -190,6 +195,9 @@ impl Resource {
 /// A share in percent: whole ones, and below 10 with a decimal.
 fn share(part: u64, whole: u64) -> String {
     let percent = part as f64 * 100.0 / whole.max(1) as f64;
+    if part > 0 && percent < 0.05 {
+        return "< 0.1 %".to_owned();
+    }
     if percent >= 9.95 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
@@ -204,7 +212,8 @@ fn seconds(ns: u64) -> String {
 /// The bottleneck of a host.
 pub(crate) fn verdict<'s>(seen: &Seen<'s, '_>) -> Verdict<'s> {
     let Seen { host, frame, resources, requests } = *seen;
-    for scope in [Scope::Whole, Scope::InUse] {
+    let is_in_use = is_share(Scope::InUse.length(frame), length(frame.window), IN_USE);
+    for scope in [Scope::Whole, Scope::InUse].into_iter().filter(|it| *it == Scope::Whole || is_in_use) {
         let key = |resource: &&Resource| {
             let of = |measure: &Measure| measure.known().map_or(0, |it| scope.of(it));
             (of(&resource.waited), of(&resource.busy) / resource.units)
@@ -227,10 +236,11 @@ pub(crate) fn verdict<'s>(seen: &Seen<'s, '_>) -> Verdict<'s> {
     let spent = |resource: &Resource| requests.spent_on(resource.kind).unwrap_or_default();
     // Of several disks which one it was is not known: the first stands for all.
     let most = resources.iter().rev().max_by_key(|resource| spent(resource));
-    if let Some(most) = most.filter(|most| is_share(spent(most), requests.total, OF_REQUESTS)) {
+    let most = most.filter(|most| is_in_use && is_share(spent(most), requests.total, OF_REQUESTS));
+    if let Some(most) = most {
         let part = share(spent(most), requests.total);
         let sentence = format!(
-            "{}: requests spend {part} of their time on it or waiting for it ({} in {})",
+            "{}: {part} of the time of requests, work or wait ({} requests, {} in all)",
             most.kind.name(),
             requests.count,
             seconds(requests.total)
@@ -275,8 +285,9 @@ fn busiest<'s>(resources: &'s [Resource], frame: &Frame) -> Option<&'s Resource>
 
 /// What has to be recorded to say that nothing is saturated, and was not.
 fn missing(host: &Host<'_>) -> Vec<&'static str> {
-    let parts: [(&[Need], &str); 4] = [
-        (&[Need::Switches, Need::Wakeups], "switches between threads and wake-ups"),
+    let parts: [(&[Need], &str); 5] = [
+        (&[Need::Switches], "switches between threads"),
+        (&[Need::Wakeups], "wake-ups of threads"),
         (&[Need::Disks], "requests to disks"),
         (&[Need::HardInterrupts, Need::Softirqs], "interrupts, by which waits for disks end"),
         (&[Need::Packets, Need::Sent], "packets that are sent"),

@@ -97,7 +97,7 @@ impl ClusterWindow<'_, '_> {
     }
 
     /// The first descriptor that was ready when the call of a wait returned.
-    fn ready_fd(&self, host: usize, state: &StateRow) -> Option<i32> {
+    pub(crate) fn ready_fd(&self, host: usize, state: &StateRow) -> Option<i32> {
         let there = &self.timelines[host];
         let call = there.call_at(state.thread, state.end)?;
         there.ready(state.thread, call.end).first().copied()

@@ -43,14 +43,22 @@ impl ClusterWindow<'_, '_> {
         let (host, thread) = (wait.who.host, wait.who.thread);
         let there = &self.cluster.hosts[host];
         let pid = there.pid(thread);
-        let file = wait.fd.zip(pid);
+        let fd = wait.ready.or(wait.fd);
+        let file = fd.zip(pid);
         let kind = file.and_then(|(fd, pid)| there.kind_of(pid, fd, wait.start));
         let name = file.and_then(|(fd, pid)| there.name_of(pid, fd, wait.start));
         let object = || call.and_then(|call| self.timelines[host].object(thread, call.end));
-        let of_file = ObjectName::of_file(wait.fd, kind, name);
-        match (wait.cause, wait.call.as_deref().unwrap_or_default()) {
-            (Cause::Network, _) => Through::connection(false, self.server(wait)),
-            (Cause::Socket, _) => match name {
+        let of_file = ObjectName::of_file(fd, kind, name);
+        // Of a set, it is known when the call has returned.
+        let cause = match wait.cause {
+            Cause::Other if wait.ready.is_some() => Cause::of_file(kind, name.unwrap_or_default(), false),
+            cause => cause,
+        };
+        match (cause, wait.call.as_deref().unwrap_or_default()) {
+            (Cause::Network, _) if wait.cause == Cause::Network => {
+                Through::connection(false, self.server(wait))
+            }
+            (Cause::Socket | Cause::Network, _) => match name {
                 Some(name) if name.starts_with("AF_UNIX") && name.contains('↔') => {
                     Through::nameless("unix-socket")
                 }
@@ -91,7 +99,7 @@ impl ClusterWindow<'_, '_> {
     /// something else.
     pub(crate) fn through_timer(&self, wait: &Wait) -> Through {
         let there = &self.cluster.hosts[wait.who.host];
-        let file = wait.fd.zip(there.pid(wait.who.thread));
+        let file = wait.ready.or(wait.fd).zip(there.pid(wait.who.thread));
         let is_of_file = file.is_some_and(|(fd, pid)| there.kind_of(pid, fd, wait.start) == Some("timerfd"));
         Through::nameless(match wait.call.as_deref() {
             Some(call) if Cause::of_call(call) == Some(Cause::Sleep) => "sleep",
@@ -104,7 +112,7 @@ impl ClusterWindow<'_, '_> {
     /// The server of the connection that a wait is on.
     fn server(&self, wait: &Wait) -> Option<std::net::SocketAddr> {
         let there = &self.cluster.hosts[wait.who.host];
-        let (fd, pid) = wait.fd.zip(there.pid(wait.who.thread))?;
+        let (fd, pid) = wait.ready.or(wait.fd).zip(there.pid(wait.who.thread))?;
         there.sockets.at(pid, fd, wait.end).map(server_of)
     }
 

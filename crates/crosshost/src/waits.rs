@@ -34,6 +34,8 @@ pub struct Wait {
     pub ret: Option<i64>,
     /// The file descriptor that it is about, or that was ready first.
     pub fd: Option<i32>,
+    /// The descriptor that was ready first, if `fd` is a set of some (`epoll`).
+    pub ready: Option<i32>,
     /// The thread that ended it; of another host, where a packet did.
     pub ended_by: Option<ThreadRef>,
     /// Through what it was ended.
@@ -123,6 +125,7 @@ fn for_message(message: &MpiMessage) -> Wait {
         call_ns: None,
         ret: None,
         fd: None,
+        ready: None,
         ended_by: Some(message.sender),
         through: Through::nameless(if is_within { "socket" } else { "network" }),
         signal: None,
@@ -169,6 +172,7 @@ pub(crate) fn explained(window: &ClusterWindow<'_, '_>, who: ThreadRef, state: &
         call_ns: call.map(|call| call.end - call.start),
         ret: call.map(|call| call.ret),
         fd,
+        ready: window.ready_fd(host, state).filter(|&ready| Some(ready) != fd),
         ended_by: None,
         through: Through::nameless("other"),
         signal: None,

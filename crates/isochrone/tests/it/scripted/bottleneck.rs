@@ -93,7 +93,7 @@ fn a_lock_that_a_request_waits_for() {
     host.at(420).switch(20, 10);
     has_read(&mut host, 421);
     host.at(430).switch(10, 0);
-    let sentence = "locks: requests spend 87 % of their time on it or waiting for it (1 in 0.00 s)";
+    let sentence = "locks: 87 % of the time of requests, work or wait (1 requests, 0.00 s in all)";
     verdict(&host, "--table verdicts", &format!("locks ? requests {sentence}"));
 }
 
