@@ -18,8 +18,10 @@ use crate::waits::{Wait, explained, waits_of_parts};
 
 /// Waits inside waits that are followed.
 const MAX_DEPTH: usize = 12;
-/// What is less than this part of the waits of its process is shown as one row.
+/// What is less than this part of the waits of its process is shown as one row, and nothing below it ...
 const LEAST: i64 = 100;
+/// ... unless it is more than this part of what it is below.
+const OF_ABOVE: i64 = 20;
 
 /// A process: index of its host, and pid.
 type Process = (usize, Option<i32>);
@@ -210,14 +212,17 @@ fn table(cluster: &Cluster<'_>, roots: BTreeMap<Process, Node>) -> Table {
     table
 }
 
-/// The rows below a node; what took less than `least` ns is one row.
+/// The rows below a node; `least`: the time, ns, of what is followed.
 fn rows(cluster: &Cluster<'_>, table: &mut Table, node: &Node, least: i64, depth: usize) {
     let mut below: Vec<_> = node.below.iter().collect();
     below.sort_by(|a, b| b.1.total.cmp(&a.1.total).then_with(|| a.0.cmp(b.0)));
-    let (large, small): (Vec<_>, Vec<_>) = below.into_iter().partition(|(_, it)| it.total >= least);
+    let is_shown = |it: &Node| it.total >= least || it.total.saturating_mul(OF_ABOVE) >= node.total;
+    let (large, small): (Vec<_>, Vec<_>) = below.into_iter().partition(|(_, it)| is_shown(it));
     for (did, below) in large {
         row(cluster, table, below, &words(cluster, did, depth), (depth, Some(did.who), Some(did)));
-        rows(cluster, table, below, least, depth + 1);
+        if below.total >= least {
+            rows(cluster, table, below, least, depth + 1);
+        }
     }
     let mut others = Node::default();
     for (_, it) in &small {

@@ -174,8 +174,8 @@ pub(crate) struct Blocking {
     /// Print the waits between processes as a graph in the DOT language of Graphviz
     #[arg(long, conflicts_with_all = ["format", "table", "sort", "limit"])]
     pub(crate) dot: bool,
-    /// Below each wait, what the thread that ended it did meanwhile, and what its waits in turn were for, across
-    /// hosts
+    /// Below each wait, what the thread that ended it did meanwhile, and what its waits in turn were for,
+    /// across hosts
     #[arg(long, conflicts_with_all = ["dot", "table", "sort", "limit"])]
     pub(crate) tree: bool,
     #[command(flatten)]

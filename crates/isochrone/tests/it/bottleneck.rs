@@ -6,20 +6,53 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{shared, unpacked};
+use crate::common::{cuts, shared, unpacked};
 
-/// The verdicts on all hosts of a scenario: host, why, resource, which one.
-fn verdicts(scenario: &Path) -> Vec<[String; 4]> {
+/// The verdicts on some hosts: host, why, resource, which one.
+fn verdicts(hosts: &[PathBuf], cache: &Path) -> Vec<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_isochrone"))
-        .args(["bottleneck", "-q", "--format", "jsonl", "--table", "verdicts"])
-        .arg(scenario)
-        .env("XDG_CACHE_HOME", scenario.parent().unwrap().join("cache"))
+        .args(["bottleneck", "-q", "--format", "json", "--table", "verdicts"])
+        .args(hosts)
+        .env("XDG_CACHE_HOME", cache)
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let row = |line: &str| {
-        let row: Value = serde_json::from_str(line).unwrap();
-        ["host", "because", "resource", "of"].map(|key| row[key].as_str().unwrap_or("-").to_owned())
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let table = &report["tables"][0];
+    let names: Vec<&str> =
+        table["columns"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    let cell = |row: &Value, name: &str| {
+        let index = names.iter().position(|it| *it == name).unwrap();
+        row[index].as_str().unwrap_or("-").to_owned()
     };
-    String::from_utf8(output.stdout).unwrap().lines().map(row).collect()
+    let row = |row: &Value| ["host", "because", "resource", "of"].map(|name| cell(row, name)).join(" ");
+    table["rows"].as_array().unwrap().iter().map(row).collect()
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn what_was_built_in_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let check = |scenario: PathBuf, expect: &[&str]| {
+        assert_eq!(verdicts(&cuts::hosts(&scenario), directory.path()), expect, "{}", scenario.display());
+    };
+    let packed = |name: &str| unpacked(&format!("vm/{name}"), directory.path());
+    check(packed("disk1"), &["h1 saturated disk vdc"]);
+    check(packed("fault1"), &["h1 saturated disk vdc"]);
+    // The third has the hog; the fourth has work of its own beside a slow disk that few wait for.
+    let chain = verdicts(&cuts::hosts(&packed("chain4b")), directory.path());
+    assert_eq!(chain[..3], ["h1 nothing - -", "h2 nothing - -", "h3 saturated CPU -"]);
+    let data = shared().join("data/vm");
+    check(data.join("hog2"), &["h1 requests CPU -", "h2 nothing - -"]);
+    check(data.join("web2"), &["h1 nothing - -", "h2 nothing - -"]);
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn idle_hosts_have_none() {
+    let cache = tempfile::tempdir().unwrap();
+    for scenario in ["udp2", "step2", "pause2", "ipv6_2"] {
+        let hosts = cuts::hosts(&shared().join("data/vm").join(scenario));
+        assert_eq!(verdicts(&hosts, cache.path()), ["h1 nothing - -", "h2 nothing - -"], "{scenario}");
+    }
 }

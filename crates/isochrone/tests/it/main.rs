@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A test may panic.
 
+mod bottleneck;
 mod captures;
 mod chunks;
 mod cli;
