@@ -102,7 +102,7 @@ fn a_lock_that_a_request_waits_for() {
 fn what_is_lost_is_unknown() {
     let mut host = reads(&[]);
     host.lose(0, 300, 900, 5);
-    let rows = ["CPU ? 130 8 8 8 ? 0 ?"];
+    let rows = ["CPU ? 130 8 8 8 ? 90 ?"];
     let said = super::run::analyze(&[&host], "bottleneck --table resources --format json");
     assert_eq!(super::run::rows(&said.stdout, COLUMNS)[..1], rows);
 }

@@ -86,7 +86,7 @@ fn waits_in_faults_are_named() {
 #[test]
 fn lost_events_may_be_faults() {
     let mut host = host(&[]);
-    host.lose(0, 30, 50, 3).at(130).preempt(11, 10);
+    host.lose(0, 30, 50, 3).at(50);
     host.new_packet(0);
     check(&host, "pagefaults", THREADS, &["10 4 ? ? ? ? ? ?"]);
 }
