@@ -56,13 +56,21 @@ impl Faults {
         }
     }
 
-    /// A time off the CPUs is over.
+    /// A time off the CPUs is over. Where the thread went on meanwhile, a switch is missing: then it is of no
+    /// fault.
     pub(crate) fn was_off(&mut self, off: &OffCpu) {
-        if matches!(off.reason, OffCpuReason::Blocked | OffCpuReason::Uninterruptible)
+        let is_wait = matches!(off.reason, OffCpuReason::Blocked | OffCpuReason::Uninterruptible);
+        if is_wait
+            && self.open.is_none_or(|open| open.at <= off.begin)
             && let Some(done) = self.done()
         {
             done.add(Done { waits: 1, waited: off.end - off.begin, has_requested: false });
         }
+    }
+
+    /// Whether the thread goes on in this piece before an instant.
+    pub(crate) fn goes_on_before(&self, at: Time) -> bool {
+        self.first.is_some_and(|(first, _)| first < at)
     }
 
     /// It requests something from a disk.

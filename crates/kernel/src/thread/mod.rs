@@ -163,8 +163,11 @@ impl Thread {
     ) {
         let off = self.waits.append(id, right.waits, boundary, spans);
         if follows_faults {
-            off.iter().for_each(|off| self.faults().was_off(off));
-            if let Some(right) = right.faults.as_deref() {
+            let there = right.faults.as_deref();
+            if let Some(off) = off.filter(|off| there.is_none_or(|there| !there.goes_on_before(off.end))) {
+                self.faults().was_off(&off);
+            }
+            if let Some(right) = there {
                 self.faults().append(id, *right, spans);
             }
         }

@@ -26,7 +26,8 @@ fn options_that_do_not_apply_name_where_they_do() {
         (&["processes", "--fd", "3"], "--fd does not apply to processes; it applies to fds"),
         (
             &["schedlog", "--by-process"],
-            "--by-process does not apply to schedlog; it applies to cputop, iousagetop, memtop, pagefaults, syscallstats",
+            "--by-process does not apply to schedlog; it applies to cputop, iousagetop, memtop, pagefaults, \
+             syscallstats",
         ),
         (&["cputop", "--pixels", "10"], "--pixels does not apply to cputop; it applies to states"),
         (

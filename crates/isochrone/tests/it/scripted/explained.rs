@@ -150,7 +150,8 @@ fn what_was_not_recorded() {
         "095 shop:request_begin # web 10/10",
         "150 shop:failed # web 10/10; fd=3</data/x>",
         "200 shop:request_end # web 10/10; shop:request took 105 ns: \
-         disk /data/x 40 ns (ended by db 20/20), cpu user or system 39 ns, wait-cpu 20 ns (preempted by db 20/20), wait-cpu 4 ns (behind db 20/20), \
+         disk /data/x 40 ns (ended by db 20/20), cpu user or system 39 ns, \
+         wait-cpu 20 ns (preempted by db 20/20), wait-cpu 4 ns (behind db 20/20), \
          cpu system 2 ns",
         "205 shop:failed # web 10/10; fd=3</data/x>",
     ];
