@@ -10,7 +10,7 @@ use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Soc
 use isochrone_kernel::{
     BlockRequest, Half, Irq, Migration, Missed, Name, NetPacket, OffCpu, OffCpuReason, OwnedHalfSyscall,
     OwnedSyscall, PIECE_BEGIN, PageAllocation, PageFault, Period, Phase, SchedLatency, Slice, Softirq, Span,
-    Spans, ThreadAliases, ThreadId, Unknown, WithinFault,
+    Spans, ThreadAliases, ThreadId, Unknown,
 };
 
 use isochrone_periods::Value;
@@ -179,22 +179,17 @@ pub(crate) fn pages(thread: ThreadId, at: i64, pages: u64, is_free: bool) -> Spa
     Span::PageAllocation(PageAllocation { at: RawNs(at), thread, pages, is_free })
 }
 
-/// A fault of the program; `within`: number of waits, their sum in ns, whether it read from a disk.
-pub(crate) fn page_fault(who: ThreadId, at: i64, address: u64, within: Option<(u64, i64, bool)>) -> Span {
+/// A fault of the program, and when it is over.
+pub(crate) fn page_fault(who: ThreadId, at: i64, address: u64, end: Option<i64>) -> Span {
     Span::PageFault(Box::new(PageFault {
         thread: who,
         cpu: 0,
         begin: RawNs(at),
-        end: Some(RawNs(at + 1)),
+        end: end.map(RawNs),
         address,
         ip: 0x40_1000,
         code: None,
         is_user: true,
-        within: within.map(|(waits, waited_ns, has_requested)| WithinFault {
-            waits,
-            waited_ns,
-            has_requested: Some(has_requested),
-        }),
     }))
 }
 

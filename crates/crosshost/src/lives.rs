@@ -88,6 +88,8 @@ pub fn disk_accesses(
             });
         })?;
     }
-    all.values_mut().for_each(|of_disk| of_disk.sort_unstable());
+    for of_disk in all.values_mut() {
+        of_disk.sort_unstable();
+    }
     Ok(all)
 }

@@ -55,7 +55,9 @@ impl Integral {
     /// How long any of some disjoint times was.
     fn of(frame: &Frame, times: &[Window<RawNs>]) -> Self {
         let mut sum = Self::default();
-        times.iter().for_each(|time| sum.add(frame, time.start, time.end));
+        for time in times {
+            sum.add(frame, time.start, time.end);
+        }
         sum
     }
 }

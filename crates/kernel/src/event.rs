@@ -98,17 +98,6 @@ pub struct FaultEvent {
     pub code: Option<u64>,
     /// Whether the thread's program touched it; else the kernel did, mostly in a call.
     pub is_user: bool,
-    /// What the trace has of what may follow.
-    pub follows: FaultFollows,
-}
-
-/// Which events a trace has that show what happens in a page fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FaultFollows {
-    /// Switches, wake-ups, and the calls that wait: a wait without a call is of the fault.
-    pub calls: bool,
-    /// Requests to disks.
-    pub disks: bool,
 }
 
 /// A kernel event.

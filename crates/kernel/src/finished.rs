@@ -146,13 +146,12 @@ impl<S: Spans> PartialState<S> {
         cpus.finish(extent.kernel, &mut spans);
         deferred.sorted().into_iter().for_each(|(_, deferred)| deferred.finish(&mut spans));
         let missing_cpus = cpus.finish_missing(range, &mut spans);
-        let mut threads = threads.into_sorted();
-        for (id, thread) in &mut threads {
+        let threads = threads.into_sorted();
+        for (id, thread) in &threads {
             thread.call.finish(&mut spans);
             thread.call_off.finish(&mut spans);
-            let off = thread.waits.finish(*id, end, range.1, &mut spans);
-            if let Some(faults) = &mut thread.faults {
-                off.iter().for_each(|off| faults.was_off(off));
+            thread.waits.finish(*id, end, range.1, &mut spans);
+            if let Some(faults) = &thread.faults {
                 faults.finish(*id, Some((range.1, end)), &mut spans);
             }
         }

@@ -51,9 +51,7 @@ pub use canonical_map::CanonicalMap;
 pub use contexts::Context;
 pub use decode::{Decoder, EventDecoder, cpu_of, is_page_fault};
 pub use disk::device_numbers;
-pub use event::{
-    BlockStep, EventContext, FaultEvent, FaultFollows, ForkEvent, KernelEvent, PrevState, TaskRef,
-};
+pub use event::{BlockStep, EventContext, FaultEvent, ForkEvent, KernelEvent, PrevState, TaskRef};
 pub use finished::{Finished, Threads};
 pub use id::{Name, Namespace, PIECE_BEGIN, ThreadAliases, ThreadId};
 pub use merge::MergeError;
@@ -67,7 +65,7 @@ pub use span::{
     BlockRequest, Cause, Half, HalfSyscall, Irq, Mapped, Mapping, Migration, NetPacket, ObjectUse, OffCpu,
     OffCpuReason, OwnedHalfSyscall, OwnedSyscall, PacketTaken, PageAllocation, PageFault, Period, Phase,
     Poll, Recorder, Retired, SchedLatency, Slice, Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent,
-    Unknown, Wakeup, WithinFault,
+    Unknown, Wakeup,
 };
 pub use thread::{Facts, Names};
 pub use with_threads::WithThreads;

@@ -17,7 +17,7 @@ use crate::calls::Object;
 use crate::contexts::{Context, Contexts};
 use crate::cpu::{Cpu, Cpus};
 use crate::disk::Disks;
-use crate::event::{BlockStep, EventContext, KernelEvent};
+use crate::event::{EventContext, KernelEvent};
 use crate::files::{DumpOwner, FileOp, Files};
 use crate::id::{Name, ThreadAliases, ThreadId, Time};
 use crate::in_flight::{CallPoint, DeferredEffects};
@@ -290,11 +290,6 @@ impl<S: Spans> PartialState<S> {
             KernelEvent::Leave(context) => self.cpus.or_default(number).contexts.leave(context),
             KernelEvent::Block { device, sector, transfer, tid, step } => {
                 let thread = self.current_thread(&EventContext { tid: context.tid.or(tid), ..*context });
-                if matches!(step, BlockStep::Insert | BlockStep::Issue)
-                    && let Some(faults) = self.threads.faults(thread)
-                {
-                    faults.requests();
-                }
                 let event = Start { at, loss_count: self.losses.kernel.loss_count(at), thread, transfer };
                 self.disks.step((device, sector), event, step, &mut self.spans);
             }

@@ -42,7 +42,7 @@ impl<S: Spans> PartialState<S> {
         }
         let next_thread = self.threads.of_task_on(cpu, next, at);
         let priority = next.priority;
-        let (is_first, follows_faults) = (self.is_first(), self.threads.follows_faults);
+        let is_first = self.is_first();
         let Self { cpus, threads, deferred, spans, .. } = self;
         let on = cpus.or_default(cpu);
         let next = NextThread { thread: next_thread, priority: Some(priority) };
@@ -63,11 +63,7 @@ impl<S: Spans> PartialState<S> {
         if !next_thread.is_idle() {
             let thread = threads.or_default(next_thread);
             thread.facts.priority = Some(priority);
-            let off =
-                thread.waits.step(next_thread, SchedChange::On { at, cpu, priority }, loss_count, spans);
-            if follows_faults && let Some(off) = off {
-                thread.faults().was_off(&off);
-            }
+            thread.waits.step(next_thread, SchedChange::On { at, cpu, priority }, loss_count, spans);
             let on_cpu = OwnedCall { owner: here, call: &mut on.call };
             let off_cpu = OwnedCall { owner: CallOwner::OffCpu(next_thread), call: &mut thread.call_off };
             CallTracker { is_first, deferred, spans }.transfer(off_cpu, on_cpu);
@@ -114,11 +110,7 @@ impl<S: Spans> PartialState<S> {
             if let Some(wake) = self.cpus.contexts_at(cpu, at).wake(wake, is_first) {
                 self.spans.wakeup(&wake);
             }
-            let known = self.threads.or_default(thread);
-            let off = known.waits.wake(thread, at, Some(waker), loss_count, &mut self.spans);
-            if let (Some(off), Some(faults)) = (off, self.threads.faults(thread)) {
-                faults.was_off(&off);
-            }
+            self.threads.or_default(thread).waits.wake(thread, at, Some(waker), loss_count, &mut self.spans);
         }
     }
 

@@ -301,7 +301,7 @@ macro_rules! resolve {
 }
 
 resolve! {
-    as they are: bool u32 u64 i32 i64 RawNs Option<bool> Option<u32> Option<u64> Option<i32> Option<i64>
+    as they are: bool u32 u64 i32 i64 RawNs Option<u32> Option<u64> Option<i32>
         Option<RawNs>
 }
 

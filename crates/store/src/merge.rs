@@ -34,8 +34,8 @@ pub(crate) enum SweepSpan {
     HalfCall { thread: ThreadName, is_begin: bool, name: Option<NameId>, fd: Option<i32> },
     /// In a call with a missing end; `None`: perhaps in one. `thread`: the thread itself.
     OpenCall { thread: ThreadRow, call: Option<Call>, end: RawNs },
-    /// In a page fault of the program, in which it waits if it `waits`.
-    PageFault { thread: ThreadName, waits: bool, end: RawNs },
+    /// In a page fault, of the program or of the kernel for it.
+    PageFault { thread: ThreadName, is_user: bool, end: RawNs },
     /// A CPU handles an interrupt or a softirq.
     Interrupt { cpu: u32, end: RawNs },
 }
@@ -54,6 +54,7 @@ macro_rules! views {
     ($($Table:ident $Row:ident, $row:ident => $span:expr;)*) => {
         /// The columns of a batch.
         #[derive(Debug)]
+        #[allow(clippy::large_enum_variant)] // There is one for each batch, not for each row.
         enum View {
             $($Table(<$Row as Row>::View),)*
         }
@@ -110,7 +111,7 @@ views! {
     };
     Syscalls SyscallRow, it => Self::Call { thread: it.thread, name: Some(it.name), fd: it.fd, end: it.end };
     PageFaults PageFaultRow, it => Self::PageFault {
-        thread: it.thread, waits: it.is_user && it.waits.is_some_and(|waits| waits > 0), end: it.end,
+        thread: it.thread, is_user: it.is_user, end: it.end,
     };
     Irqs IrqRow, it => Self::Interrupt { cpu: it.cpu, end: it.end };
     Softirqs SoftirqRow, it => Self::Interrupt { cpu: it.cpu, end: it.end };

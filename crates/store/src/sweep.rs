@@ -94,7 +94,7 @@ mod slot {
     pub(super) const DEATH: usize = 5;
     /// What is known of a new thread.
     pub(super) const NEW: usize = 6;
-    /// A page fault that it waits in.
+    /// A page fault of its program.
     pub(super) const FAULT: usize = 7;
     /// Number of indexes.
     pub(super) const COUNT: usize = 8;
@@ -387,12 +387,11 @@ impl Sweep {
             SweepSpan::OpenCall { thread, call, end } => change(Some(thread.0), &mut |it| {
                 it.enter(Interval { start: at, end, what: call });
             }),
-            SweepSpan::PageFault { thread, waits: true, end } => change(thread_of(thread), &mut |it| {
+            SweepSpan::PageFault { thread, is_user: true, end } => change(thread_of(thread), &mut |it| {
                 it.set(slot::FAULT, if end > at { end } else { NEVER });
             }),
-            SweepSpan::PageFault { waits: false, .. } => {}
-            // They are read before, and become open calls.
-            SweepSpan::HalfCall { .. } => {}
+            // Half calls are read before, and become open calls.
+            SweepSpan::PageFault { is_user: false, .. } | SweepSpan::HalfCall { .. } => {}
             SweepSpan::Interrupt { cpu, .. } => {
                 for &(thread, _) in cpus.get(&cpu).map_or(&[][..], |there| &there.threads) {
                     change(Some(thread), &mut |it| {

@@ -281,8 +281,7 @@ rows! { SPANS, spans;
     }
     /// A page fault (`begin`), until its thread was next seen to go on, or the trace ends (`end`; `begin`
     /// where that is unknown): the `address` that was touched, by the instruction at `ip`, by the program
-    /// (`is_user`) or for it by the kernel. What the thread did in it, null where unknown: number of waits,
-    /// their sum (`waited_ns`), whether it requested something from a disk (`is_major`).
+    /// (`is_user`) or for it by the kernel.
     page_faults "page_faults" PageFaultRow PageFaultView as FaultSpan: Copy by start, end {
         /// The thread.
         thread: ThreadName => Option<ThreadRow>,
@@ -300,12 +299,6 @@ rows! { SPANS, spans;
         code: Option<u64>,
         /// Whether the program touched it.
         is_user: bool,
-        /// Whether it requested something from a disk.
-        is_major: Option<bool>,
-        /// Number of waits.
-        waits: Option<u64>,
-        /// Their sum, ns.
-        waited_ns: Option<i64>,
     }
     /// A change of what the addresses of a thread's process show: `nothing`, `anonymous` memory, a `file`
     /// (`name`, null if unknown; `shared`: what is written there goes to it), or what the process of `other`

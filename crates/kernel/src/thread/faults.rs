@@ -1,35 +1,24 @@
-//! Page faults of one thread: which is open, and what the thread did in it.
+//! Page faults of one thread: which is open.
 //!
 //! Tracers record where a fault starts, mostly not where it ends. It is over where the thread is next seen to
 //! go on: it makes or ends a call, faults again, or exits. Part of a [`Thread`](super::Thread), and followed
-//! only where the trace has events of page faults.
+//! only where the trace has events of page faults. What the thread did in it is what other spans say of it in
+//! that time.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::FaultEvent;
 use crate::id::{ThreadId, Time};
 use crate::loss_tracker::LossCount;
-use crate::span::{OffCpu, OffCpuReason, PageFault, Spans, WithinFault};
+use crate::span::{PageFault, Spans};
 
 /// The page faults of one thread in one piece.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Faults {
-    /// What the thread did before it was first seen to go on: within the fault that is open at the end of the
-    /// piece before, if one is.
-    before: Done,
-    /// When it was first seen to go on.
+    /// When it was first seen to go on: the end of the fault that is open at the end of the piece before.
     first: Option<(Time, LossCount)>,
     /// The fault that is open at the end of the piece.
     open: Option<Open>,
-}
-
-/// What a thread did since it was last seen to go on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Done {
-    waits: u64,
-    /// ns.
-    waited: i64,
-    has_requested: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,45 +27,16 @@ struct Open {
     cpu: u32,
     event: FaultEvent,
     loss_count: LossCount,
-    done: Done,
 }
 
 impl Faults {
     pub(crate) fn shift(&mut self, losses: u64) {
-        let Self { first, open, before: _ } = self;
-        first.iter_mut().for_each(|(_, count)| count.shift(losses));
-        open.iter_mut().for_each(|open| open.loss_count.shift(losses));
-    }
-
-    /// What is done now belongs to it.
-    fn done(&mut self) -> Option<&mut Done> {
-        match &mut self.open {
-            Some(open) => Some(&mut open.done),
-            None => self.first.is_none().then_some(&mut self.before),
+        let Self { first, open } = self;
+        if let Some((_, count)) = first {
+            count.shift(losses);
         }
-    }
-
-    /// A time off the CPUs is over. Where the thread went on meanwhile, a switch is missing: then it is of no
-    /// fault.
-    pub(crate) fn was_off(&mut self, off: &OffCpu) {
-        let is_wait = matches!(off.reason, OffCpuReason::Blocked | OffCpuReason::Uninterruptible);
-        if is_wait
-            && self.open.is_none_or(|open| open.at <= off.begin)
-            && let Some(done) = self.done()
-        {
-            done.add(Done { waits: 1, waited: off.end - off.begin, has_requested: false });
-        }
-    }
-
-    /// Whether the thread goes on in this piece before an instant.
-    pub(crate) fn goes_on_before(&self, at: Time) -> bool {
-        self.first.is_some_and(|(first, _)| first < at)
-    }
-
-    /// It requests something from a disk.
-    pub(crate) fn requests(&mut self) {
-        if let Some(done) = self.done() {
-            done.has_requested = true;
+        if let Some(open) = open {
+            open.loss_count.shift(losses);
         }
     }
 
@@ -98,14 +58,11 @@ impl Faults {
         spans: &mut impl Spans,
     ) {
         self.goes_on(thread, at, loss_count, spans);
-        self.open = Some(Open { at, cpu, event, loss_count, done: Done::default() });
+        self.open = Some(Open { at, cpu, event, loss_count });
     }
 
     /// Appends the next piece, which has been shifted by the losses of this one.
     pub(crate) fn append(&mut self, thread: ThreadId, right: Self, spans: &mut impl Spans) {
-        if let Some(done) = self.done() {
-            done.add(right.before);
-        }
         if let Some((at, count)) = right.first {
             self.goes_on(thread, at, count, spans);
             self.open = right.open;
@@ -121,43 +78,25 @@ impl Faults {
     }
 }
 
-impl Done {
-    fn add(&mut self, other: Self) {
-        self.waits = self.waits.saturating_add(other.waits);
-        self.waited = self.waited.saturating_add(other.waited);
-        self.has_requested |= other.has_requested;
-    }
-}
-
 impl Open {
     fn ends(self, thread: ThreadId, end: Option<(Time, LossCount)>, spans: &mut impl Spans) {
         let end = end.filter(|&(_, count)| self.loss_count.no_loss_between(count)).map(|(at, _)| at);
-        let Self { at, cpu, event, done, .. } = self;
-        let FaultEvent { address, ip, code, is_user, follows, .. } = event;
-        // In a call, what the thread waits for may be the call's.
-        let is_its_own = is_user || (done.waits == 0 && !done.has_requested);
-        let within = (end.is_some() && is_its_own && follows.calls).then_some(WithinFault {
-            waits: done.waits,
-            waited_ns: done.waited,
-            has_requested: follows.disks.then_some(done.has_requested),
-        });
-        spans.page_fault(&PageFault { thread, cpu, begin: at, end, address, ip, code, is_user, within });
+        let Self { at, cpu, event: FaultEvent { address, ip, code, is_user }, .. } = self;
+        spans.page_fault(&PageFault { thread, cpu, begin: at, end, address, ip, code, is_user });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::FaultFollows;
     use crate::id::{PIECE_BEGIN, ThreadAliases};
 
     #[derive(Default)]
-    struct Emitted(Vec<(i64, Option<i64>, Option<(u64, i64, bool)>)>);
+    struct Emitted(Vec<(i64, Option<i64>)>);
 
     impl Spans for Emitted {
         fn page_fault(&mut self, span: &PageFault) {
-            let within = span.within.map(|it| (it.waits, it.waited_ns, it.has_requested == Some(true)));
-            self.0.push((span.begin.0, span.end.map(|end| end.0), within));
+            self.0.push((span.begin.0, span.end.map(|end| end.0)));
         }
         fn rename(&mut self, _: &ThreadAliases) {}
         fn absorb(&mut self, _: Self) {}
@@ -165,9 +104,8 @@ mod tests {
 
     const THREAD: ThreadId = ThreadId::Thread { tid: 7, born: PIECE_BEGIN };
 
-    /// Letters, each at the next ns: a user fault, a fault of the kernel (`k`), a call, a request, a wait of
-    /// a ns, a loss; cut before each of them.
-    fn check(script: &str, expect: &[(i64, Option<i64>, Option<(u64, i64, bool)>)]) {
+    /// Letters, each at the next ns: a fault, a call, a loss; cut before each of them.
+    fn check(script: &str, expect: &[(i64, Option<i64>)]) {
         for cut in 0..=script.len() {
             let mut emitted = Emitted::default();
             let mut pieces = [Faults::default(); 2];
@@ -177,21 +115,11 @@ mod tests {
                 let count = LossCount::of(losses[right]);
                 let faults = &mut pieces[right];
                 match letter {
-                    'u' | 'k' => {
-                        let follows = FaultFollows { calls: true, disks: true };
-                        let event =
-                            FaultEvent { address: 0, ip: 0, code: None, is_user: letter == 'u', follows };
+                    'f' => {
+                        let event = FaultEvent { address: 0, ip: 0, code: None, is_user: true };
                         faults.fault((THREAD, 0), at, event, count, &mut emitted);
                     }
                     'c' => faults.goes_on(THREAD, at, count, &mut emitted),
-                    'r' => faults.requests(),
-                    'w' => faults.was_off(&OffCpu {
-                        thread: THREAD,
-                        reason: OffCpuReason::Uninterruptible,
-                        begin: Time(at.0 - 1),
-                        end: at,
-                        waker: None,
-                    }),
                     _ => losses[right] += 1,
                 }
             }
@@ -205,19 +133,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_until_a_thread_goes_on_is_in_the_fault() {
-        check("urwcw", &[(0, Some(3), Some((1, 1, true)))]);
-        check("uuwwc", &[(0, Some(1), Some((0, 0, false))), (1, Some(4), Some((2, 2, false)))]);
-        check("wcrwuw", &[(4, Some(9), Some((1, 1, false)))]);
-        check("uw", &[(0, Some(9), Some((1, 1, false)))]);
-    }
-
-    #[test]
-    fn what_is_missing_is_unknown() {
-        check("urwlcu", &[(0, None, None), (5, Some(9), Some((0, 0, false)))]);
-        check("uwl", &[(0, None, None)]);
-        check("lulc", &[(1, None, None)]);
-        // Whether the call or the fault in it waited is unknown.
-        check("ckwckc", &[(1, Some(3), None), (4, Some(5), Some((0, 0, false)))]);
+    fn a_fault_lasts_until_its_thread_goes_on() {
+        check("fcc", &[(0, Some(1))]);
+        check("ffcf", &[(0, Some(1)), (1, Some(2)), (3, Some(9))]);
+        check("cf", &[(1, Some(9))]);
+        // Events are missing until then.
+        check("flcf", &[(0, None), (3, Some(9))]);
+        check("fl", &[(0, None)]);
     }
 }

@@ -161,15 +161,9 @@ impl Thread {
         follows_faults: bool,
         spans: &mut impl Spans,
     ) {
-        let off = self.waits.append(id, right.waits, boundary, spans);
-        if follows_faults {
-            let there = right.faults.as_deref();
-            if let Some(off) = off.filter(|off| there.is_none_or(|there| !there.goes_on_before(off.end))) {
-                self.faults().was_off(&off);
-            }
-            if let Some(right) = there {
-                self.faults().append(id, *right, spans);
-            }
+        self.waits.append(id, right.waits, boundary, spans);
+        if let Some(right) = right.faults.as_deref().filter(|_| follows_faults) {
+            self.faults().append(id, *right, spans);
         }
     }
 

@@ -157,7 +157,9 @@ impl ThreadTable {
         };
         for (id, mut right) in right.into_unordered() {
             right.waits.shift(losses);
-            right.faults.iter_mut().for_each(|faults| faults.shift(losses));
+            if let Some(faults) = &mut right.faults {
+                faults.shift(losses);
+            }
             keep(CallOwner::Named(id), &mut right.call);
             keep(CallOwner::OffCpu(id), &mut right.call_off);
             self.by_id.join(id, right, |left, mut right| {

@@ -84,7 +84,6 @@ impl Waits {
         self.first.is_none() && self.state.is_none()
     }
 
-    /// It is woken. Returns the wait that this ends, which is emitted.
     pub(crate) fn wake(
         &mut self,
         thread: ThreadId,
@@ -92,71 +91,66 @@ impl Waits {
         waker: Option<ThreadId>,
         loss_count: LossCount,
         spans: &mut impl Spans,
-    ) -> Option<OffCpu> {
+    ) {
         let wake = Wake { at, waker };
         if self.is_untouched() {
             self.wake.get_or_insert((wake, loss_count));
-            return None;
+        } else if let Some((state, since)) = &mut self.state
+            && since.no_loss_between(loss_count)
+        {
+            state.wake(thread, wake, spans);
         }
-        let (state, _) = self.state.as_mut().filter(|(_, since)| since.no_loss_between(loss_count))?;
-        state.wake(thread, wake, spans)
     }
 
-    /// It is switched to, or leaves the CPU. Returns the time off the CPUs that this ends, which is emitted.
     pub(crate) fn step(
         &mut self,
         thread: ThreadId,
         to: SchedChange,
         loss_count: LossCount,
         spans: &mut impl Spans,
-    ) -> Option<OffCpu> {
-        let mut off = None;
+    ) {
         if self.is_untouched() {
             self.first = Some((to, loss_count));
         } else if let Some((state, since)) = self.state
             && since.no_loss_between(loss_count)
         {
-            off = state.leave(thread, to, spans);
+            state.leave(thread, to, spans);
         }
         self.state = Some((SchedState::after(to), loss_count));
-        off
     }
 
     /// Appends the next piece, which has been shifted by the losses of this one, which ends at `boundary`.
-    /// Returns the time off the CPUs that ends in that piece, which is emitted.
     pub(crate) fn append(
         &mut self,
         thread: ThreadId,
         right: Self,
         boundary: LossCount,
         spans: &mut impl Spans,
-    ) -> Option<OffCpu> {
+    ) {
         if self.is_untouched() {
             self.wake = self.wake.or(right.wake);
             self.first = right.first;
             self.state = right.state;
-            return None;
+            return;
         }
-        let mut off = None;
         // Only what was true at the boundary and still was at the first event after it is relied on.
         let mut state =
             self.state.filter(|&(_, since)| since.no_loss_between(boundary)).map(|(state, _)| state);
         if let (Some(state), Some((wake, loss_count))) = (&mut state, right.wake)
             && loss_count.no_loss_between(boundary)
         {
-            off = state.wake(thread, wake, spans);
+            state.wake(thread, wake, spans);
         }
         if let (Some(state), Some((first, loss_count))) = (state, right.first)
             && loss_count.no_loss_between(boundary)
         {
-            off = off.or(state.leave(thread, first, spans));
+            state.leave(thread, first, spans);
         }
         if right.state.is_some() {
             self.state = right.state;
         } else if let (Some(state), Some((there, _))) = (state, &mut self.state) {
             *there = state;
         }
-        off
     }
 
     /// Emits a wake-up at the begin of the trace, before which nothing is known.
@@ -177,22 +171,14 @@ impl Waits {
         }
     }
 
-    /// Emits what is open at either end of the trace, which ends at `end`. Returns the wait that is open.
-    pub(crate) fn finish(
-        &self,
-        thread: ThreadId,
-        loss_count: LossCount,
-        end: Time,
-        spans: &mut impl Spans,
-    ) -> Option<OffCpu> {
+    /// Emits what is open at either end of the trace, which ends at `end`.
+    pub(crate) fn finish(&self, thread: ThreadId, loss_count: LossCount, end: Time, spans: &mut impl Spans) {
         self.finish_begin(thread, spans);
         if let Some((SchedState::OffCpu { since, reason, woken: None }, seen)) = self.state
             && seen.no_loss_between(loss_count)
         {
-            let off = OffCpu { thread, reason, begin: since, end: end.max(since), waker: None };
-            return Some(emitted(off, spans));
+            spans.off_cpu(&OffCpu { thread, reason, begin: since, end: end.max(since), waker: None });
         }
-        None
     }
 }
 
@@ -208,37 +194,35 @@ impl SchedState {
     }
 
     /// Records a wake-up: the first one since the thread left the CPU counts; none while it runs.
-    fn wake(&mut self, thread: ThreadId, wake: Wake, spans: &mut impl Spans) -> Option<OffCpu> {
+    fn wake(&mut self, thread: ThreadId, wake: Wake, spans: &mut impl Spans) {
         match self {
             Self::New { woken: woken @ None } => *woken = Some(wake),
-            Self::OffCpu { since: begin, reason, woken: woken @ None } => {
-                let Wake { at: end, waker } = *woken.insert(wake);
+            Self::OffCpu { since, reason, woken: woken @ None } => {
                 if *reason != OffCpuReason::Preempted {
-                    let off = OffCpu { thread, reason: *reason, begin: *begin, end, waker };
-                    return Some(emitted(off, spans));
+                    spans.off_cpu(&OffCpu {
+                        thread,
+                        reason: *reason,
+                        begin: *since,
+                        end: wake.at,
+                        waker: wake.waker,
+                    });
                 }
+                *woken = Some(wake);
             }
             _ => {}
         }
-        None
     }
 
-    fn leave(self, thread: ThreadId, to: SchedChange, spans: &mut impl Spans) -> Option<OffCpu> {
-        let SchedChange::On { at, cpu, priority } = to else { return None };
-        let (Self::New { woken } | Self::OffCpu { woken, .. }) = self else { return None };
+    fn leave(self, thread: ThreadId, to: SchedChange, spans: &mut impl Spans) {
+        let SchedChange::On { at, cpu, priority } = to else { return };
+        let (Self::New { woken } | Self::OffCpu { woken, .. }) = self else { return };
         if let Some(Wake { at: begin, waker }) = woken {
             spans.sched_latency(&SchedLatency { thread, waker, cpu, priority, begin, end: at });
         }
         if let Self::OffCpu { since, reason, woken } = self
             && (woken.is_none() || reason == OffCpuReason::Preempted)
         {
-            return Some(emitted(OffCpu { thread, reason, begin: since, end: at, waker: None }, spans));
+            spans.off_cpu(&OffCpu { thread, reason, begin: since, end: at, waker: None });
         }
-        None
     }
-}
-
-fn emitted(off: OffCpu, spans: &mut impl Spans) -> OffCpu {
-    spans.off_cpu(&off);
-    off
 }

@@ -95,7 +95,7 @@ fn line(
         }
         Span::PageFault(it) => {
             let (begin, end) = (it.begin, it.end?);
-            let text = format!("fault {} {} {begin}..{end} {:?}", runner(it.thread), it.address, it.within);
+            let text = format!("fault {} {} {begin}..{end}", runner(it.thread), it.address);
             (text, begin, end)
         }
         // One within another depends on that one too, whose begin it does not say.

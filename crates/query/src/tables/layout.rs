@@ -69,11 +69,7 @@ pub(crate) const LAYOUTS: &[Layout] = &[
         "cpu is_sent protocol source source_port destination destination_port payload seq flags at",
     ),
     table("pages", "pages", "thread pages is_free at"),
-    table(
-        "page_faults",
-        "page_faults",
-        "thread cpu address ip code is_user is_major waits waited_ns begin end",
-    ),
+    table("page_faults", "page_faults", "thread cpu address ip code is_user begin end"),
     table("mappings", "mappings", "thread what name other address bytes at"),
     table("phases", "phases", "thread name begin end duration"),
     table("losses", "losses", "cpu what count begin end"),

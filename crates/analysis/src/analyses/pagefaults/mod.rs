@@ -9,12 +9,15 @@ mod where_from;
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{Mapping, PageFault, Spans, ThreadAliases, ThreadId};
+use isochrone_kernel::{
+    BlockRequest, Mapping, OffCpu, OffCpuReason, PageFault, Spans, ThreadAliases, ThreadId,
+};
 use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
 use self::where_from::{Change, tables};
 use crate::analysis::{Analysis, HostResult};
+use crate::figures::stats::duration;
 use crate::host::ThreadIdentity;
 use crate::needs::Need;
 use crate::options::{OptionKind, Options};
@@ -27,6 +30,8 @@ use crate::window::When;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PageFaults {
     faults: LogRows<Fault>,
+    waits: LogRows<Wait>,
+    requests: LogRows<Request>,
     changes: LogRows<Change>,
 }
 
@@ -35,16 +40,85 @@ pub struct PageFaults {
 struct Fault {
     at: RawNs,
     thread: ThreadId,
+    end: Option<RawNs>,
     address: u64,
     ip: u64,
     is_user: bool,
-    is_major: Option<bool>,
-    waited_ns: Option<i64>,
 }
 
 impl LogRow for Fault {
     fn threads(&mut self) -> [Option<&mut ThreadId>; 2] {
         [Some(&mut self.thread), None]
+    }
+}
+
+/// A wait of a thread. The order of the fields is that of the rows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Wait {
+    begin: RawNs,
+    thread: ThreadId,
+    end: RawNs,
+}
+
+impl LogRow for Wait {
+    fn threads(&mut self) -> [Option<&mut ThreadId>; 2] {
+        [Some(&mut self.thread), None]
+    }
+}
+
+/// A request of a thread to a disk. The order of the fields is that of the rows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Request {
+    at: RawNs,
+    thread: ThreadId,
+}
+
+impl LogRow for Request {
+    fn threads(&mut self) -> [Option<&mut ThreadId>; 2] {
+        [Some(&mut self.thread), None]
+    }
+}
+
+/// What threads did, by which faults are judged: in the order of time.
+#[derive(Default)]
+struct Activities {
+    waits: BTreeMap<ThreadId, Vec<(RawNs, RawNs)>>,
+    requests: BTreeMap<ThreadId, Vec<RawNs>>,
+}
+
+/// What a thread did in a fault.
+#[derive(Clone, Copy)]
+struct Within {
+    waited_ns: i64,
+    has_requested: bool,
+}
+
+impl Activities {
+    fn of(result: &HostResult<'_, PageFaults>) -> Self {
+        let mut all = Self::default();
+        for wait in result.of.waits.sorted() {
+            all.waits.entry(wait.thread).or_default().push((wait.begin, wait.end));
+        }
+        for request in result.of.requests.sorted() {
+            all.requests.entry(request.thread).or_default().push(request.at);
+        }
+        all
+    }
+
+    /// What a thread did in a fault; `None` if unknown: events are missing, or it may have been the call that
+    /// the fault is in.
+    fn within(&self, fault: &Fault) -> Option<Within> {
+        let end = fault.end?;
+        let waits = self.waits.get(&fault.thread).map_or(&[][..], Vec::as_slice);
+        let first = waits.partition_point(|&(begin, _)| begin < fault.at);
+        let its = waits[first..].iter().take_while(|&&(begin, until)| begin < end && until <= end);
+        let (count, waited_ns) = its
+            .fold((0, 0), |(count, sum), &(begin, until)| (count + 1, duration(begin, until) as i64 + sum));
+        let requests = self.requests.get(&fault.thread).map_or(&[][..], Vec::as_slice);
+        let first = requests.partition_point(|&at| at < fault.at);
+        let has_requested = requests.get(first).is_some_and(|&at| at < end);
+        let is_its_own = fault.is_user || (count == 0 && !has_requested);
+        is_its_own.then_some(Within { waited_ns, has_requested })
     }
 }
 
@@ -60,14 +134,14 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, fault: &Fault) {
+    fn add(&mut self, fault: &Fault, within: Option<Within>) {
         *(if fault.is_user { &mut self.user } else { &mut self.kernel }) += 1;
-        match fault.is_major {
+        match within.map(|within| within.has_requested) {
             Some(true) => self.major += 1,
             Some(false) => self.minor += 1,
             None => {}
         }
-        self.waited = self.waited.saturating_add(fault.waited_ns.unwrap_or(0));
+        self.waited = self.waited.saturating_add(within.map_or(0, |within| within.waited_ns));
     }
 
     fn recorded(&self) -> u64 {
@@ -76,14 +150,16 @@ impl Sum {
 
     /// The cells of [`OUTCOMES`].
     fn outcomes(&self, result: &HostResult<'_, PageFaults>) -> [Cell; 4] {
-        let undetermined = self.recorded() - self.minor - self.major;
         let lacks = |needs: &[Need]| needs.iter().any(|&need| result.host.lacks(need));
         let known = |is_unknown, figure: Cell| if is_unknown { Cell::Unknown } else { figure };
         let (no_waits, no_disks) = (lacks(&WAITS), lacks(&DISKS));
         [
             known(no_waits || no_disks, self.minor.into()),
             known(no_waits || no_disks, self.major.into()),
-            undetermined.into(),
+            match no_waits || no_disks {
+                true => self.recorded().into(),
+                false => (self.recorded() - self.minor - self.major).into(),
+            },
             known(no_waits, self.waited.into()),
         ]
     }
@@ -101,12 +177,23 @@ impl Spans for PageFaults {
         self.faults.push(Fault {
             at: it.begin,
             thread: it.thread,
+            end: it.end,
             address: it.address,
             ip: it.ip,
             is_user: it.is_user,
-            is_major: it.is_major(),
-            waited_ns: it.within.map(|within| within.waited_ns),
         });
+    }
+
+    fn off_cpu(&mut self, it: &OffCpu) {
+        if matches!(it.reason, OffCpuReason::Blocked | OffCpuReason::Uninterruptible) {
+            self.waits.push(Wait { begin: it.begin, thread: it.thread, end: it.end });
+        }
+    }
+
+    fn block_request(&mut self, it: &BlockRequest) {
+        if let (Some(at), Some(thread)) = (it.inserted.or(it.issued), it.thread) {
+            self.requests.push(Request { at, thread });
+        }
     }
 
     fn mapping(&mut self, it: &Mapping) {
@@ -115,11 +202,15 @@ impl Spans for PageFaults {
 
     fn rename(&mut self, aliases: &ThreadAliases) {
         self.faults.rename(aliases);
+        self.waits.rename(aliases);
+        self.requests.rename(aliases);
         self.changes.rename(aliases);
     }
 
     fn absorb(&mut self, right: Self) {
         self.faults.absorb(right.faults);
+        self.waits.absorb(right.waits);
+        self.requests.absorb(right.requests);
         self.changes.absorb(right.changes);
     }
 }
@@ -139,7 +230,12 @@ impl Analysis for PageFaults {
     ];
 
     fn new(options: &Options, _: When) -> Self {
-        Self { faults: LogRows::new(&options.scratch), changes: LogRows::new(&options.scratch) }
+        Self {
+            faults: LogRows::new(&options.scratch),
+            waits: LogRows::new(&options.scratch),
+            requests: LogRows::new(&options.scratch),
+            changes: LogRows::new(&options.scratch),
+        }
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
@@ -150,12 +246,13 @@ impl Analysis for PageFaults {
             .with_columns(Unit::Count, &OUTCOMES)
             .with_columns(Unit::Ns, &["waited_ns"]);
         for result in hosts {
+            let did = Activities::of(result);
             let mut groups: BTreeMap<ThreadId, (Sum, bool)> = BTreeMap::new();
             for fault in result.of.faults.sorted() {
                 let Some(group) = result.group(fault.thread, options) else { continue };
                 let (sum, is_whole) =
                     groups.entry(group).or_insert_with(|| (Sum::default(), is_whole(result, group)));
-                sum.add(&fault);
+                sum.add(&fault, did.within(&fault));
                 *is_whole &= group == fault.thread || self::is_whole(result, fault.thread);
             }
             for (group, (sum, is_whole)) in groups {
@@ -206,7 +303,7 @@ mod tests {
     use super::*;
     use crate::options::Filter;
     use crate::registry::AnalysisKind;
-    use crate::testing::{check, page_fault, thread};
+    use crate::testing::{check, off_cpu, page_fault, request, thread};
 
     fn mapping(who: ThreadId, at: i64, address: u64, bytes: u64, what: Mapped) -> Span {
         Span::Mapping(Box::new(Mapping { thread: who, at: RawNs(at), address, bytes, what }))
@@ -217,15 +314,21 @@ mod tests {
         let file = Mapped::File { name: "/data".into(), is_shared: true };
         let spans = [
             mapping(thread(1), 1, 0x1000, 0x4000, file),
-            page_fault(thread(1), 3, 0x1008, Some((1, 7, true))),
+            page_fault(thread(1), 3, 0x1008, Some(15)),
+            off_cpu(thread(1), OffCpuReason::Uninterruptible, 5, 12),
+            request(8 << 20, Some(thread(1)), 8, false, (4, 12)),
             // Process 2 is a copy of 1, and thread 3 shares its memory.
             mapping(thread(2), 10, 0, u64::MAX, Mapped::CopyOf(thread(1))),
             mapping(thread(3), 20, 0, u64::MAX, Mapped::CopyOf(thread(2))),
             mapping(thread(3), 30, 0x2000, 0x1000, Mapped::Anonymous),
-            page_fault(thread(2), 40, 0x2008, Some((0, 0, false))),
+            page_fault(thread(2), 40, 0x2008, Some(45)),
             page_fault(thread(3), 41, 0x3008, None),
             mapping(thread(2), 50, 0, u64::MAX, Mapped::Nothing),
-            page_fault(thread(2), 51, 0x40_3008, Some((2, 5, false))),
+            page_fault(thread(2), 51, 0x40_3008, Some(70)),
+            off_cpu(thread(2), OffCpuReason::Blocked, 52, 55),
+            off_cpu(thread(2), OffCpuReason::Preempted, 56, 57),
+            off_cpu(thread(2), OffCpuReason::Blocked, 60, 62),
+            off_cpu(thread(2), OffCpuReason::Blocked, 71, 80),
         ];
         let options = Options { filter: Filter::default(), ..Options::default() };
         let expect = [

@@ -6,7 +6,7 @@ use isochrone_kernel::{AddressSpaces, Mapped, Mapping, Name, Region, ThreadId};
 use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
-use super::{Fault, OUTCOMES, PageFaults, Sum};
+use super::{Activities, Fault, OUTCOMES, PageFaults, Sum, Within};
 use crate::analysis::HostResult;
 use crate::host::ThreadIdentity;
 use crate::options::Options;
@@ -108,6 +108,7 @@ struct Sums {
 impl Sums {
     fn of(result: &HostResult<'_, PageFaults>, options: &Options) -> Self {
         let mut sums = Self::default();
+        let did = Activities::of(result);
         let mut spaces = AddressSpaces::default();
         let mut changes = result.of.changes.sorted().peekable();
         let mut losses = result.host.missed().iter().flat_map(|(from, to)| [from, to]).peekable();
@@ -131,12 +132,18 @@ impl Sums {
                 }
             }
             let Some(who) = result.who(fault.thread, options) else { continue };
-            sums.add(&fault, who.process(fault.thread), &spaces);
+            sums.add(&fault, did.within(&fault), who.process(fault.thread), &spaces);
         }
         sums
     }
 
-    fn add(&mut self, fault: &Fault, process: ThreadId, spaces: &AddressSpaces<ThreadId>) {
+    fn add(
+        &mut self,
+        fault: &Fault,
+        within: Option<Within>,
+        process: ThreadId,
+        spaces: &AddressSpaces<ThreadId>,
+    ) {
         let (memory, start, end) = match spaces.find(&process, fault.address) {
             Some(Region { start, end, file: Some(name), .. }) => (Memory::File(name.clone()), *start, *end),
             Some(Region { start, end, file: None, .. }) => (Memory::Anonymous, *start, *end),
@@ -145,9 +152,9 @@ impl Sums {
                 (Memory::Unknown, start, start.saturating_add(RANGE))
             }
         };
-        self.files.entry((process, memory.clone())).or_default().add(fault);
-        self.ranges.entry((process, start, end, memory)).or_default().add(fault);
-        self.instructions.entry((process, fault.ip)).or_default().add(fault);
+        self.files.entry((process, memory.clone())).or_default().add(fault, within);
+        self.ranges.entry((process, start, end, memory)).or_default().add(fault, within);
+        self.instructions.entry((process, fault.ip)).or_default().add(fault, within);
     }
 }
 

@@ -49,15 +49,7 @@ struct Used {
     disk: Requests,
     allocated: u64,
     freed: u64,
-    faults: Faults,
-}
-
-/// Numbers of page faults.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct Faults {
-    all: u64,
-    major: u64,
-    undetermined: u64,
+    faults: u64,
 }
 
 /// What a disk did.
@@ -77,15 +69,7 @@ impl Used {
         self.disk.absorb(other.disk);
         self.allocated = self.allocated.saturating_add(other.allocated);
         self.freed = self.freed.saturating_add(other.freed);
-        self.faults.absorb(other.faults);
-    }
-}
-
-impl Faults {
-    fn absorb(&mut self, other: Self) {
-        self.all += other.all;
-        self.major += other.major;
-        self.undetermined += other.undetermined;
+        self.faults += other.faults;
     }
 }
 
@@ -154,10 +138,7 @@ impl Spans for Usage {
 
     fn page_fault(&mut self, fault: &PageFault) {
         let Some(step) = self.steps.at(fault.begin) else { return };
-        let is_major = fault.is_major();
-        let (major, undetermined) = (u64::from(is_major == Some(true)), u64::from(is_major.is_none()));
-        let faults = Faults { all: 1, major, undetermined };
-        self.threads.or_default((fault.thread, step)).absorb(Used { faults, ..Used::default() });
+        self.threads.or_default((fault.thread, step)).absorb(Used { faults: 1, ..Used::default() });
     }
 
     fn rename(&mut self, aliases: &ThreadAliases) {
@@ -260,8 +241,8 @@ mod tests {
             packet(60, "eth0", 90, false),
             pages(thread(2), 20, 4, false),
             pages(thread(3), 70, 1, true),
-            page_fault(thread(2), 5, 0x1000, Some((1, 7, true))),
-            page_fault(thread(3), 6, 0x2000, Some((0, 0, false))),
+            page_fault(thread(2), 5, 0x1000, None),
+            page_fault(thread(3), 6, 0x2000, None),
             page_fault(thread(2), 60, 0x3000, None),
         ]);
         spans
@@ -288,18 +269,18 @@ mod tests {
         let expect = [
             "host: host begin_ns end_ns cpu_ns idle_ns unknown_ns percent read_bytes written_bytes requests \
              mean_in_flight received_bytes sent_bytes allocated_pages freed_pages net_pages \
-             page_faults major_faults",
-            "h 1000 1050 70 0 30 70 0 0 0 0 0 60 4 0 4 2 1",
-            "h 1050 1100 30 70 0 30 1024 4608 4 0.44 90 0 0 1 3 1 ?",
+             page_faults",
+            "h 1000 1050 70 0 30 70 0 0 0 0 0 60 4 0 4 2",
+            "h 1050 1100 30 70 0 30 1024 4608 4 0.44 90 0 0 1 3 1",
             "cpus: host cpu begin_ns end_ns busy_ns idle_ns unknown_ns percent",
             "h 0 1000 1050 50 0 0 100",
             "h 0 1050 1100 10 40 0 20",
             "h 1 1000 1050 20 0 30 40",
             "h 1 1050 1100 20 30 0 40",
             "processes: host pid comm begin_ns end_ns cpu_ns percent read_bytes written_bytes \
-             disk_read_bytes disk_written_bytes allocated_pages freed_pages page_faults major_faults",
-            "h 2 worker 1000 1050 70 140 100 300 0 0 4 0 2 1",
-            "h 2 worker 1050 1100 30 60 200 200 1024 4096 0 1 1 ?",
+             disk_read_bytes disk_written_bytes allocated_pages freed_pages page_faults",
+            "h 2 worker 1000 1050 70 140 100 300 0 0 4 0 2",
+            "h 2 worker 1050 1100 30 60 200 200 1024 4096 0 1 1",
             "disks: host disk begin_ns end_ns read_bytes written_bytes requests flushes in_flight_ns mean_in_flight",
             "h sda 1000 1050 0 0 0 0 0 0",
             "h sda 1050 1100 1024 4096 2 1 19 0.38",
@@ -329,15 +310,15 @@ mod tests {
         let table = |name| lines(&[report.table(name).cloned().unwrap()]).split_off(1);
         assert_eq!(
             table("host"),
-            ["h 1000 1050 70 0 30 70 ? ? ? ? ? ? ? ? ? ? ?", "h 1050 1100 30 70 0 30 ? ? ? ? ? ? ? ? ? ? ?"]
+            ["h 1000 1050 70 0 30 70 ? ? ? ? ? ? ? ? ? ?", "h 1050 1100 30 70 0 30 ? ? ? ? ? ? ? ? ? ?"]
         );
         assert_eq!(
             table("processes"),
-            ["h 2 worker 1000 1050 70 140 ? ? ? ? ? ? ? ?", "h 2 worker 1050 1100 30 60 ? ? ? ? ? ? ? ?"]
+            ["h 2 worker 1000 1050 70 140 ? ? ? ? ? ? ?", "h 2 worker 1050 1100 30 60 ? ? ? ? ? ? ?"]
         );
         let host = Simple::without(&[Need::Switches]);
         let report = reports(&[(&host, &set)], &options, true).remove(0);
         let table = lines(&[report.table("processes").cloned().unwrap()]);
-        assert_eq!(table[1], "h 2 worker 1000 1050 ? ? 100 300 0 0 4 0 2 1");
+        assert_eq!(table[1], "h 2 worker 1000 1050 ? ? 100 300 0 0 4 0 2");
     }
 }

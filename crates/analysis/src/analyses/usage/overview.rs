@@ -81,7 +81,7 @@ fn of_machine(result: &HostResult<'_, Usage>, lines: &mut Lines<'_>) {
     let threads = of.all_threads();
     for (name, pages) in [
         ("memory allocated", (|used| used.allocated) as fn(&Used) -> u64),
-        ("page faults", |used| used.faults.all),
+        ("page faults", |used| used.faults),
     ] {
         if threads.values().any(|used| pages(used) > 0) {
             let of_steps = threads.iter().map(|(&step, used)| (step, pages(used)));

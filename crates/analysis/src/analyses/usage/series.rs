@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use isochrone_kernel::Name;
 use isochrone_time::Window;
 
-use super::{AtDisk, Faults, Usage};
+use super::{AtDisk, Usage};
 use crate::analysis::HostResult;
 use crate::cpu_states::CpuTime;
 use crate::host::ThreadIdentity;
@@ -26,15 +26,13 @@ fn times(result: &HostResult<'_, Usage>, step: u32) -> [Cell; 2] {
     [step.start, step.end].map(|at| at.ns().into())
 }
 
-/// The cells of page faults in a step: unknown where events may be missing, those that read from a disk also
-/// where that is unknown of any.
-fn faults(result: &HostResult<'_, Usage>, step: u32, faults: Faults) -> [Cell; 2] {
+/// The cell of page faults in a step: unknown where events may be missing.
+fn faults(result: &HostResult<'_, Usage>, step: u32, faults: u64) -> Cell {
     let Window { start, end } = result.of.steps.window(step);
     if result.host.missed().is_between(start, end) {
-        return [Cell::Unknown, Cell::Unknown];
+        return Cell::Unknown;
     }
-    let major = if faults.undetermined == 0 { faults.major.into() } else { Cell::Unknown };
-    [faults.all.into(), major].map(|cell| result.known(Need::PageFaults, cell))
+    result.known(Need::PageFaults, faults)
 }
 
 /// A step in which a host was traced.
@@ -103,10 +101,7 @@ fn host_table() -> Table {
         .with_columns(Unit::Count, &["requests"])
         .with_columns(Unit::None, &["mean_in_flight"])
         .with_columns(Unit::Bytes, &["received_bytes", "sent_bytes"])
-        .with_columns(
-            Unit::Count,
-            &["allocated_pages", "freed_pages", "net_pages", "page_faults", "major_faults"],
-        )
+        .with_columns(Unit::Count, &["allocated_pages", "freed_pages", "net_pages", "page_faults"])
 }
 
 /// What all of some things did in each step.
@@ -155,7 +150,7 @@ fn host_rows(result: &HostResult<'_, Usage>, traced: &[Traced], table: &mut Tabl
             result.known(Need::Pages, result.known(Need::Frees, freed)),
             result.known(Need::Pages, result.known(Need::Frees, net_pages)),
         ];
-        table.add(row.cells(traced.cells(others)).cells(traced.cells(faults(result, step, used.faults))));
+        table.add(row.cells(traced.cells(others)).cells(traced.cells([faults(result, step, used.faults)])));
     }
 }
 
@@ -177,7 +172,7 @@ fn process_table() -> Table {
         .with_columns(Unit::Ns, &["cpu_ns"])
         .with_columns(Unit::Percent, &["percent"])
         .with_columns(Unit::Bytes, &["read_bytes", "written_bytes", "disk_read_bytes", "disk_written_bytes"])
-        .with_columns(Unit::Count, &["allocated_pages", "freed_pages", "page_faults", "major_faults"])
+        .with_columns(Unit::Count, &["allocated_pages", "freed_pages", "page_faults"])
 }
 
 /// Steps in which a process did nothing are left out: most do nothing most of the time.
@@ -198,7 +193,7 @@ fn process_rows(result: &HostResult<'_, Usage>, traced: &[Traced], options: &Opt
                 result.known(Need::Pages, used.allocated),
                 result.known(Need::Pages, result.known(Need::Frees, used.freed)),
             ]);
-            table.add(row.cells(faults(result, step, used.faults)));
+            table.add(row.cell(faults(result, step, used.faults)));
         }
     }
 }
