@@ -2,9 +2,20 @@
 //! it, when all of a trace is known.
 
 use std::collections::BTreeMap;
+use std::iter::Peekable;
 
-use crate::id::Name;
+use crate::id::{Name, Time};
 use crate::span::Mapped;
+
+/// Size of a large page.
+const RANGE: u64 = 2 << 20;
+
+/// What stands for the mapping of an address where none was seen: the first address of the large page that it
+/// lies in, and the one after the last.
+pub fn range_around(address: u64) -> (u64, u64) {
+    let start = address / RANGE * RANGE;
+    (start, start.saturating_add(RANGE))
+}
 
 /// What the addresses of processes show at an instant; `P`: how a process is named. [`Mapping`]s of all
 /// processes change it, in the order of their times.
@@ -70,8 +81,35 @@ impl<P: Ord> AddressSpaces<P> {
         }
     }
 
-    /// A process starts as a copy of another one. Linear in the regions of that.
+    /// Goes on to an instant: applies the changes until then, and forgets all at losses, after which other
+    /// mappings may be there. Both are in the order of time. `at`: the time of a change.
+    pub fn reach<C>(
+        &mut self,
+        until: Time,
+        changes: &mut Peekable<impl Iterator<Item = C>>,
+        losses: &mut Peekable<impl Iterator<Item = Time>>,
+        at: impl Fn(&C) -> Time,
+        mut apply: impl FnMut(&mut Self, C),
+    ) {
+        while let Some(change) = changes.next_if(|change| at(change) <= until) {
+            self.forget_lost(at(&change), losses);
+            apply(self, change);
+        }
+        self.forget_lost(until, losses);
+    }
+
+    fn forget_lost(&mut self, until: Time, losses: &mut Peekable<impl Iterator<Item = Time>>) {
+        while losses.next_if(|&at| at <= until).is_some() {
+            self.0.clear();
+        }
+    }
+
+    /// A process starts as a copy of another one; further threads of a process share its memory. Linear in
+    /// the regions.
     pub fn copy(&mut self, from: &P, to: P) {
+        if *from == to {
+            return;
+        }
         let copy = self.0.get(from).cloned().unwrap_or_default();
         self.0.insert(to, copy);
     }

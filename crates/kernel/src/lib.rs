@@ -45,7 +45,7 @@ mod with_threads;
 #[cfg(test)]
 mod testing;
 
-pub use address_spaces::{AddressSpaces, Region};
+pub use address_spaces::{AddressSpaces, Region, range_around};
 pub use border::{Border, CpuLoss, CpuLossBegin};
 pub use canonical_map::CanonicalMap;
 pub use contexts::Context;

@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{AddressSpaces, Mapped, Name};
+use isochrone_kernel::{AddressSpaces, Mapped, Name, range_around};
 use isochrone_time::{RawNs, Window};
 
 use crate::error::StoreError;
 use crate::store::HostStore;
 use crate::tables::{FaultSpan, MappingRow};
 use crate::threads::{ThreadInfo, ThreadRow};
-
-/// Addresses without a mapping that was seen are put together by ranges of this size: that of a large page.
-const RANGE: u64 = 2 << 20;
 
 /// A page fault of a program, in which its thread may wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,16 +63,8 @@ impl HostStore {
         let mut spaces = AddressSpaces::default();
         let mut found: Vec<WaitedFault> = Vec::with_capacity(faults.len());
         for (thread, fault) in faults {
-            while let Some(change) = changes.next_if(|change| change.at <= fault.start) {
-                // After a loss other mappings may be there.
-                while losses.next_if(|&at| at <= change.at).is_some() {
-                    spaces = AddressSpaces::default();
-                }
-                self.apply(change, &leaders, &mut spaces);
-            }
-            while losses.next_if(|&at| at <= fault.start).is_some() {
-                spaces = AddressSpaces::default();
-            }
+            let apply = |spaces: &mut AddressSpaces<_>, change| self.apply(change, &leaders, spaces);
+            spaces.reach(fault.start, &mut changes, &mut losses, |change| change.at, apply);
             let region = leaders.get(thread.index()).and_then(|process| spaces.find(process, fault.address));
             let memory = match region.map(|region| &region.file) {
                 Some(Some(name)) if !name.is_empty() => name.clone(),
@@ -117,8 +106,7 @@ impl HostStore {
             "file" => Mapped::File { name, is_shared: false },
             "shared" => Mapped::File { name, is_shared: true },
             "copy" => {
-                // Further threads of a process share its memory.
-                if let Some(from) = change.other.and_then(process).filter(|&from| from != to) {
+                if let Some(from) = change.other.and_then(process) {
                     spaces.copy(&from, to);
                 }
                 return;
@@ -131,6 +119,6 @@ impl HostStore {
 
 /// The range of addresses that an address lies in, in words.
 fn range_of(address: u64) -> Name {
-    let start = address / RANGE * RANGE;
-    Name::from(format!("{start:#x}-{:#x}", start.saturating_add(RANGE)))
+    let (start, end) = range_around(address);
+    Name::from(format!("{start:#x}-{end:#x}"))
 }

@@ -577,7 +577,7 @@ pub struct Mapping {
 }
 
 /// What a range of addresses shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Mapped {
     /// Nothing any more, or what the trace does not show.
     Nothing,

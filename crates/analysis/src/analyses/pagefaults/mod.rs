@@ -15,7 +15,7 @@ use isochrone_kernel::{
 use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
-use self::where_from::{Change, tables};
+use self::where_from::{Change, WhereFrom};
 use crate::analysis::{Analysis, HostResult};
 use crate::figures::stats::duration;
 use crate::host::ThreadIdentity;
@@ -245,8 +245,10 @@ impl Analysis for PageFaults {
             .with_columns(Unit::Count, &["recorded", "user", "kernel"])
             .with_columns(Unit::Count, &OUTCOMES)
             .with_columns(Unit::Ns, &["waited_ns"]);
+        let mut places = WhereFrom::new();
         for result in hosts {
             let did = Activities::of(result);
+            places.add(result, &did, options);
             let mut groups: BTreeMap<ThreadId, (Sum, bool)> = BTreeMap::new();
             for fault in result.of.faults.sorted() {
                 let Some(group) = result.group(fault.thread, options) else { continue };
@@ -266,7 +268,7 @@ impl Analysis for PageFaults {
         }
         threads.sort("recorded");
         let mut all = vec![threads.draw("recorded", 0).top()];
-        all.extend(tables(hosts, options));
+        all.extend(places.into_tables());
         all
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{AddressSpaces, Mapped, Mapping, Name, Region, ThreadId};
+use isochrone_kernel::{AddressSpaces, Mapped, Mapping, Name, Region, ThreadId, range_around};
 use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,6 @@ use crate::options::Options;
 use crate::output::table::{Cell, Row, Table, Unit};
 use crate::storage::log_rows::LogRow;
 
-/// Addresses without a mapping that was seen are put together by ranges of this size: that of a large page.
-const RANGE: u64 = 2 << 20;
-
 /// A [`Mapping`]. The order of the fields is that of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Change {
@@ -23,54 +20,30 @@ pub(super) struct Change {
     thread: ThreadId,
     address: u64,
     bytes: u64,
-    what: What,
-}
-
-/// A [`Mapped`] that has an order.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-enum What {
-    Nothing,
-    Anonymous,
-    File(Name, bool),
-    CopyOf(ThreadId),
+    what: Mapped,
 }
 
 impl Change {
     pub(super) fn of(it: &Mapping) -> Self {
         let Mapping { at, thread, address, bytes, ref what } = *it;
-        let what = match what {
-            Mapped::Nothing => What::Nothing,
-            Mapped::Anonymous => What::Anonymous,
-            Mapped::File { name, is_shared } => What::File(name.clone(), *is_shared),
-            Mapped::CopyOf(other) => What::CopyOf(*other),
-        };
-        Self { at, thread, address, bytes, what }
+        Self { at, thread, address, bytes, what: what.clone() }
     }
 
     /// Applies it, of a process.
     fn apply(self, result: &HostResult<'_, PageFaults>, spaces: &mut AddressSpaces<ThreadId>) {
         let process = |thread| ThreadIdentity::of(result.host, thread).process(thread);
         let to = process(self.thread);
-        let what = match self.what {
-            What::Nothing => Mapped::Nothing,
-            What::Anonymous => Mapped::Anonymous,
-            What::File(name, is_shared) => Mapped::File { name, is_shared },
-            What::CopyOf(parent) => {
-                // Further threads of a process share its memory.
-                if process(parent) != to {
-                    spaces.copy(&process(parent), to);
-                }
-                return;
-            }
-        };
-        spaces.map(to, self.address, self.bytes, &what);
+        match self.what {
+            Mapped::CopyOf(parent) => spaces.copy(&process(parent), to),
+            what => spaces.map(to, self.address, self.bytes, &what),
+        }
     }
 }
 
 impl LogRow for Change {
     fn threads(&mut self) -> [Option<&mut ThreadId>; 2] {
         let other = match &mut self.what {
-            What::CopyOf(other) => Some(other),
+            Mapped::CopyOf(other) => Some(other),
             _ => None,
         };
         [Some(&mut self.thread), other]
@@ -106,31 +79,14 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(result: &HostResult<'_, PageFaults>, options: &Options) -> Self {
+    fn of(result: &HostResult<'_, PageFaults>, did: &Activities, options: &Options) -> Self {
         let mut sums = Self::default();
-        let did = Activities::of(result);
         let mut spaces = AddressSpaces::default();
         let mut changes = result.of.changes.sorted().peekable();
         let mut losses = result.host.missed().iter().flat_map(|(from, to)| [from, to]).peekable();
         for fault in result.of.faults.sorted() {
-            // In the order of time. After a loss other mappings may be there.
-            loop {
-                let change = changes.peek().map(|change| change.at).filter(|&at| at <= fault.at);
-                let loss = losses.peek().copied().filter(|&at| at <= fault.at);
-                match (change, loss) {
-                    (Some(change), Some(loss)) if change < loss => {}
-                    (_, Some(_)) => {
-                        losses.next();
-                        spaces = AddressSpaces::default();
-                        continue;
-                    }
-                    (None, None) => break,
-                    _ => {}
-                }
-                if let Some(change) = changes.next() {
-                    change.apply(result, &mut spaces);
-                }
-            }
+            let apply = |spaces: &mut AddressSpaces<_>, change: Change| change.apply(result, spaces);
+            spaces.reach(fault.at, &mut changes, &mut losses, |change| change.at, apply);
             let Some(who) = result.who(fault.thread, options) else { continue };
             sums.add(&fault, did.within(&fault), who.process(fault.thread), &spaces);
         }
@@ -148,8 +104,8 @@ impl Sums {
             Some(Region { start, end, file: Some(name), .. }) => (Memory::File(name.clone()), *start, *end),
             Some(Region { start, end, file: None, .. }) => (Memory::Anonymous, *start, *end),
             None => {
-                let start = fault.address / RANGE * RANGE;
-                (Memory::Unknown, start, start.saturating_add(RANGE))
+                let (start, end) = range_around(fault.address);
+                (Memory::Unknown, start, end)
             }
         };
         self.files.entry((process, memory.clone())).or_default().add(fault, within);
@@ -159,40 +115,58 @@ impl Sums {
 }
 
 /// The tables by file, range and instruction.
-pub(super) fn tables(hosts: &[HostResult<'_, PageFaults>], options: &Options) -> [Table; 3] {
-    let table = |name, title, columns: &[&'static str]| {
-        Table::new(name, title, &[])
-            .with_columns(Unit::None, &["host", "pid", "comm"])
-            .with_columns(Unit::None, columns)
-            .with_columns(Unit::Count, &["recorded"])
-            .with_columns(Unit::Count, &OUTCOMES)
-            .with_columns(Unit::Ns, &["waited_ns"])
-    };
-    let mut files = table("files", "Recorded page faults by file", &["memory", "file"]);
-    let mut ranges = table("ranges", "Recorded page faults by address", &["start", "end", "memory", "file"]);
-    let mut instructions = table("instructions", "Recorded page faults by instruction", &["ip"]);
-    for result in hosts {
-        let sums = Sums::of(result, options);
+pub(super) struct WhereFrom {
+    files: Table,
+    ranges: Table,
+    instructions: Table,
+}
+
+impl WhereFrom {
+    pub(super) fn new() -> Self {
+        let table = |name, title, columns: &[&'static str]| {
+            Table::new(name, title, &[])
+                .with_columns(Unit::None, &["host", "pid", "comm"])
+                .with_columns(Unit::None, columns)
+                .with_columns(Unit::Count, &["recorded"])
+                .with_columns(Unit::Count, &OUTCOMES)
+                .with_columns(Unit::Ns, &["waited_ns"])
+        };
+        let range = ["start", "end", "memory", "file"];
+        Self {
+            files: table("files", "Recorded page faults by file", &["memory", "file"]),
+            ranges: table("ranges", "Recorded page faults by address", &range),
+            instructions: table("instructions", "Recorded page faults by instruction", &["ip"]),
+        }
+    }
+
+    /// Adds the faults of a host, whose threads did `did`.
+    pub(super) fn add(&mut self, result: &HostResult<'_, PageFaults>, did: &Activities, options: &Options) {
+        let sums = Sums::of(result, did, options);
         let row = |process: ThreadId, what: Vec<Cell>, sum: &Sum| -> Row {
             let [pid, _, comm] = ThreadIdentity::of(result.host, process).process_cells();
             let row = result.row().cells([pid, comm]).cells(what);
             row.cell(sum.recorded()).cells(sum.outcomes(result))
         };
         for ((process, memory), sum) in &sums.files {
-            files.add(row(*process, memory.cells().to_vec(), sum));
+            self.files.add(row(*process, memory.cells().to_vec(), sum));
         }
         for ((process, start, end, memory), sum) in &sums.ranges {
             let what = [*start, *end].map(address).into_iter().chain(memory.cells()).collect();
-            ranges.add(row(*process, what, sum));
+            self.ranges.add(row(*process, what, sum));
         }
         for ((process, ip), sum) in &sums.instructions {
-            instructions.add(row(*process, vec![address(*ip)], sum));
+            self.instructions.add(row(*process, vec![address(*ip)], sum));
         }
     }
-    [files.top(), ranges.detail().top(), instructions.detail().top()].map(|mut table| {
-        table.sort("recorded");
-        table
-    })
+
+    /// The tables, sorted.
+    pub(super) fn into_tables(self) -> [Table; 3] {
+        let Self { files, ranges, instructions } = self;
+        [files.top(), ranges.detail().top(), instructions.detail().top()].map(|mut table| {
+            table.sort("recorded");
+            table
+        })
+    }
 }
 
 fn address(address: u64) -> Cell {
