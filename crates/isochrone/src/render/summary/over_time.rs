@@ -104,6 +104,11 @@ impl Row<'_> {
         self.table.column(column).map_or(0.0, |column| self.cells[column].as_f64())
     }
 
+    /// Whether the value of a column is known.
+    pub(super) fn is_known(&self, column: &str) -> bool {
+        self.table.column(column).is_some_and(|column| self.cells[column] != Cell::Unknown)
+    }
+
     fn instant(&self, column: &str) -> i128 {
         match self.table.column(column).map(|column| &self.cells[column]) {
             Some(Cell::Int(at)) => *at,

@@ -8,7 +8,7 @@ use isochrone_export::html::{Access, AccessPicture, Block, Life, MAX_ACCESSES, M
 use isochrone_time::{SinceOrigin, UnixNs, Window};
 
 use super::Findings;
-use super::over_time::groups;
+use super::over_time::{Row, groups};
 use crate::render::{figures, time};
 
 /// Maximum number of disks that are drawn: those with the most requests.
@@ -22,7 +22,7 @@ const SECTOR: u64 = 512;
 pub(super) fn lives(findings: &Findings<'_, '_>) -> Option<Block> {
     let [begin, end] = findings.range?;
     let table = findings.table("usage", "processes")?;
-    let mut used: BTreeMap<String, Vec<super::over_time::Row<'_>>> = BTreeMap::new();
+    let mut used: BTreeMap<String, Vec<Row<'_>>> = BTreeMap::new();
     for (name, rows) in groups(table, &["host", "pid"]) {
         used.entry(name).or_default().extend(rows);
     }
@@ -38,8 +38,9 @@ pub(super) fn lives(findings: &Findings<'_, '_>) -> Option<Block> {
     all.truncate(MAX_LIVES);
     // Those that are shown, in the order in which they started.
     all.sort_by_key(|(_, life, _)| (life.host, life.span.start, life.pid));
+    let with_faults = hosts_with_faults(findings);
     let since = |at: UnixNs| SinceOrigin(at.clamp(begin, end).saturating_since(begin));
-    let life = |(cpu, life, rows): &(i64, ProcessLife, Vec<super::over_time::Row<'_>>)| Life {
+    let life = |(cpu, life, rows): &(i64, ProcessLife, Vec<Row<'_>>)| Life {
         name: format!(
             "{} {} ({})",
             findings.cluster.host_name(life.host),
@@ -50,7 +51,9 @@ pub(super) fn lives(findings: &Findings<'_, '_>) -> Option<Block> {
         is_seen: life.is_seen,
         busy: rows.iter().map(|row| row.step(findings, (row.figure("percent"), 0.0))).collect(),
         cpu: figures::duration(*cpu),
-        faults: faults(findings, life),
+        faults: with_faults
+            .get(findings.cluster.host_name(life.host))
+            .map(|&is_whole| faults(rows, is_whole)),
     };
     let caption = format!(
         "Lives of {} of {} processes, those that used the CPUs most; green is how much of a CPU they \
@@ -63,10 +66,21 @@ pub(super) fn lives(findings: &Findings<'_, '_>) -> Option<Block> {
     (!all.is_empty()).then(|| Block::Lives(all.iter().map(life).collect(), caption))
 }
 
-/// The page faults of a process; `None`: they were not recorded.
-fn faults(_: &Findings<'_, '_>, _: &ProcessLife) -> Option<String> {
-    // The store has no faults: where it does, this is the only place that gives them to the picture.
-    None
+/// The hosts that recorded page faults, and whether none may be missing.
+fn hosts_with_faults(findings: &Findings<'_, '_>) -> BTreeMap<String, bool> {
+    let hosts = findings.table("usage", "host").map(|table| groups(table, &["host"])).unwrap_or_default();
+    let known = hosts.into_iter().filter_map(|(host, rows)| {
+        let known = rows.iter().filter(|row| row.is_known("page_faults")).count();
+        (known > 0).then_some((host, known == rows.len()))
+    });
+    known.collect()
+}
+
+/// The page faults in the rows of a process, in words. `is_whole`: none may be missing.
+fn faults(rows: &[Row<'_>], is_whole: bool) -> String {
+    let sum: f64 = rows.iter().map(|row| row.figure("page_faults")).sum();
+    let mark = if is_whole { "" } else { "≥ " };
+    format!("{mark}{}", figures::count(sum as u64))
 }
 
 /// Where on each disk requests were, over time.
