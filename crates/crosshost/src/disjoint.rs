@@ -87,7 +87,9 @@ mod tests {
     fn times_are_united() {
         let check = |times: &[(i64, i64)], expect: &[(i64, i64)]| {
             let mut all = Disjoint::default();
-            windows(times).into_iter().for_each(|time| all.add(time.start, time.end));
+            for time in windows(times) {
+                all.add(time.start, time.end);
+            }
             assert_eq!(all.united(), windows(expect), "{times:?}");
         };
         check(&[], &[]);

@@ -86,16 +86,22 @@ fn waited(took: &Value) -> Waited {
     waited
 }
 
+/// The trace of a service, what it logged, and the start of its own clock on that of the trace, ns.
+fn service() -> (PathBuf, Value, i64) {
+    let trace = shared().join("data/vm/phases3/h2");
+    let truth = std::fs::read(trace.parent().unwrap().join("truth.json")).unwrap();
+    let mut truth: Value = serde_json::from_slice(&truth).unwrap();
+    let host = truth["hosts"]["h2"].take();
+    let offset = int(&host["ctf_clock_offset_ns_by_domain"]["kernel"][0]);
+    (trace, host, offset)
+}
+
 /// Each end of a phase has its thread and its duration as the service logged them; its parts add up;
 /// preemption is that of `states`.
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn phases_of_a_service() {
-    let trace = shared().join("data/vm/phases3/h2");
-    let truth: Value =
-        serde_json::from_slice(&std::fs::read(trace.parent().unwrap().join("truth.json")).unwrap()).unwrap();
-    let host = &truth["hosts"]["h2"];
-    let offset = int(&host["ctf_clock_offset_ns_by_domain"]["kernel"][0]);
+    let (trace, host, offset) = service();
     let cache = tempfile::tempdir().unwrap();
     let states = States::of(cache.path(), &trace);
     let events = explained(cache.path(), &["--event", "thumb:*"], &trace);
@@ -140,11 +146,7 @@ fn phases_of_a_service() {
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn files_of_a_service() {
-    let trace = shared().join("data/vm/phases3/h2");
-    let truth: Value =
-        serde_json::from_slice(&std::fs::read(trace.parent().unwrap().join("truth.json")).unwrap()).unwrap();
-    let host = &truth["hosts"]["h2"];
-    let offset = int(&host["ctf_clock_offset_ns_by_domain"]["kernel"][0]);
+    let (trace, host, offset) = service();
     let cache = tempfile::tempdir().unwrap();
     let calls = ["--event", "syscall_exit_pread64,syscall_exit_fsync", "--procname", "thumb-w*"];
     let calls = explained(cache.path(), &calls, &trace);

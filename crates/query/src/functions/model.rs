@@ -26,12 +26,12 @@ pub(super) fn functions(traced: Option<&Arc<Traced>>) -> Vec<Function> {
     ]
 }
 
+/// Rows of one host, each with its time on the clock of that host.
+type RowsOfHost<'t> = (&'t HostStore, Vec<(RawNs, usize)>);
+
 /// The rows of columns, the first of which names a host and the last a time, by host and raw time of its
 /// clock: what is read for one is near what is read for the next.
-fn in_order<'t>(
-    traced: &'t Traced,
-    arguments: &[ArrayRef],
-) -> Result<Vec<(&'t HostStore, Vec<(RawNs, usize)>)>> {
+fn in_order<'t>(traced: &'t Traced, arguments: &[ArrayRef]) -> Result<Vec<RowsOfHost<'t>>> {
     let names = arguments[0].as_string::<i32>();
     let times: &PrimitiveArray<TimestampNanosecondType> = arguments[arguments.len() - 1].as_primitive();
     let mut hosts = Vec::new();

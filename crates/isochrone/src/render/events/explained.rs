@@ -4,7 +4,7 @@ use isochrone_analysis::InterruptSource;
 use isochrone_ctf::{digits, json};
 use isochrone_experiment::{By, Descriptor, Explanation, InCall, Relation, TimeSpent, TimedTrace, Took, Who};
 use isochrone_kernel::{Cause, Name};
-use isochrone_store::OpenFile;
+use isochrone_store::{OpenFile, State};
 use isochrone_time::{RawNs, UnixNs};
 
 use super::csv::put_quoted;
@@ -288,7 +288,7 @@ fn object(out: &mut Vec<u8>, it: &Explanation<'_>, when: EventTime<'_, '_>) {
         json_who(to, who);
         to.text("process", who.process);
     });
-    all.text("state", it.state.map(|state| state.name()));
+    all.text("state", it.state.map(State::name));
     all.object("call", it.call.as_ref(), |to, call| {
         to.text("name", call.name);
         to.number("begin_ns", begin(call.start));
