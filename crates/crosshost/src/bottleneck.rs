@@ -38,7 +38,7 @@ pub fn bottleneck(
         |_| true,
         |wait| {
             let (frame, waited) = &mut frames[wait.who.host];
-            waited.add(frame, wait);
+            waited.add(&cluster.hosts[wait.who.host], frame, wait);
         },
     )?;
     let [mut verdicts, mut table, mut steps] = [verdict_table(), resource_table(), step_table()];

@@ -31,6 +31,7 @@ mod relations;
 mod request;
 mod resources;
 mod service_time;
+mod shared_memory;
 mod sockets;
 mod spent;
 mod through;

@@ -98,7 +98,7 @@ pub(crate) enum Kind {
     Disk,
     /// The queue of a network device.
     Network,
-    /// What reclaims memory.
+    /// What reclaims memory, and the page faults of programs.
     Memory,
     /// Locks, of whatever sort.
     Locks,
@@ -121,7 +121,7 @@ impl Kind {
             Self::Cpu => &[Need::Switches, Need::Wakeups],
             Self::Disk => &[Need::Disks],
             Self::Network => &[Need::Packets, Need::Sent],
-            Self::Memory => &[Need::Switches],
+            Self::Memory => &[Need::Switches, Need::Wakeups, Need::PageFaults],
             Self::Locks => &[Need::Switches, Need::Wakeups, Need::Calls],
         }
     }
@@ -191,13 +191,18 @@ impl Waits {
 #[derive(Debug, Default)]
 pub(crate) struct Waited {
     locks: Waits,
+    /// Within page faults, for whatever.
+    faults: Waits,
     /// By device; `None`: which one is unknown.
     disks: BTreeMap<Option<u32>, Waits>,
 }
 
 impl Waited {
-    /// Adds a wait that is over.
-    pub(crate) fn add(&mut self, frame: &Frame, wait: &Wait) {
+    /// Adds a wait of a host that is over.
+    pub(crate) fn add(&mut self, host: &Host<'_>, frame: &Frame, wait: &Wait) {
+        if host.fault(wait.who.thread, wait.start).is_some() {
+            self.faults.add(frame, wait.start, wait.end);
+        }
         match wait.cause {
             Cause::Lock => self.locks.add(frame, wait.start, wait.end),
             Cause::Disk => self.disks.entry(wait.device).or_default().add(frame, wait.start, wait.end),
@@ -216,21 +221,27 @@ pub(crate) fn resources(
     waited: Waited,
 ) -> Result<Vec<Resource>, StoreError> {
     let host = &cluster.hosts[index];
-    let Waited { locks, disks } = waited;
-    let [cpu, memory] = cpu_and_memory(cluster, host, frame)?;
+    let Waited { locks, faults, disks } = waited;
+    let [cpu, reclaim] = cpu_and_reclaim(cluster, host, frame)?;
     let mut all = vec![cpu];
     all.extend(of_disks(host, frame, disks)?);
     all.extend(of_network(host, frame)?);
-    all.push(memory);
-    let (wait, waited) = locks.measures(frame, host.has(Kind::Locks.needs()));
-    let unknown = Integral::of(frame, &frame.missed);
-    let busy = Measure::NotApplicable;
-    let queue = Measure::NotApplicable;
-    all.push(Resource { busy, wait, waited, queue, ..Resource::new(Kind::Locks, None, unknown) });
+    all.push(reclaim);
+    all.push(of_waits(host, frame, Kind::Memory, Some("page faults"), faults));
+    all.push(of_waits(host, frame, Kind::Locks, None, locks));
     Ok(all)
 }
 
-fn cpu_and_memory(
+/// What threads wait for, and is not busy itself.
+fn of_waits(host: &Host<'_>, frame: &Frame, kind: Kind, name: Option<&str>, waits: Waits) -> Resource {
+    let (wait, waited) = waits.measures(frame, host.has(kind.needs()));
+    let unknown = Integral::of(frame, &frame.missed);
+    let none = || Measure::NotApplicable;
+    let resource = Resource::new(kind, name.map(str::to_owned), unknown);
+    Resource { busy: none(), wait, waited, queue: none(), ..resource }
+}
+
+fn cpu_and_reclaim(
     cluster: &Cluster<'_>,
     host: &Host<'_>,
     frame: &Frame,
@@ -278,11 +289,11 @@ fn cpu_and_memory(
     };
     let is_known = has_switches && threads.iter().any(|&thread| is_reclaiming(thread));
     let missed = Integral::of(frame, &frame.missed);
-    let memory = Resource {
+    let reclaim = Resource {
         busy: Measure::if_recorded(reclaims, is_known),
         ..Resource::new(Kind::Memory, Some("kswapd".to_owned()), missed)
     };
-    Ok([cpu, memory])
+    Ok([cpu, reclaim])
 }
 
 /// What a disk did.

@@ -93,7 +93,7 @@ impl Through {
             Object::Semaphores(id) => format!("semid {id}"),
             Object::MessageQueue(id) => format!("msqid {id}"),
             Object::SharedMemory(id) => format!("shmid {id}"),
-            Object::Signal { number, .. } => number.to_string(),
+            Object::Signal { number, .. } | Object::Delivered(number) => number.to_string(),
         });
         Self::new(kind, ObjectName::known(name.as_deref()))
     }

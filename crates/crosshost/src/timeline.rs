@@ -35,6 +35,8 @@ pub(crate) struct Timeline {
     objects: FxHashMap<(ThreadRow, RawNs), Object>,
     /// Events of signals that threads sent.
     signals: Keyed<ObjectUseSpan>,
+    /// Events of signals that threads got.
+    delivered: Keyed<ObjectUseSpan>,
     /// By completion.
     blocks: Vec<BlockSpan>,
     pages: Keyed<PagesSpan>,
@@ -65,8 +67,9 @@ impl Timeline {
                 polls.insert((thread, poll.at), poll);
             }
         })?;
-        let (mut objects, mut signals) = (FxHashMap::default(), Vec::new());
+        let (mut objects, mut signals, mut delivered) = (FxHashMap::default(), Vec::new(), Vec::new());
         store.object_uses(window, |used| match used.thread {
+            Some(_) if matches!(used.object, Object::Delivered(_)) => delivered.push(used),
             Some(_) if used.is_event => signals.push(used),
             Some(thread) => {
                 objects.insert((thread, used.at), used.object);
@@ -97,6 +100,7 @@ impl Timeline {
             polls,
             objects,
             signals: Keyed::new(signals, |used| used.thread.map(|it| it.0), |used| used.at),
+            delivered: Keyed::new(delivered, |used| used.thread.map(|it| it.0), |used| used.at),
             blocks,
             pages: Keyed::new(pages, |it| it.thread.filter(|_| !it.is_free).map(|it| it.0), |it| it.at),
         })
@@ -241,6 +245,19 @@ impl Timeline {
         let last = last_until(self.signals.of(thread.0), to, |used| used.at)?;
         match last.object {
             Object::Signal { number, .. } if last.at >= from => Some((number, last.at)),
+            _ => None,
+        }
+    }
+
+    /// The number of the signal that interrupted a call of a thread, by the event of its delivery,
+    /// which comes before the next call.
+    pub(crate) fn delivered(&self, thread: ThreadRow, call: &CallSpan) -> Option<i32> {
+        let rows = self.delivered.of(thread.0);
+        let first = rows.get(rows.partition_point(|used| used.at < call.end))?;
+        let calls = self.calls(thread);
+        let next = calls.get(calls.partition_point(|next| next.start <= call.start));
+        match first.object {
+            Object::Delivered(number) if next.is_none_or(|next| first.at <= next.start) => Some(number),
             _ => None,
         }
     }

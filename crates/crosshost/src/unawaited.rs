@@ -10,7 +10,8 @@ use rustc_hash::FxHashMap;
 use crate::cluster::{Cluster, Host};
 use crate::relation::{Key, Process, Relations, process};
 use crate::request::ThreadRef;
-use crate::through::Through;
+use crate::shared_memory::{SharedBy, shared_memory};
+use crate::through::{ObjectName, Through};
 
 /// When threads sent signals that ended waits.
 #[derive(Debug, Default)]
@@ -29,9 +30,9 @@ impl Answered {
     }
 }
 
-/// Adds signals of a window that ended no wait, and processes that share memory of System V: the first one
-/// that attached it, and each that did after that, in the window. Linear in what calls did with objects that
-/// are no files, from the start.
+/// Adds signals of a window that ended no wait, and processes that share memory: the first one that
+/// attached or mapped it, and each that did after that, in the window. Linear in what calls did with
+/// memory and with objects that are no files, from the start.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -59,6 +60,12 @@ pub(crate) fn unawaited(
             if from != to && used.at >= window.start {
                 let through = Through::object("shared-memory", Some(used.object));
                 relations.entry(Key::new(from, to, through)).or_default().count += 1;
+            }
+        }
+        for SharedBy { first, other, name, count } in shared_memory(&host.store, window)? {
+            if let (Some(from), Some(to)) = (process(cluster, index, first), process(cluster, index, other)) {
+                let through = Through::new("shared-memory", ObjectName::Named(name));
+                relations.entry(Key::new(from, to, through)).or_default().count += count;
             }
         }
         if signals.is_empty() {

@@ -1,9 +1,10 @@
 //! Which resource of a host is the bottleneck, in a sentence with its evidence: for the report `bottleneck`.
 //!
-//! After the USE method: a resource is *saturated* where threads wait for it for a good part of the time, or
-//! where it is busy nearly all of the time. Where none is, it is that which requests spend most of their
-//! time on, if that is a good part of it. All shares are of all of the time, so that what is missing only
-//! lowers them; that nothing is saturated is said only where what is missing could not change it.
+//! After the USE method: a resource is *saturated* where threads wait for it for a good part of the
+//! time (CPUs, queues: and they are not idle for most of it), or where it is busy nearly all of the
+//! time. Where none is, it is that which requests spend most of their time on, if that is a good part
+//! of it. All shares are of all of the time, so that what is missing only lowers them; that nothing is
+//! saturated is said only where what is missing could not change it.
 
 use isochrone_analysis::Need;
 use isochrone_store::Cause;
@@ -15,8 +16,11 @@ use crate::resources::{Frame, Integral, Kind, Measure, Resource, length};
 /// A part of the time, in hundredths.
 type Percent = u64;
 
-/// Threads wait for a resource that is saturated for at least this part of the time.
+/// Threads wait for a resource that is saturated for at least this part of the time,
 const WAITED: Percent = 25;
+/// and CPUs and queues are busy for at least this part: what is idle for longer than that has room for more,
+/// though what arrives at once waits.
+const IN_DEMAND: Percent = 50;
 /// One that is busy for at least this part of the time is saturated, too.
 const BUSY: Percent = 90;
 /// Requests spend at least this part of their time on a resource that is their bottleneck.
@@ -122,33 +126,39 @@ fn is_share(part: u64, whole: u64, percent: Percent) -> bool {
 }
 
 impl Resource {
-    fn is_busy(&self, scope: Scope, frame: &Frame, more: u64) -> bool {
+    fn is_busy(&self, scope: Scope, frame: &Frame, more: u64, percent: Percent) -> bool {
         let whole = scope.length(frame).saturating_mul(self.units);
-        let is_work = matches!(self.kind, Kind::Cpu | Kind::Disk);
-        let busy = self.busy.known().filter(|_| is_work);
-        busy.is_some_and(|busy| is_share(scope.of(busy) + more, whole, BUSY))
+        self.busy.known().is_some_and(|busy| is_share(scope.of(busy) + more, whole, percent))
     }
 
     fn is_waited_for(&self, scope: Scope, frame: &Frame, more: u64) -> bool {
-        // Threads that have nothing to do wait for locks, too; and which disk it was must be known.
-        let is_shortage = match self.kind {
-            Kind::Cpu | Kind::Network => true,
-            Kind::Disk => self.name.is_some(),
-            Kind::Memory | Kind::Locks => false,
-        };
-        let waited = self.waited.known().filter(|_| is_shortage);
+        let waited = self.waited.known();
         waited.is_some_and(|waited| is_share(scope.of(waited) + more, scope.length(frame), WAITED))
     }
 
     fn is_saturated(&self, scope: Scope, frame: &Frame) -> bool {
-        self.is_waited_for(scope, frame, 0) || self.is_busy(scope, frame, 0)
+        self.is_saturated_with(scope, frame, 0, 0)
     }
 
     /// Whether it may have been saturated, if all that is missing was so.
     fn may_be_saturated(&self, frame: &Frame) -> bool {
         let missed: u64 = frame.missed.iter().copied().map(length).sum();
-        self.is_waited_for(Scope::Whole, frame, missed)
-            || self.is_busy(Scope::Whole, frame, self.unknown.whole)
+        self.is_saturated_with(Scope::Whole, frame, missed, self.unknown.whole)
+    }
+
+    /// Whether it is saturated if threads waited for it, and it was busy, so much longer.
+    fn is_saturated_with(&self, scope: Scope, frame: &Frame, waited: u64, busy: u64) -> bool {
+        let is_waited_for = self.is_waited_for(scope, frame, waited);
+        let is_busy = |percent| self.is_busy(scope, frame, busy, percent);
+        match self.kind {
+            Kind::Cpu => is_waited_for && is_busy(IN_DEMAND) || is_busy(BUSY),
+            // Threads wait for what it does for them, not only for what it does for others.
+            Kind::Disk => self.name.is_some() && is_waited_for || is_busy(BUSY),
+            // How much of what a device can send it does is not recorded.
+            Kind::Network => is_waited_for && is_busy(IN_DEMAND),
+            // Threads that have nothing to do wait for locks, too.
+            Kind::Memory | Kind::Locks => false,
+        }
     }
 
     /// What it is called in a sentence.

@@ -8,6 +8,12 @@ use crate::through::{ObjectName, Through, server_of};
 use crate::timeline::ClusterWindow;
 use crate::waits::Wait;
 
+/// Whether a call returned that a signal interrupted: `EINTR`, or what the kernel has for calls that
+/// it starts again.
+fn is_interrupted(ret: i64) -> bool {
+    ret == -4 || (-516..=-512).contains(&ret)
+}
+
 impl ClusterWindow<'_, '_> {
     /// Through what a wait was ended, and when the signal was sent that ended it. `call`: that of the wait;
     /// `by`: the thread of the same host that ended it, and when.
@@ -24,10 +30,13 @@ impl ClusterWindow<'_, '_> {
         if let (Some(Object::Signal { number, .. }), Some(call)) = (by_object, by_call) {
             return (Through::signal(Some(number)), Some(Window::new(call.start, call.end)));
         }
-        if wait.cause == Cause::Signal {
+        let interrupted = call.filter(|call| is_interrupted(call.ret));
+        let delivered = interrupted.and_then(|call| timeline.delivered(wait.who.thread, call));
+        if wait.cause == Cause::Signal || delivered.is_some() {
             let event = by.and_then(|(thread, at)| timeline.signal(thread, Window::new(wait.start, at)));
             let received = call.filter(|call| call.name.starts_with("rt_sigtimedwait") && call.ret > 0);
-            let number = event.map(|(number, _)| number).or(received.map(|call| call.ret as i32));
+            let received = received.map(|call| call.ret as i32);
+            let number = event.map(|(number, _)| number).or(received).or(delivered);
             return (Through::signal(number), event.map(|(_, at)| Window::new(at, at)));
         }
         (self.through_object(wait, call, by.map(|(thread, _)| thread).zip(by_call)), None)

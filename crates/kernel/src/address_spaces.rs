@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 
+use crate::calls::Sharing;
 use crate::id::{Name, Time};
 use crate::span::Mapped;
 
@@ -21,11 +22,13 @@ pub fn range_around(address: u64) -> (u64, u64) {
 /// processes change it, in the order of their times.
 ///
 /// ```
+/// use isochrone_kernel::calls::Sharing;
 /// use isochrone_kernel::{AddressSpaces, Mapped};
 /// let mut spaces = AddressSpaces::default();
-/// let file = |name: &str| Mapped::File { name: name.into(), is_shared: false };
+/// let sharing = Sharing::Private;
+/// let file = |name: &str| Mapped::File { name: name.into(), made: None, sharing };
 /// spaces.map(7, 0x1000, 0x3000, &file("/lib/c.so"));
-/// spaces.map(7, 0x2000, 0x1000, &Mapped::Anonymous);
+/// spaces.map(7, 0x2000, 0x1000, &Mapped::Anonymous { made: None, sharing });
 /// let found = spaces.find(&7, 0x3456).unwrap();
 /// assert_eq!((found.start, found.end, found.file.as_deref()), (0x3000, 0x4000, Some("/lib/c.so")));
 /// assert_eq!(spaces.find(&7, 0x2345).unwrap().file, None);
@@ -48,8 +51,10 @@ pub struct Region {
     pub end: u64,
     /// The name of the file, empty if unknown; `None`: memory without one.
     pub file: Option<Name>,
-    /// Whether what is written there goes to the file.
-    pub is_shared: bool,
+    /// When it was made, of what has no path that says which one it is.
+    pub made: Option<Time>,
+    /// Who sees what is written there.
+    pub sharing: Sharing,
 }
 
 impl<P> Default for AddressSpaces<P> {
@@ -63,7 +68,7 @@ impl<P: Ord> AddressSpaces<P> {
     /// Logarithmic, and linear in the regions that it replaces.
     pub fn map(&mut self, process: P, address: u64, bytes: u64, what: &Mapped) {
         let end = address.saturating_add(bytes);
-        let (file, is_shared) = match what {
+        let (file, made, sharing) = match what {
             Mapped::CopyOf(_) => return,
             Mapped::Nothing => {
                 if let Some(space) = self.0.get_mut(&process) {
@@ -71,13 +76,13 @@ impl<P: Ord> AddressSpaces<P> {
                 }
                 return;
             }
-            Mapped::Anonymous => (None, false),
-            Mapped::File { name, is_shared } => (Some(name.clone()), *is_shared),
+            Mapped::Anonymous { made, sharing } => (None, *made, *sharing),
+            Mapped::File { name, made, sharing } => (Some(name.clone()), *made, *sharing),
         };
         let space = self.0.entry(process).or_default();
         clear(space, address, end);
         if address < end {
-            space.insert(address, Region { start: address, end, file, is_shared });
+            space.insert(address, Region { start: address, end, file, made, sharing });
         }
     }
 
@@ -114,6 +119,11 @@ impl<P: Ord> AddressSpaces<P> {
         self.0.insert(to, copy);
     }
 
+    /// The regions of a process whose mapping was seen, by address.
+    pub fn of(&self, process: &P) -> impl Iterator<Item = &Region> {
+        self.0.get(process).into_iter().flat_map(BTreeMap::values)
+    }
+
     /// The region that an address of a process lies in, if its mapping was seen. Logarithmic.
     pub fn find(&self, process: &P, address: u64) -> Option<&Region> {
         let (_, region) = self.0.get(process)?.range(..=address).next_back()?;
@@ -148,12 +158,14 @@ mod tests {
     #[test]
     fn processes_are_copied_and_cleared() {
         let mut spaces = AddressSpaces::default();
-        spaces.map(1, 0x1000, 0x1000, &Mapped::File { name: "/x".into(), is_shared: true });
+        let sharing = Sharing::Shared;
+        spaces.map(1, 0x1000, 0x1000, &Mapped::File { name: "/x".into(), made: None, sharing });
         spaces.copy(&1, 2);
         spaces.map(1, 0, u64::MAX, &Mapped::Nothing);
         assert_eq!(spaces.find(&1, 0x1800), None);
-        assert!(spaces.find(&2, 0x1800).is_some_and(|region| region.is_shared));
-        spaces.map(2, u64::MAX - 1, 5, &Mapped::Anonymous);
+        assert_eq!(spaces.find(&2, 0x1800).map(|region| region.sharing), Some(sharing));
+        assert_eq!(spaces.of(&2).count(), 1);
+        spaces.map(2, u64::MAX - 1, 5, &Mapped::Anonymous { made: None, sharing });
         assert_eq!(spaces.find(&2, u64::MAX - 1).map(|region| region.end), Some(u64::MAX));
     }
 
@@ -168,7 +180,10 @@ mod tests {
             for (number, &(address, bytes, what)) in changes.iter().enumerate() {
                 let mapped = match what {
                     0 => Mapped::Nothing,
-                    _ => Mapped::File { name: number.to_string().into(), is_shared: false },
+                    _ => {
+                        let name = number.to_string().into();
+                        Mapped::File { name, made: None, sharing: Sharing::Private }
+                    }
                 };
                 spaces.map((), address, bytes, &mapped);
                 let shown = (what > 0).then_some(number);

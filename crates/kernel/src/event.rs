@@ -216,6 +216,11 @@ pub enum KernelEvent<'e> {
         /// The tid of the thread that it is for; of a signal for a process, one of its threads.
         to: i32,
     },
+    /// `signal_deliver`: the current thread gets a signal.
+    SignalDelivered {
+        /// Its number.
+        number: i32,
+    },
     /// `mm_page_alloc`, `mm_page_free` and so on.
     PageAllocation {
         /// Number of pages.

@@ -315,6 +315,11 @@ impl<S: Spans> PartialState<S> {
                 let object = Object::Signal { number: signal, to: Some(to) };
                 self.spans.object_use(&ObjectUse { thread, at, object, is_event: true });
             }
+            KernelEvent::SignalDelivered { number: signal } => {
+                let thread = self.current_with_context(context);
+                let object = Object::Delivered(signal);
+                self.spans.object_use(&ObjectUse { thread, at, object, is_event: true });
+            }
             KernelEvent::PageAllocation { pages, is_free } => {
                 let thread = self.current_thread(context);
                 self.spans.page_allocation(&PageAllocation { at, thread, pages, is_free });

@@ -129,7 +129,7 @@ numbers! {
     CauseNumber => UInt8Type, CauseNumber(it) => it, CauseNumber,
         ColumnKind::Word { name: cause_name, last: 6 };
     ObjectNumber => UInt8Type, ObjectNumber(it) => it, ObjectNumber,
-        ColumnKind::Word { name: Object::name_of, last: 4 };
+        ColumnKind::Word { name: Object::name_of, last: 5 };
 }
 
 impl<T: Number> Cell for T {

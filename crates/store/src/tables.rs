@@ -301,11 +301,13 @@ rows! { SPANS, spans;
         is_user: bool,
     }
     /// A change of what the addresses of a thread's process show: `nothing`, `anonymous` memory, a `file`
-    /// (`name`, null if unknown; `shared`: what is written there goes to it), or what the process of `other`
-    /// shows (`copy`: a fork).
+    /// (`name`, null if unknown), or what the process of `other` shows (`copy`: a fork). `sharing`: who sees
+    /// what is written there: the process alone (`private`), all that map it (`shared`), or all, but it was
+    /// not mapped to be written (`read-only`). `made`: when that was made which has no path of its own:
+    /// memory that is shared, or a file of `memfd_create`.
     mappings "mappings" MappingRow MappingView by at [packed] {
         thread: ThreadName, at: RawNs, address: u64, bytes: u64, what: Name, other: Option<ThreadName>, name:
-        Option<Name>,
+        Option<Name>, sharing: Name, made: Option<RawNs>,
     }
     /// A wait for descriptors that is over: `poll`, `select`, and `epoll_wait` where any are ready (`set`:
     /// its descriptor; the call is the one of `syscalls` that ends at `at`). `waited` and `ready` are lists
@@ -317,7 +319,8 @@ rows! { SPANS, spans;
     /// What a thread did with an object of the kernel that is no file, by a call that succeeded (the one of
     /// `syscalls` that ends at `at`): `what` it is; `number`: a signal's, the id of what System V has, or the
     /// address of a futex that it waits for. `target`: the tid or pid that a signal is for; where `is_event`
-    /// (`signal_generate`), as the host numbers threads, else as the thread's own pid namespace does.
+    /// (`signal_generate`), as the host numbers threads, else as the thread's own pid namespace does. The
+    /// thread itself got a `delivered-signal` (`signal_deliver`).
     object_uses "object_uses" ObjectUseRow ObjectUseView by at {
         thread: ThreadName, at: RawNs, what: ObjectNumber, number: i64, target: Option<i32>, is_event: bool,
     }

@@ -1,14 +1,13 @@
 //! The page faults of programs, and what is at their addresses: for readers that say what a wait was for.
 
-use std::collections::BTreeMap;
-
-use isochrone_kernel::{AddressSpaces, Mapped, Name, range_around};
+use isochrone_kernel::{AddressSpaces, Name, range_around};
 use isochrone_time::{RawNs, Window};
 
 use crate::error::StoreError;
+use crate::mappings::MappingSpan;
 use crate::store::HostStore;
-use crate::tables::{FaultSpan, MappingRow};
-use crate::threads::{ThreadInfo, ThreadRow};
+use crate::tables::FaultSpan;
+use crate::threads::ThreadRow;
 
 /// A page fault of a program, in which its thread may wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,18 +51,13 @@ impl HostStore {
             return Ok(WaitedFaults::default());
         }
         faults.sort_by_key(|(_, fault)| fault.start);
-        let mut changes: Vec<MappingRow> = Vec::new();
-        self.spans()
-            .mappings
-            .rows(Window::new(RawNs::MIN, window.end), |row: MappingRow| changes.push(row))?;
-        changes.sort_by_key(|change| change.at);
-        let mut changes = changes.into_iter().peekable();
+        let mut changes = self.mappings(window.end)?.into_iter().peekable();
         let (missed, leaders) = (self.missed()?, self.leaders());
         let mut losses = missed.iter().flat_map(|(from, to)| [from, to]).peekable();
         let mut spaces = AddressSpaces::default();
         let mut found: Vec<WaitedFault> = Vec::with_capacity(faults.len());
         for (thread, fault) in faults {
-            let apply = |spaces: &mut AddressSpaces<_>, change| self.apply(change, &leaders, spaces);
+            let apply = |spaces: &mut AddressSpaces<_>, change: MappingSpan| change.apply(spaces);
             spaces.reach(fault.start, &mut changes, &mut losses, |change| change.at, apply);
             let region = leaders.get(thread.index()).and_then(|process| spaces.find(process, fault.address));
             let memory = match region.map(|region| &region.file) {
@@ -76,44 +70,6 @@ impl HostStore {
         }
         found.sort_by_key(|it| (it.thread, it.fault.start));
         Ok(WaitedFaults(found))
-    }
-
-    /// The first thread of each thread's process, by number, where that is known: tids are reused.
-    fn leaders(&self) -> Vec<ThreadRow> {
-        let threads = self.threads();
-        let mut by_tid: BTreeMap<(i32, RawNs), ThreadRow> = BTreeMap::new();
-        for (number, thread) in (0..).map(ThreadRow).zip(threads) {
-            if let Some(tid) = thread.tid {
-                by_tid.insert((tid, thread.start), number);
-            }
-        }
-        let leader = |(number, thread): (ThreadRow, &ThreadInfo)| match thread.pid {
-            Some(pid) if thread.tid != Some(pid) => {
-                let known = by_tid.range((pid, RawNs::MIN)..=(pid, thread.start)).next_back();
-                known.map_or(number, |(_, &leader)| leader)
-            }
-            _ => number,
-        };
-        (0..).map(ThreadRow).zip(threads).map(leader).collect()
-    }
-
-    fn apply(&self, change: MappingRow, leaders: &[ThreadRow], spaces: &mut AddressSpaces<ThreadRow>) {
-        let process = |name| leaders.get(self.spans().thread(name)?.index()).copied();
-        let Some(to) = process(change.thread) else { return };
-        let name = change.name.unwrap_or_default();
-        let what = match change.what.as_str() {
-            "anonymous" => Mapped::Anonymous,
-            "file" => Mapped::File { name, is_shared: false },
-            "shared" => Mapped::File { name, is_shared: true },
-            "copy" => {
-                if let Some(from) = change.other.and_then(process) {
-                    spaces.copy(&from, to);
-                }
-                return;
-            }
-            _ => Mapped::Nothing,
-        };
-        spaces.map(to, change.address, change.bytes, &what);
     }
 }
 

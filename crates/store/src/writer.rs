@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use isochrone_kernel::calls::WaitedSet;
+use isochrone_kernel::calls::{Sharing, WaitedSet};
 use isochrone_kernel::files::{Bound, FileKind, FileSpan};
 use isochrone_kernel::{
     BlockRequest, CanonicalMap, Half, HalfSyscall, Irq, Mapped, Mapping, Migration, Name, NetPacket,
@@ -328,17 +328,27 @@ impl SpanWriter {
 
     fn mapping(&mut self, it: &Mapping) {
         let Mapping { thread, at, address, bytes, ref what } = *it;
-        let (what, other, name) = match what {
-            Mapped::Nothing => ("nothing", None, None),
-            Mapped::Anonymous => ("anonymous", None, None),
-            Mapped::File { name, is_shared } => {
-                (if *is_shared { "shared" } else { "file" }, None, Some(name).filter(|name| !name.is_empty()))
+        let (mut other, mut name, mut shared) = (None, None, (Sharing::Private, None));
+        let what = match what {
+            Mapped::Nothing => "nothing",
+            Mapped::Anonymous { made, sharing } => {
+                shared = (*sharing, *made);
+                "anonymous"
             }
-            Mapped::CopyOf(other) => ("copy", Some(*other), None),
+            Mapped::File { name: of, made, sharing } => {
+                name = Some(of.clone()).filter(|name| !name.is_empty());
+                shared = (*sharing, *made);
+                "file"
+            }
+            Mapped::CopyOf(parent) => {
+                other = Some(*parent);
+                "copy"
+            }
         };
         let (thread, other) = (self.thread(thread), self.some_thread(other));
-        let (what, name) = (Name::const_new(what), name.cloned());
-        self.push(MappingRow { thread, at, address, bytes, what, other, name });
+        let (what, (sharing, made)) = (Name::const_new(what), shared);
+        let sharing = Name::const_new(sharing.name());
+        self.push(MappingRow { thread, at, address, bytes, what, other, name, sharing, made });
     }
 
     fn page_allocation(&mut self, it: &PageAllocation) {

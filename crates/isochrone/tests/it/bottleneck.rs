@@ -39,9 +39,9 @@ fn what_was_built_in_is_named() {
     let packed = |name: &str| unpacked(&format!("vm/{name}"), directory.path());
     check(packed("disk1"), &["h1 saturated disk vdc"]);
     check(packed("fault1"), &["h1 saturated disk vdc"]);
-    // The third has the hog; the fourth has work of its own beside a slow disk that few wait for.
-    let chain = verdicts(&cuts::hosts(&packed("chain4b")), directory.path());
-    assert_eq!(chain[..3], ["h1 nothing - -", "h2 nothing - -", "h3 saturated CPU -"]);
+    // The third has the hog, the fourth the slow disk, for which requests wait.
+    let chain = ["h1 nothing - -", "h2 nothing - -", "h3 saturated CPU -", "h4 saturated disk vdc"];
+    check(packed("chain4b"), &chain);
     let data = shared().join("data/vm");
     check(data.join("hog2"), &["h1 requests CPU -", "h2 nothing - -"]);
     check(data.join("web2"), &["h1 nothing - -", "h2 nothing - -"]);
@@ -51,8 +51,9 @@ fn what_was_built_in_is_named() {
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn idle_hosts_have_none() {
     let cache = tempfile::tempdir().unwrap();
-    for scenario in ["udp2", "step2", "pause2", "ipv6_2"] {
+    for scenario in ["udp2", "step2", "pause2", "ipv6_2", "web2gso", "rot2", "lossy2", "ipc1", "ping5"] {
         let hosts = cuts::hosts(&shared().join("data/vm").join(scenario));
-        assert_eq!(verdicts(&hosts, cache.path()), ["h1 nothing - -", "h2 nothing - -"], "{scenario}");
+        let found = verdicts(&hosts, cache.path());
+        assert!(found.iter().all(|it| it.ends_with(" nothing - -")), "{scenario}: {found:?}");
     }
 }

@@ -171,8 +171,8 @@ pub enum Effect {
         fd: Option<i32>,
         /// Number of bytes, if recorded.
         bytes: Option<u64>,
-        /// Whether what is written there goes to the file.
-        is_shared: bool,
+        /// Who sees what is written there.
+        sharing: Sharing,
     },
     /// Unmaps memory.
     Unmap {
@@ -385,4 +385,30 @@ openers! {
     PidfdOpen "pidfd_open",
     IoUringSetup "io_uring_setup",
     MqOpen "mq_open",
+}
+
+/// Who sees what a process writes to memory that it mapped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Sharing {
+    /// It alone (`MAP_PRIVATE`).
+    #[default]
+    Private,
+    /// It sees what others write, and cannot write (`MAP_SHARED` without `PROT_WRITE`).
+    ReadOnly,
+    /// All that map it (`MAP_SHARED`, `PROT_WRITE`).
+    Shared,
+}
+
+impl Sharing {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Private, Self::ReadOnly, Self::Shared];
+
+    /// `private`, `read-only`, `shared`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::ReadOnly => "read-only",
+            Self::Shared => "shared",
+        }
+    }
 }

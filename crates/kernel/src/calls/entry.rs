@@ -5,7 +5,7 @@ use isochrone_ctf::{Event, FieldRef, Trace};
 use isochrone_strace::{Arguments, hexadecimal};
 
 use super::catalog::{self, Call, EffectKind, OnExec};
-use super::effect::{Created, Effect, Opener, Paired, Use, clone_flag, open_flag};
+use super::effect::{Created, Effect, Opener, Paired, Sharing, Use, clone_flag, open_flag};
 use super::fields::{Fields, Numbers, Raw, Source, number, word_bits};
 use super::{Entry, EpollChange, Object, numbers};
 use crate::id::Name;
@@ -18,6 +18,8 @@ const SOCK_CLOEXEC: i64 = 0o200_0000;
 const SOCK_TYPE: i64 = 0xf;
 /// `MAP_SHARED`, also a bit of `MAP_SHARED_VALIDATE`.
 const MAP_SHARED: i64 = 1;
+/// `PROT_WRITE`.
+const PROT_WRITE: i64 = 2;
 /// `MAP_ANONYMOUS`: the descriptor is ignored.
 const MAP_ANONYMOUS: i64 = 0x20;
 
@@ -145,7 +147,12 @@ fn known_effect(call: &Call, opener: Opener, from: &impl Source) -> Option<Effec
         EffectKind::Map => {
             let fd = fd(0).filter(|_| flags(1) & MAP_ANONYMOUS == 0);
             let bytes = from.number(2).map(|bytes| bytes as u64);
-            Effect::Map { fd, bytes, is_shared: flags(1) & MAP_SHARED != 0 }
+            let sharing = match (flags(1) & MAP_SHARED != 0, flags(3) & PROT_WRITE != 0) {
+                (false, _) => Sharing::Private,
+                (true, false) => Sharing::ReadOnly,
+                (true, true) => Sharing::Shared,
+            };
+            Effect::Map { fd, bytes, sharing }
         }
         EffectKind::Unmap => Effect::Unmap { address: from.number(0)? as u64, bytes: from.number(1)? as u64 },
         EffectKind::Close => Effect::Close { fd: fd(0)? },

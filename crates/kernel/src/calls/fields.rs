@@ -31,7 +31,7 @@ pub(super) trait Source {
 /// Fields of an event class.
 #[derive(Debug)]
 pub(super) struct Fields {
-    slots: [Option<FieldRef>; 3],
+    slots: [Option<FieldRef>; 4],
     address: Option<AddressFields>,
     waited: WaitedFields,
 }
@@ -39,7 +39,7 @@ pub(super) struct Fields {
 impl Fields {
     /// Finds the fields that a call names, see [`super::catalog::Call::fields`].
     pub(super) fn find(stream: &StreamPlan, class: &EventPlan, names: &str) -> Self {
-        let mut slots = [None, None, None];
+        let mut slots = [None, None, None, None];
         for (slot, names) in slots.iter_mut().zip(names.split(", ")) {
             *slot = names.split('|').find_map(|name| class.payload_field(stream, &[name]));
         }
@@ -213,7 +213,7 @@ impl Visitor for Numbers {
 /// The arguments of a call without an event class of its own, by place.
 pub(super) struct Raw<'a> {
     pub(super) arguments: &'a Numbers,
-    pub(super) places: [usize; 3],
+    pub(super) places: &'static [usize],
 }
 
 impl Source for Raw<'_> {

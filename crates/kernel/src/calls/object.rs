@@ -22,6 +22,8 @@ pub enum Object {
     MessageQueue(i32),
     /// It attaches shared memory of System V: its id.
     SharedMemory(i32),
+    /// It gets a signal: the number of that.
+    Delivered(i32),
 }
 
 /// Operations of `futex` that wait: `FUTEX_WAIT`, `FUTEX_LOCK_PI`, `FUTEX_WAIT_BITSET`,
@@ -33,7 +35,7 @@ const FLAGS: i64 = 128 | 256;
 impl Object {
     /// What it is as tables show it, by the first of [`Self::parts`].
     pub fn name_of(kind: u8) -> &'static str {
-        ["futex", "signal", "semaphores", "message-queue", "shared-memory"]
+        ["futex", "signal", "semaphores", "message-queue", "shared-memory", "delivered-signal"]
             .get(usize::from(kind))
             .copied()
             .unwrap_or("unknown")
@@ -48,6 +50,7 @@ impl Object {
             Self::Semaphores(id) => (2, id.into(), None),
             Self::MessageQueue(id) => (3, id.into(), None),
             Self::SharedMemory(id) => (4, id.into(), None),
+            Self::Delivered(number) => (5, number.into(), None),
         }
     }
 
@@ -60,6 +63,7 @@ impl Object {
             2 => id.map(Self::Semaphores),
             3 => id.map(Self::MessageQueue),
             4 => id.map(Self::SharedMemory),
+            5 => id.map(Self::Delivered),
             _ => None,
         }
     }
@@ -90,13 +94,14 @@ mod tests {
             Object::Semaphores(i32::MAX),
             Object::MessageQueue(0),
             Object::SharedMemory(-1),
+            Object::Delivered(64),
         ];
         for object in all {
             let (kind, number, to) = object.parts();
             assert_eq!(Object::of_parts(kind, number, to), Some(object));
             assert_ne!(Object::name_of(kind), "unknown");
         }
-        assert_eq!(Object::of_parts(5, 0, None), None);
+        assert_eq!(Object::of_parts(6, 0, None), None);
         assert_eq!(Object::of_parts(2, i64::MAX, None), None);
     }
 

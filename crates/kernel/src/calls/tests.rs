@@ -6,7 +6,7 @@ use isochrone_testkit::{FieldValue, Generation, KernelScript};
 
 use super::{
     Address, Created, Effect, Entry, EntryDecoder, EpollChange, EpollReady, Exit, ExitDecoder, ExitOutput,
-    Object, Opener, Paired, Use, WaitedSet, clone_flag, open_flag,
+    Object, Opener, Paired, Sharing, Use, WaitedSet, clone_flag, open_flag,
 };
 
 /// Arguments as text.
@@ -183,7 +183,7 @@ fn generations_differ() {
             ("fd", fd.into()),
         ]
     };
-    let mapped = |fd| Effect::Map { fd, bytes: Some(10), is_shared: false };
+    let mapped = |fd| Effect::Map { fd, bytes: Some(10), sharing: Sharing::Private };
     let line = "NULL, 10, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0";
     check(Generation::V2_13, "mmap", &map(0x22, -1), &mapped(None), line);
     let line = "NULL, 10, PROT_READ|PROT_WRITE, MAP_PRIVATE, 3, 0";

@@ -82,6 +82,8 @@ pub(super) enum Class {
         to: FieldRef,
         result: Option<FieldRef>,
     },
+    /// A signal's number.
+    Delivered(FieldRef),
 }
 
 /// What touched the memory of a page fault.
@@ -235,6 +237,7 @@ impl Class {
                 to: get("tid").or_else(|| get("pid"))?,
                 result: get("result"),
             },
+            "signal_deliver" => Self::Delivered(get("sig")?),
             "mm_page_alloc" | "kmem_mm_page_alloc" => {
                 Self::PageAllocation { order: get("order"), is_free: false }
             }
@@ -328,6 +331,7 @@ impl Class {
                 }
                 KernelEvent::Signal { number, to: int32(event, to)? }
             }
+            Self::Delivered(number) => KernelEvent::SignalDelivered { number: int32(event, number)? },
             Self::PageAllocation { order, is_free } => {
                 let order = order.as_ref().and_then(|field| event.unsigned(field)).unwrap_or(0);
                 KernelEvent::PageAllocation { pages: 1 << order.min(62), is_free: *is_free }

@@ -36,6 +36,8 @@ pub(super) struct About {
     pub(super) kind: FileKind,
     /// Empty: the default of the kind.
     pub(super) name: Name,
+    /// When it was made, of what has no path that says which one it is.
+    pub(super) made: Option<Time>,
 }
 
 impl OpenFile {
@@ -167,7 +169,7 @@ impl OpenFile {
     /// closed it ([`FileEnd::closer`]).
     pub(super) fn end(self, fd: i32, process: Option<i32>, end: FileEnd) -> Option<FileSpan> {
         let begin_bound = self.begin_bound();
-        let About { thread, mut kind, name } = self.about;
+        let About { thread, mut kind, name, .. } = self.about;
         if let (FileKind::Socket(socket), Some(sent)) = (&mut kind, &self.sent) {
             socket.learn(&sent.1);
         }

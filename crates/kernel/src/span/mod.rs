@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use kinds::{Recorder, Span, Spans};
 
-use crate::calls::{Effect, Entry, Exit, ExitOutput, Object, WaitedSet};
+use crate::calls::{Effect, Entry, Exit, ExitOutput, Object, Sharing, WaitedSet};
 use crate::id::{Name, ThreadId, Time};
 use crate::thread::Facts;
 
@@ -194,8 +194,8 @@ pub struct ObjectUse {
     pub at: Time,
     /// The object.
     pub object: Object,
-    /// Whether the event of a signal (`signal_generate`) says so, not a call. It names the thread that the
-    /// signal is for as the host does.
+    /// Whether the event of a signal (`signal_generate`, `signal_deliver`) says so, not a call. It
+    /// names the thread that the signal is for as the host does.
     pub is_event: bool,
 }
 
@@ -582,13 +582,21 @@ pub enum Mapped {
     /// Nothing any more, or what the trace does not show.
     Nothing,
     /// Memory without a file.
-    Anonymous,
+    Anonymous {
+        /// When it was mapped, of what processes can share.
+        made: Option<Time>,
+        /// Who sees what is written there.
+        sharing: Sharing,
+    },
     /// A file, by its name; empty if unknown.
     File {
         /// Its name.
         name: Name,
-        /// Whether what is written there goes to the file (`MAP_SHARED`).
-        is_shared: bool,
+        /// When it was made, of one that only descriptors refer to (`memfd_create`): others have that
+        /// name, too.
+        made: Option<Time>,
+        /// Who sees what is written there.
+        sharing: Sharing,
     },
     /// What the process of another thread shows: a fork. That may be a thread of the same process.
     CopyOf(ThreadId),

@@ -61,12 +61,29 @@ impl Faults {
         self.open = Some(Open { at, cpu, event, loss_count });
     }
 
-    /// Appends the next piece, which has been shifted by the losses of this one.
+    /// Appends the next piece, which has been shifted by the losses of this one. Where a switch is
+    /// missing, two CPUs seem to run the thread at once, and what it did on them may come in any order.
     pub(crate) fn append(&mut self, thread: ThreadId, right: Self, spans: &mut impl Spans) {
-        if let Some((at, count)) = right.first {
-            self.goes_on(thread, at, count, spans);
-            self.open = right.open;
+        let Some((at, count)) = right.first else { return };
+        let first = self.first.get_or_insert((at, count));
+        if at < first.0 {
+            *first = (at, count);
         }
+        self.open = match (self.open.take(), right.open) {
+            (Some(open), later) if open.at <= at => {
+                open.ends(thread, Some((at, count)), spans);
+                later
+            }
+            (Some(open), Some(later)) if open.at < later.at => {
+                open.ends(thread, None, spans);
+                Some(later)
+            }
+            (Some(open), Some(earlier)) => {
+                earlier.ends(thread, Some((open.at, open.loss_count)), spans);
+                Some(open)
+            }
+            (open, later) => open.or(later),
+        };
     }
 
     /// Emits the fault that is open when the trace ends, or the thread is forgotten; `None`: what ended it

@@ -60,10 +60,11 @@ impl ThreadTable {
         self.by_id.or_default(thread)
     }
 
-    /// The page faults of a thread; `None` where none are recorded, and of idle tasks.
+    /// The page faults of a thread; `None` where none are recorded. Also of idle tasks: at the start
+    /// of a piece it is unknown which thread runs.
     #[inline]
     pub(crate) fn faults(&mut self, thread: ThreadId) -> Option<&mut Faults> {
-        (self.follows_faults && !thread.is_idle()).then(|| self.by_id.or_default(thread).faults())
+        self.follows_faults.then(|| self.by_id.or_default(thread).faults())
     }
 
     pub(crate) fn remove(&mut self, thread: ThreadId) -> Option<Thread> {

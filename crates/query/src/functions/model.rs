@@ -41,10 +41,15 @@ fn in_order<'t>(traced: &'t Traced, arguments: &[ArrayRef]) -> Result<Vec<RowsOf
             |row: &usize| names.is_valid(*row) && times.is_valid(*row) && names.value(*row) == &*host.name;
         let rows = (0..names.len()).filter(is_its);
         let mut rows: Vec<_> = rows.map(|row| (timing.raw(UnixNs(times.value(row).into())), row)).collect();
-        if !rows.is_empty() {
-            rows.sort_unstable();
-            hosts.push((traced.tables(host)?, rows));
+        if rows.is_empty() {
+            continue;
         }
+        let store = traced.tables(host)?;
+        // Of times that were not recorded nothing is known.
+        let range = store.entry().range;
+        rows.retain(|(at, _)| range.is_some_and(|range| range.start <= *at && *at <= range.end));
+        rows.sort_unstable();
+        hosts.push((store, rows));
     }
     Ok(hosts)
 }

@@ -70,7 +70,7 @@ pub(crate) const LAYOUTS: &[Layout] = &[
     ),
     table("pages", "pages", "thread pages is_free at"),
     table("page_faults", "page_faults", "thread cpu address ip code is_user begin end"),
-    table("mappings", "mappings", "thread what name other address bytes at"),
+    table("mappings", "mappings", "thread what name other address bytes sharing made at"),
     table("phases", "phases", "thread name begin end duration"),
     table("losses", "losses", "cpu what count begin end"),
 ];

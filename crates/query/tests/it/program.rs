@@ -391,8 +391,8 @@ fn functions_of_the_model() {
     assert!(number(&rows[0], "n") - number(&rows[0], "same") < 10, "{rows:?}");
     let rows = here.rows(
         "SELECT count(*) AS n, count(*) FILTER (WHERE path = name) AS same FROM
-         (SELECT name, fd_path(host, pid, fd, begin_time + (end_time - begin_time) / 2) AS path
-          FROM files WHERE kind = 'file' AND duration_ns > 1000 AND begin_time IS NOT NULL)",
+         (SELECT path AS name, fd_path(host, pid, fd, begin_time + INTERVAL '500 nanoseconds') AS path
+          FROM fds WHERE kind = 'file' AND duration_ns > 1000 AND begin_time IS NOT NULL)",
     );
     assert!(number(&rows[0], "n") > 100, "{rows:?}");
     assert_eq!(number(&rows[0], "n"), number(&rows[0], "same"), "{rows:?}");

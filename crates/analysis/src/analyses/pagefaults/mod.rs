@@ -300,6 +300,7 @@ fn is_whole(result: &HostResult<'_, PageFaults>, thread: ThreadId) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use isochrone_kernel::calls::Sharing;
     use isochrone_kernel::{Mapped, Span};
 
     use super::*;
@@ -313,7 +314,7 @@ mod tests {
 
     #[test]
     fn by_thread_file_and_address() {
-        let file = Mapped::File { name: "/data".into(), is_shared: true };
+        let file = Mapped::File { name: "/data".into(), made: None, sharing: Sharing::Shared };
         let spans = [
             mapping(thread(1), 1, 0x1000, 0x4000, file),
             page_fault(thread(1), 3, 0x1008, Some(15)),
@@ -322,7 +323,13 @@ mod tests {
             // Process 2 is a copy of 1, and thread 3 shares its memory.
             mapping(thread(2), 10, 0, u64::MAX, Mapped::CopyOf(thread(1))),
             mapping(thread(3), 20, 0, u64::MAX, Mapped::CopyOf(thread(2))),
-            mapping(thread(3), 30, 0x2000, 0x1000, Mapped::Anonymous),
+            mapping(
+                thread(3),
+                30,
+                0x2000,
+                0x1000,
+                Mapped::Anonymous { made: None, sharing: Sharing::Private },
+            ),
             page_fault(thread(2), 40, 0x2008, Some(45)),
             page_fault(thread(3), 41, 0x3008, None),
             mapping(thread(2), 50, 0, u64::MAX, Mapped::Nothing),

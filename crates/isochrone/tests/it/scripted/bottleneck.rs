@@ -32,6 +32,7 @@ fn a_busy_disk() {
         "CPU ? 220 8 8 8 ? 0 ?",
         "disk 8:0 781 772 772 791 0 0 ?",
         "memory kswapd ? ? ? ? ? 0 ?",
+        "memory page faults ? 0 0 ? ? 0 ?",
         "locks ? ? 0 0 ? ? 0 ?",
     ];
     check(&host, "bottleneck --table resources", COLUMNS, &rows);
@@ -59,7 +60,12 @@ fn a_queue_for_the_cpu() {
     host.process(10, "a").process(20, "b").process(30, "c");
     host.at(100).switch(0, 10).after(50).wake(20, 0).after(50).wake(30, 0);
     host.at(500).preempt(10, 20).after(400).switch(20, 30).after(100).switch(30, 10).after(100).switch(10, 0);
-    let rows = ["CPU ? 1000 1550 850 1550 ? 0 ?", "memory kswapd ? ? ? ? ? 0 ?", "locks ? ? 0 0 ? ? 0 ?"];
+    let rows = [
+        "CPU ? 1000 1550 850 1550 ? 0 ?",
+        "memory kswapd ? ? ? ? ? 0 ?",
+        "memory page faults ? 0 0 ? ? 0 ?",
+        "locks ? ? 0 0 ? ? 0 ?",
+    ];
     check(&host, "bottleneck --table resources", COLUMNS, &rows);
     let sentence = "CPU: 100 % busy, in 85 % of the time a thread waits for it, 1.6 on average";
     verdict(&host, "--table verdicts", &format!("CPU ? saturated {sentence}"));
@@ -73,7 +79,12 @@ fn a_lock_that_no_request_waits_for() {
     host.at(100).switch(0, 10).after(100).enter("futex", &[]).after(1).switch(10, 0);
     host.at(699).switch(0, 20).after(1).wake(10, 0).after(1).switch(20, 10).after(1).exit("futex", 0);
     host.at(800).switch(10, 0);
-    let rows = ["CPU ? 202 1 1 1 ? 0 ?", "memory kswapd ? ? ? ? ? 0 ?", "locks ? ? 499 499 ? ? 0 ?"];
+    let rows = [
+        "CPU ? 202 1 1 1 ? 0 ?",
+        "memory kswapd ? ? ? ? ? 0 ?",
+        "memory page faults ? 0 0 ? ? 0 ?",
+        "locks ? ? 499 499 ? ? 0 ?",
+    ];
     check(&host, "bottleneck --table resources", COLUMNS, &rows);
     let sentence = "nothing is saturated; the busiest is CPU: 29 % busy, in 0.1 % of the time a thread \
         waits for it, 0.0 on average";

@@ -11,7 +11,11 @@ type Call<'c> = (&'c str, Vec<(&'c str, FieldValue)>, i64);
 /// Thread 10 is on CPU 0 from 90 on. It has `/data/x` as 3, `/run/fifo` as 4, UNIX sockets 8 and 9, an
 /// eventfd 10, a timerfd 11, a message queue 12, a ring 13 and a process 14; thread 20 has `/run/fifo` as 4.
 fn host() -> KernelScript {
-    let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
+    host_of(Generation::V2_13)
+}
+
+fn host_of(generation: Generation) -> KernelScript {
+    let mut host = KernelScript::new("h1", generation).contexts(true);
     host.process(10, "sh").process(20, "web").process(30, "db");
     host.at(40).dump_process(10).dump_file(10, 3, 0, "/data/x").dump_file(10, 4, 0, "/run/fifo");
     host.at(50).dump_process(20).dump_file(20, 4, 1, "/run/fifo");
@@ -199,6 +203,98 @@ fn shared_memory_of_system_v() {
     check(&host, "ipc", OBJECTS, &expect);
     // Who attached it first is known from before.
     check(&host, "ipc --begin @255 --end @300", OBJECTS, &["sh 10 db 30 shared-memory shmid 7 1 ? 0"]);
+}
+
+/// Memory that a process maps: which file, `MAP_SHARED` (1) or not, `PROT_WRITE` (2) or not.
+fn map(host: &mut KernelScript, at: u64, fd: i32, flags: i32, prot: i32) {
+    let fields = [("len", 4096.into()), ("prot", prot.into()), ("flags", flags.into()), ("fd", fd.into())];
+    call(host, at, "mmap", &fields, 0x7f00_0000_0000 + (at as i64 * 4096));
+}
+
+/// Processes that map the same file, where any of them may write to it.
+#[test]
+fn files_that_are_mapped() {
+    let mut host = host();
+    let open = |host: &mut KernelScript, at, path: &str, fd| {
+        call(host, at, "openat", &[("dfd", (-100).into()), ("filename", path.into())], fd);
+    };
+    // Nobody writes to the second file, and to the third only for itself.
+    let process = |host: &mut KernelScript, at: u64, prot| {
+        open(host, at, "/dev/shm/ring", 20);
+        map(host, at + 10, 20, 1, prot);
+        open(host, at + 20, "/usr/lib/gconv.cache", 21);
+        map(host, at + 30, 21, 1, 1);
+        open(host, at + 40, "/usr/lib/libc.so.6", 22);
+        map(host, at + 50, 22, 2, 3);
+    };
+    process(&mut host, 200, 1);
+    host.at(290).switch(10, 20);
+    process(&mut host, 300, 3);
+    map(&mut host, 370, 20, 3, 3);
+    host.at(390).switch(20, 30);
+    process(&mut host, 400, 1);
+    let shared = |to, count| format!("sh 10 {to} shared-memory /dev/shm/ring {count} ? 0");
+    let expect = [shared("web 20", 2), shared("db 30", 1)];
+    check(&host, "ipc", OBJECTS, &expect.each_ref().map(String::as_str));
+    check(&host, "ipc --begin @395", OBJECTS, &[&shared("db 30", 1)]);
+    // Until somebody may write to it.
+    check(&host, "ipc --end @299", OBJECTS, &[]);
+}
+
+/// Files without a path, and memory without a file, go from parents to children: those that two processes
+/// made are two, whatever they are called.
+#[test]
+fn memory_of_parents() {
+    let mut host = host_of(Generation::V2_14);
+    let memory = |host: &mut KernelScript, at| {
+        call(host, at, "memfd_create", &[("uname", "ring".into()), ("flags", 0.into())], 20);
+    };
+    memory(&mut host, 200);
+    host.at(210).switch(10, 20);
+    memory(&mut host, 212);
+    map(&mut host, 220, 20, 1, 3);
+    map(&mut host, 230, -1, 0x21, 3);
+    map(&mut host, 240, -1, 0x22, 3);
+    host.at(250).enter("clone", &[("clone_flags", 17.into())]).after(1).fork(20, 40, 40).wakeup_new(40, 0);
+    host.at(254).exit("clone", 40);
+    host.at(260).enter("clone", &[("clone_flags", 17.into())]).after(1).fork(20, 50, 50).wakeup_new(50, 0);
+    host.at(264).exit("clone", 50);
+    host.at(270).switch(20, 40);
+    map(&mut host, 280, 20, 1, 3);
+    // Nothing is left of what a program had that executes another one.
+    host.at(290).switch(40, 50).after(1).exec("/bin/ls");
+    host.at(300).switch(50, 10);
+    map(&mut host, 310, 20, 1, 3);
+    let expect = [
+        "web 20 web 40 shared-memory /memfd:ring 2 ? 0",
+        "web 20 ls 50 fork ? 1 ? 0",
+        "web 20 web 40 fork ? 1 ? 0",
+        "web 20 web 40 shared-memory anonymous memory 1 ? 0",
+    ];
+    let said = super::run::analyze(&[&host], "ipc --format json");
+    let mut rows = super::run::rows(&said.stdout, OBJECTS);
+    rows.sort();
+    let mut expect = expect.map(str::to_owned);
+    expect.sort();
+    assert_eq!(rows, expect);
+}
+
+/// Where nothing says who sent a signal, it is known by its delivery.
+#[test]
+fn signals_that_are_delivered() {
+    let write: Call<'_> = ("write", vec![("fd", 7.into())], 8);
+    let check = |wait: Call<'_>, after: u64, expect: &str| {
+        let mut host = host();
+        waits(&mut host, 200, &wait, 20, &write);
+        host.at(214 + after).event("signal_deliver", &[("sig", 12.into())]);
+        host.at(230).enter("getpid", &[]).after(1).exit("getpid", 10);
+        check(&host, "ipc", OBJECTS, &[&format!("web 20 sh 10 {expect} 1 ? 10")]);
+    };
+    check(("pause", vec![], -4), 1, "signal 12 SIGUSR2");
+    check(("read", vec![("fd", 10.into())], -4), 1, "signal 12 SIGUSR2");
+    // What a later call got; a call that nothing interrupted.
+    check(("pause", vec![], -4), 17, "signal ?");
+    check(("read", vec![("fd", 10.into())], 8), 1, "eventfd ?");
 }
 
 /// Timers act on processes that wait for nothing else, or no longer; not on threads of the kernel, which are

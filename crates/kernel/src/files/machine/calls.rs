@@ -4,7 +4,7 @@ use super::super::open::{About, OpenFile};
 use super::super::returned::{OneUse, Returned, UseOutcome};
 use super::Machine;
 use super::tables::emit;
-use crate::calls::{Created, Effect, ExitOutput, Opener, Paired, WaitedSet, clone_flag, open_flag};
+use crate::calls::{Created, Effect, ExitOutput, Opener, Paired, Sharing, WaitedSet, clone_flag, open_flag};
 use crate::id::{Name, ThreadId, Time};
 use crate::span::file::{ClosedBy, FileKind, OpenedBy, Socket};
 use crate::span::{Mapped, Mapping, Poll, Spans};
@@ -120,7 +120,7 @@ impl Machine {
                     OpenFile { close_on_exec, ..self.new_file(thread, at, call, kind, Name::default()) };
                 self.open(thread, ret, file, spans);
             }
-            Effect::Map { fd, bytes, is_shared } => self.map(call, (fd, bytes, is_shared), spans),
+            Effect::Map { fd, bytes, sharing } => self.map(call, (fd, bytes, sharing), spans),
             Effect::Unmap { address, bytes } => {
                 spans.mapping(&Mapping { thread, at, address, bytes, what: Mapped::Nothing });
             }
@@ -143,7 +143,8 @@ impl Machine {
         kind: FileKind,
         name: Name,
     ) -> OpenFile {
-        let about = About { thread: None, kind, name };
+        let made = (kind == FileKind::Memory).then_some(at);
+        let about = About { thread: None, kind, name, made };
         OpenFile::new(thread, at, OpenedBy::Call(call), about, self.doubts.losses_at(at))
     }
 
@@ -170,18 +171,19 @@ impl Machine {
     fn map(
         &mut self,
         call: &Returned<'_>,
-        (fd, bytes, is_shared): (Option<i32>, Option<u64>, bool),
+        (fd, bytes, sharing): (Option<i32>, Option<u64>, Sharing),
         spans: &mut impl Spans,
     ) {
         let &Returned { thread, at, ret, .. } = call;
         let what = match fd {
-            None => Mapped::Anonymous,
+            None => Mapped::Anonymous { made: (sharing != Sharing::Private).then_some(at), sharing },
             Some(fd) => {
                 self.use_once(OneUse { thread, at, fd, outcome: UseOutcome::Other, flow: None });
                 let losses = self.doubts.losses_at(at);
                 let file = self.file(thread, fd, at).filter(|file| file.losses == losses);
-                let name = file.map(|file| file.about.name.clone()).unwrap_or_default();
-                Mapped::File { name, is_shared }
+                let (name, made) =
+                    file.map(|file| (file.about.name.clone(), file.about.made)).unwrap_or_default();
+                Mapped::File { name, made, sharing }
             }
         };
         if let Some(bytes) = bytes {
