@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{ColorChoice, FromArgMatches};
 
-use crate::arguments::{Arguments, Command, with_command_first};
+use crate::arguments::{Arguments, Command, with_command};
 use crate::output::{Console, are_colours_wanted, warning};
 use crate::render::plain::PlainLines;
 use crate::render::time;
@@ -47,7 +47,7 @@ pub fn main() -> ExitCode {
 fn parse() -> Result<Arguments, clap::Error> {
     let colours = if are_colours_wanted() { ColorChoice::Auto } else { ColorChoice::Never };
     let mut command = Arguments::command_line().color(colours);
-    let arguments = with_command_first(std::env::args_os(), &command);
+    let arguments = with_command(std::env::args_os(), &command);
     let matches = command.try_get_matches_from_mut(arguments)?;
     let arguments = Arguments::from_arg_matches(&matches).map_err(|wrong| wrong.format(&mut command))?;
     arguments.with_given(&matches).resolved(&mut command)
@@ -96,6 +96,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Index(command) => commands::index::run(&command, console),
         Command::Export(command) => commands::export::run(&command, console),
         Command::Summary(command) => commands::summary::run(&command, console),
+        Command::Overview(command) => commands::summary::overview(&command, console),
         Command::Live(command) => commands::live::run(&command, console),
         Command::Map(command) => commands::pieces::map(&command, console),
         Command::Merge(command) => commands::pieces::merge(&command, console),

@@ -1,4 +1,5 @@
-//! `isochrone export` and `isochrone summary`: results in the formats of other tools, and as a page.
+//! `isochrone export`, `isochrone summary` and `isochrone overview`: results in the formats of other
+//! tools, as a page, and on a screen.
 
 use std::path::PathBuf;
 
@@ -47,6 +48,16 @@ pub(crate) struct Summary {
     /// The page to write [default: stdout, unless it is a terminal]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Only these hosts
+    #[arg(long = "host", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) hosts: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+}
+
+/// `isochrone overview`.
+#[derive(Debug, Args)]
+pub(crate) struct Overview {
     /// Only these hosts
     #[arg(long = "host", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) hosts: Vec<String>,

@@ -16,16 +16,19 @@ mod view;
 mod watch;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use isochrone_analysis::AnalysisKind;
 
 pub(crate) use analyze::{Analyze, AnalyzeNamed, MapNames, Names, PHASES, STATES, Short, TableFormat};
+pub(crate) use common::Sources;
 pub use common::{Clock, Keys};
 pub(crate) use common::{Cluster, Threads};
-pub(crate) use crosshost::{AcrossHosts, Blocking, CriticalPath, CrossHost, ThreadName, with_command_first};
+use crosshost::with_command_first;
+pub(crate) use crosshost::{AcrossHosts, Blocking, CriticalPath, CrossHost, ThreadName};
 pub(crate) use events::{EventFormat, Events};
-pub(crate) use export::{Export, ExportFormat, Summary};
+pub(crate) use export::{Export, ExportFormat, Overview, Summary};
 pub(crate) use in_place::{ExecCommand, MapInPlace};
 pub(crate) use live::{Live, SessionUrl};
 pub(crate) use options::{Applies, Decides, GivenOptions};
@@ -43,9 +46,10 @@ pub(crate) use watch::{Stepped, Watch, WatchNames};
     version,
     max_term_width = 100,
     after_help = "Examples:\n  \
+                  isochrone web/ app/ db/                        a first look, on one screen\n  \
                   isochrone sync web/ app/ db/ -o sync.json      three hosts on one clock; keep the corrections\n  \
                   isochrone events web/ app/ db/                 their events, in one order\n  \
-                  isochrone analyze cputop web/ app/ db/         threads by CPU time\n  \
+                  isochrone cputop web/ app/ db/                 threads by CPU time: `analyze` may be left out\n  \
                   isochrone info web/                            what is in a trace, and what is missing\n\n\
                   A TRACE is a CTF trace directory (one with a `metadata` file), or a directory with several of them: LTTng \
                   session directories, rotation archives, a directory per host; or one of these packed as `.tar` or `.tar.zst`. For `sync` and `info` it may also be a packet \
@@ -60,6 +64,31 @@ pub(crate) struct Arguments {
     pub(crate) quiet: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The arguments with the command that was left out: traces alone are an overview, and names of
+/// analyses are of `analyze`.
+pub(crate) fn with_command(
+    arguments: impl IntoIterator<Item = OsString>,
+    line: &clap::Command,
+) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    let is_option = |argument: &OsString| argument.as_encoded_bytes().starts_with(b"-");
+    let first = (1..arguments.len()).find(|&index| !is_option(&arguments[index]));
+    let left_out = first.and_then(|index| {
+        let name = arguments[index].to_str();
+        let is_analysis = |name: &str| name.split(',').all(|one| AnalysisKind::of(one).is_some());
+        match name {
+            Some("help") => None,
+            Some(name) if line.find_subcommand(name).is_some() => None,
+            Some(name) if is_analysis(name) => Some((index, "analyze")),
+            _ => Path::new(&arguments[index]).exists().then_some((index, "overview")),
+        }
+    });
+    if let Some((index, command)) = left_out {
+        arguments.insert(index, command.into());
+    }
+    with_command_first(arguments, line)
 }
 
 impl Arguments {
@@ -101,6 +130,12 @@ impl Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show on one screen what was recorded, what is missing, how good the clocks are, and what was slow
+    #[command(after_help = "Examples:\n  \
+        isochrone web/ app/ db/           the same as isochrone overview web/ app/ db/\n  \
+        isochrone overview --host app web/ app/ db/\n\n\
+        The last lines are commands that say more.")]
+    Overview(Box<Overview>),
     /// Put the clocks of all hosts on one: match packets, solve, report
     #[command(
         override_usage = "isochrone sync [OPTIONS] <TRACE>...\n       isochrone sync [OPTIONS] --messages <FILE>\n       isochrone sync eval [OPTIONS] <TRACE>...",
@@ -423,6 +458,7 @@ impl Command {
             Self::Events(events) => Some(&events.zone),
             Self::Export(export) => Some(&export.sources.zone),
             Self::Summary(summary) => Some(&summary.sources.zone),
+            Self::Overview(overview) => Some(&overview.sources.zone),
             Self::CrossHost(analysis) => Some(&analysis.common().sources.zone),
             Self::Analyze(named) => Some(&named.analyze.zone),
             Self::Short(short) => Some(&short.analyze().zone),

@@ -1,4 +1,5 @@
-//! `isochrone summary`: a page about an experiment. Its content is in [`crate::render::summary`].
+//! `isochrone summary`: a page about an experiment, and `isochrone overview`: a screen. Their content
+//! is in [`crate::render::summary`].
 
 use std::io::{IsTerminal, Write};
 
@@ -18,10 +19,10 @@ use super::answers::modelled;
 use super::crosshost::{steps_of, window};
 use super::view::{command_line, name_of};
 use super::{check_output, host_selection, index, named, open_named};
-use crate::arguments::{Clock, Summary};
+use crate::arguments::{Clock, Overview, Sources, Summary};
 use crate::output::{self, Console, note};
 use crate::render::plain::Plain;
-use crate::render::summary::{Findings, ROWS, page};
+use crate::render::summary::{Findings, ROWS, page, screen};
 use crate::render::sync_page;
 use crate::shared::corrections;
 
@@ -49,6 +50,33 @@ pub(crate) fn run(arguments: &Summary, console: &Console) -> anyhow::Result<()> 
             "a page is not text for a terminal: name a file with -o"
         ),
     }
+    find(names, sources, &KINDS, console, |findings| {
+        let html = page(findings).to_html();
+        let Some(path) = output else {
+            return output::print(|stdout| Ok(stdout.write_all(html.as_bytes())?)).map(|_| ());
+        };
+        files::write(path, html.as_bytes())?;
+        note!(console, "{} is for any browser", Plain(path.display()));
+        Ok(())
+    })
+}
+
+pub(crate) fn overview(arguments: &Overview, console: &Console) -> anyhow::Result<()> {
+    let Overview { hosts: names, sources } = arguments;
+    // What is missing is a part of it.
+    find(names, sources, &[AnalysisKind::CpuTop], &console.apart(), |findings| {
+        output::print(|stdout| Ok(screen::print(&findings, stdout)?)).map(|_| ())
+    })
+}
+
+/// Finds out what is to be said of traces, by some analyses and by all that crosses hosts.
+fn find(
+    names: &[String],
+    sources: &Sources,
+    kinds: &[AnalysisKind],
+    console: &Console,
+    then: impl FnOnce(Findings<'_, '_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let named = named(&sources.traces)?;
     let kept = sources.store.store.as_deref();
     let opened = open_named(&named, kept, sources.clock.time_base()?, console)?;
@@ -57,7 +85,7 @@ pub(crate) fn run(arguments: &Summary, console: &Console) -> anyhow::Result<()> 
     let extent = extent(hosts.iter().copied());
     let times = host_selection::times([sources.window.begin, sources.window.end, None], extent)?;
     let spread = Spread { threads: sources.store.threads, pieces: None };
-    let (reports, events) = analysed(&hosts, times, spread, console)?;
+    let (reports, events) = analysed(kinds, &hosts, times, spread, console)?;
     let store = index::store(&named, kept, &opened, spread, console)?;
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
     let window = window(times, extent.unwrap_or_default());
@@ -71,7 +99,7 @@ pub(crate) fn run(arguments: &Summary, console: &Console) -> anyhow::Result<()> 
         }
         None => None,
     };
-    let findings = Findings {
+    then(Findings {
         name: name_of(&sources.traces),
         command: command_line(&sources.traces, &sources.clock),
         range: reports.iter().find_map(|report| report.range),
@@ -86,25 +114,19 @@ pub(crate) fn run(arguments: &Summary, console: &Console) -> anyhow::Result<()> 
         requests,
         slowest,
         synchronization: synchronization(&sources.clock, &opened, &hosts, &store)?,
-    };
-    let html = page(findings).to_html();
-    let Some(path) = output else {
-        return output::print(|stdout| Ok(stdout.write_all(html.as_bytes())?)).map(|_| ());
-    };
-    files::write(path, html.as_bytes())?;
-    note!(console, "{} is for any browser", Plain(path.display()));
-    Ok(())
+    })
 }
 
 /// The reports of all analyses, and the number of events.
 fn analysed(
+    kinds: &[AnalysisKind],
     hosts: &[&TimedHost<'_>],
     times: Times,
     spread: Spread,
     console: &Console,
 ) -> anyhow::Result<(Vec<Report>, u64)> {
     let options = Options { top: Some(ROWS), by_process: true, ..Options::default() };
-    let question = Question { kinds: &KINDS, options: &options, times, periods: None };
+    let question = Question { kinds, options: &options, times, periods: None };
     let modelled = modelled(&question, hosts, spread, console)?;
     let mut reports = reports(&modelled, &options, spread);
     add_needs(&mut reports, &recorded(hosts));

@@ -7,20 +7,43 @@ pub(crate) fn span(ns: i128) -> String {
 
 /// A duration with three or four significant digits: `41.9 µs`.
 pub fn duration(ns: i64) -> String {
+    let mut text = String::with_capacity(12);
+    put_duration(&mut text, ns);
+    text
+}
+
+/// As [`duration`], at the end of a text: thousands of lines have several of them.
+pub(crate) fn put_duration(text: &mut String, ns: i64) {
     let size = ns.unsigned_abs();
-    let (unit, name) = match size {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (1e3, "µs"),
-        1_000_000..1_000_000_000 => (1e6, "ms"),
-        _ => (1e9, "s"),
+    let (unit, name): (u64, _) = match size {
+        0..1_000 => (1, " ns"),
+        1_000..1_000_000 => (1_000, " µs"),
+        1_000_000..1_000_000_000 => (1_000_000, " ms"),
+        _ => (1_000_000_000, " s"),
     };
-    let value = ns as f64 / unit;
-    match value.abs() {
-        0.0..9.9995 => format!("{value:.3} {name}"),
-        9.9995..99.995 => format!("{value:.2} {name}"),
-        99.995..999.95 => format!("{value:.1} {name}"),
-        _ => format!("{value:.0} {name}"),
+    // Of as many decimals as leave four digits, in the last of which what is half or more counts as one.
+    let size = u128::from(size);
+    let decimals = [(3, 99_995), (2, 999_950), (1, 9_999_500)];
+    let fits = |&(_, limit): &(u32, u128)| size * 10_000 < limit * u128::from(unit);
+    let decimals = match unit {
+        1 => 0,
+        _ => decimals.iter().find(|it| fits(it)).map_or(0, |(decimals, _)| *decimals),
+    };
+    let power = 10_u128.pow(decimals);
+    let number = (size * power * 2 + u128::from(unit)) / (u128::from(unit) * 2);
+    if ns < 0 {
+        text.push('-');
     }
+    let mut digits = itoa::Buffer::new();
+    text.push_str(digits.format((number / power) as u64));
+    if decimals > 0 {
+        text.push('.');
+        let part = (number % power) as u64;
+        let zeros = decimals as usize - digits.format(part).len();
+        text.push_str(&"00"[..zeros]);
+        text.push_str(digits.format(part));
+    }
+    text.push_str(name);
 }
 
 /// A duration of any length: from a minute on in minutes, hours, days and years, `56.9 years`.
@@ -131,6 +154,12 @@ mod tests {
         check(999_960, "1000 µs");
         check(-1_500_921_000, "-1.501 s");
         check(123_400_000, "123.4 ms");
+        check(9_999_499, "9.999 ms");
+        check(9_999_500, "10.00 ms");
+        check(10_050_000, "10.05 ms");
+        check(1_002_500, "1.003 ms");
+        check(1_000_000_000_000_000_500, "1000000000 s");
+        check(i64::MIN, "-9223372037 s");
     }
 
     #[test]

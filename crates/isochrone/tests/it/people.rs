@@ -8,6 +8,7 @@ mod machines;
 mod mistakes;
 mod options;
 mod order;
+mod overview;
 mod questions;
 mod summary;
 mod tables;

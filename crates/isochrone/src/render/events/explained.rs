@@ -72,7 +72,9 @@ fn number(out: &mut Vec<u8>, number: impl Into<i64>) {
 }
 
 fn duration(out: &mut Vec<u8>, ns: i64) {
-    put(out, &figures::duration(ns));
+    let mut text = String::with_capacity(12);
+    figures::put_duration(&mut text, ns);
+    put(out, &text);
 }
 
 /// ` # comm PID/TID (process) in call(7</data/x>) for 8.215 µs; fd=9</data/y>; took 1.2 ms: …`

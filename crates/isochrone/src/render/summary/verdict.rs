@@ -23,7 +23,7 @@ pub(super) fn sentences(findings: &Findings<'_, '_>) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-fn what(findings: &Findings<'_, '_>) -> String {
+pub(super) fn what(findings: &Findings<'_, '_>) -> String {
     let hosts = figures::plural(findings.hosts.len(), "host");
     let events = figures::plural(findings.events, "event");
     match findings.range {
@@ -84,7 +84,7 @@ fn network(findings: &Findings<'_, '_>) -> Option<String> {
     Some(format!("Network: {received} received, {sent} sent."))
 }
 
-fn requests(findings: &Findings<'_, '_>) -> Option<String> {
+pub(super) fn requests(findings: &Findings<'_, '_>) -> Option<String> {
     let slowest = findings.slowest.as_ref()?;
     let mut values: Vec<i64> = findings.requests.iter().map(Request::duration).collect();
     values.sort_unstable();
@@ -104,7 +104,7 @@ fn requests(findings: &Findings<'_, '_>) -> Option<String> {
     ))
 }
 
-fn clocks(findings: &Findings<'_, '_>) -> Option<String> {
+pub(super) fn clocks(findings: &Findings<'_, '_>) -> Option<String> {
     let synchronization = findings.synchronization.as_ref()?;
     let lines: Vec<&str> = synchronization.verdict.first()?.lines().map(str::trim).collect();
     Some(format!("Clocks: {}.", lines.join(", ").trim_end_matches('.')))
