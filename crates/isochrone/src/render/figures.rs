@@ -21,7 +21,7 @@ pub(crate) fn put_duration(text: &mut String, ns: i64) {
         1_000_000..1_000_000_000 => (1_000_000, " ms"),
         _ => (1_000_000_000, " s"),
     };
-    // Of as many decimals as leave four digits, in the last of which what is half or more counts as one.
+    // With as many decimals as leave four digits; half of the last one and more is rounded up.
     let size = u128::from(size);
     let decimals = [(3, 99_995), (2, 999_950), (1, 9_999_500)];
     let fits = |&(_, limit): &(u32, u128)| size * 10_000 < limit * u128::from(unit);

@@ -1,6 +1,6 @@
 //! The page of `isochrone summary`: findings about an experiment as values for [`isochrone_export::html`], in
 //! the order of reading. The sentences at its top are in [`verdict`], values over time in [`over_time`],
-//! processes and disks in [`pictures`], requests in [`slow`]. The most important of it is on a [`screen`].
+//! processes and disks in [`pictures`], requests in [`slow`]; the most important of it is on a [`screen`].
 
 mod over_time;
 mod pictures;
