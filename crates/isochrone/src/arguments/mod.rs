@@ -130,7 +130,7 @@ impl Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show on one screen what was recorded, what is missing, how good the clocks are, what was slow
+    /// Show on one screen what was recorded, what is missing, how good clocks are, what was slow
     #[command(after_help = "Examples:\n  \
         isochrone web/ app/ db/           the same as isochrone overview web/ app/ db/\n  \
         isochrone overview --host app web/ app/ db/\n\n\

@@ -159,8 +159,8 @@ fn bottlenecks(findings: &Findings<'_, '_>) -> Vec<String> {
     let text = |row: &Vec<Cell>, column: usize| plain(&word(row.get(column))).into_owned();
     let rows: Vec<Vec<Cell>> = table.rows.iter().collect();
     let of_note = rows.iter().filter(|row| !["nothing", "unknown"].contains(&&*text(row, because)));
-    let mut lines: Vec<String> =
-        of_note.take(MAX_LINES).map(|row| format!("{}: {}", text(row, host), text(row, verdict))).collect();
+    let line = |row: &Vec<Cell>| format!("{}: {}", text(row, host), text(row, verdict));
+    let mut lines: Vec<String> = of_note.take(MAX_LINES).map(line).collect();
     let count = |what: &str| rows.iter().filter(|row| text(row, because) == what).count();
     let others = [("nothing", "nothing is saturated"), ("unknown", "see `isochrone bottleneck`")];
     for (what, words) in others {
@@ -185,7 +185,7 @@ fn requests(findings: &Findings<'_, '_>) -> Vec<String> {
         let spent: Vec<String> =
             spent.iter().take(FEW).map(|&(name, ns)| format!("{name} {}", duration(ns))).collect();
         let service =
-            request.service.as_ref().map_or(String::new(), |it| format!(" ({})", plain(&it.to_string())));
+            request.service.as_ref().map_or(String::new(), |of| format!(" ({})", plain(&of.to_string())));
         format!(
             "#{} {} at {}, {} -> {}{service}: {}",
             request.number,
