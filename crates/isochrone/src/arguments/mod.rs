@@ -49,7 +49,7 @@ pub(crate) use watch::{Stepped, Watch, WatchNames};
                   isochrone web/ app/ db/                        a first look, on one screen\n  \
                   isochrone sync web/ app/ db/ -o sync.json      three hosts on one clock; keep the corrections\n  \
                   isochrone events web/ app/ db/                 their events, in one order\n  \
-                  isochrone cputop web/ app/ db/                 threads by CPU time: `analyze` may be left out\n  \
+                  isochrone cputop web/ app/ db/                 threads by CPU time (analyze cputop)\n  \
                   isochrone info web/                            what is in a trace, and what is missing\n\n\
                   A TRACE is a CTF trace directory (one with a `metadata` file), or a directory with several of them: LTTng \
                   session directories, rotation archives, a directory per host; or one of these packed as `.tar` or `.tar.zst`. For `sync` and `info` it may also be a packet \
