@@ -8,6 +8,7 @@
 //! All of it reads the store; nothing is printed. What a window of time holds is in memory while it is looked
 //! at, never a whole trace.
 
+mod accesses;
 mod accounting;
 mod accounting_tables;
 mod blocking;
@@ -45,6 +46,7 @@ mod wait_tree;
 mod waits;
 mod walk;
 
+pub use accesses::{AccessesOfProcess, DiskAccess, DiskAccesses, Seeks, disk_accesses};
 pub use accounting::accounting;
 pub use blocking::blocking;
 pub use bottleneck::bottleneck;
@@ -52,7 +54,7 @@ pub use cluster::Cluster;
 pub use critical_path::critical_path;
 pub use graph::dot;
 pub use isochrone_store::Cause;
-pub use lives::{DiskAccess, ProcessLife, disk_accesses, lives};
+pub use lives::{LifeStep, Lives, PageFaults, ProcessLife, lives};
 pub use messages::messages;
 pub use mpi::MpiMessage;
 pub use needs::needs;

@@ -1,5 +1,5 @@
-//! Where on a disk requests were, over time, by process: seeks are seen at a glance. A dot is a request at
-//! its first byte; the line leads from the end of each to the next one.
+//! Where on a disk requests were, over time, by process: seeks are seen at a glance. A dot is a read
+//! request at its first byte, a ring one that writes; the line leads from the end of each to the next one.
 
 use isochrone_time::SinceOrigin;
 
@@ -36,6 +36,8 @@ pub struct Access {
     pub bytes: u64,
     /// Index of the process in the names; that of the last one stands for all others.
     pub process: usize,
+    /// Whether it writes.
+    pub is_write: bool,
 }
 
 /// The requests to a disk.
@@ -87,10 +89,16 @@ impl AccessPicture {
             });
             svg.path("seek", &ends.collect::<Vec<_>>());
         }
-        for process in 0..=COLOURS {
-            let is_its = |it: &&Access| it.process.min(COLOURS) == process;
+        for (process, is_write) in (0..=COLOURS).flat_map(|process| [(process, false), (process, true)]) {
+            let is_its = |it: &&Access| it.process.min(COLOURS) == process && it.is_write == is_write;
             let dots = drawn.iter().filter(is_its).map(|it| (x.at(it.at.0 as f64), y.at(it.offset as f64)));
-            svg.dots(&format!("dot {}", class(process)), &dots.collect::<Vec<_>>());
+            let dots: Vec<_> = dots.collect();
+            if is_write {
+                svg.dots(&format!("ring {}", class(process)), &dots);
+                svg.dots("hole", &dots);
+            } else {
+                svg.dots(&format!("dot {}", class(process)), &dots);
+            }
         }
         for (process, name) in self.processes.iter().take(COLOURS + 1).enumerate() {
             let column = (WIDTH - LEFT - RIGHT) / COLUMNS as f64;
@@ -108,7 +116,7 @@ mod tests {
     use super::*;
 
     fn access(at: i64, offset: u64, process: usize) -> Access {
-        Access { at: SinceOrigin(at), offset, bytes: 4096, process }
+        Access { at: SinceOrigin(at), offset, bytes: 4096, process, is_write: false }
     }
 
     #[test]
@@ -126,6 +134,12 @@ mod tests {
             "{text}"
         );
         assert!(text.contains(&format!("class=\"seek\" d=\"M{left} {bottom}L{left} {third}L")), "{text}");
+        assert!(!text.contains("ring"), "{text}");
+        let accesses = vec![Access { is_write: true, ..access(0, 0, 0) }, access(500, 8192, 1)];
+        let written = AccessPicture { accesses, ..picture.clone() }.draw();
+        for class in ["ring series0", "hole"] {
+            assert!(written.contains(&format!("class=\"{class}\" d=\"M{left} {bottom}h0\"")), "{written}");
+        }
         assert!(text.contains("db (7)") && text.contains("&lt;sync&gt;") && text.contains("kB"), "{text}");
     }
 

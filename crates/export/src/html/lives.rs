@@ -29,7 +29,8 @@ pub struct Life {
     pub span: Window<SinceOrigin>,
     /// Whether its start and its end were seen.
     pub is_seen: (bool, bool),
-    /// How much of a CPU it used in each step, percent; several CPUs count as one.
+    /// How much of a CPU it used in each step, percent, and how much more it may have been; several CPUs
+    /// count as one.
     pub busy: Vec<Step>,
     /// CPU time, in words.
     pub cpu: String,
@@ -76,11 +77,17 @@ pub(crate) fn draw(lives: &[Life]) -> String {
         {
             svg.line("axis", (at, top - 1.0), (at, top + HEIGHT + 1.0));
         }
-        for step in life.busy.iter().take(MAX_STEPS).filter(|step| step.value > 0.0) {
+        for step in life.busy.iter().take(MAX_STEPS) {
             let part = step.span.clip(life.span);
             let [start, end] = [part.start, part.end].map(|at| x.at(at.0 as f64));
-            let height = HEIGHT * step.value.min(100.0) / 100.0;
-            svg.rect("busy", (start, top + HEIGHT - height), (end - start, height), "");
+            let high = |percent: f64| HEIGHT * percent.min(100.0) / 100.0;
+            let (busy, most) = (high(step.value), high(step.value + step.unknown));
+            if most > busy {
+                svg.rect("unknown", (start, top + HEIGHT - most), (end - start, most - busy), "");
+            }
+            if busy > 0.0 {
+                svg.rect("busy", (start, top + HEIGHT - busy), (end - start, busy), "");
+            }
         }
         svg.text("mark", (right + COLUMN - 6.0, top + 11.0), Anchor::End, &life.cpu);
         if let Some(faults) = &life.faults {
@@ -126,6 +133,11 @@ mod tests {
         );
         assert_eq!(text.matches("class=\"axis\"").count(), 2);
         assert!(draw(&[life("a", (0, 9), Some("12"))]).contains("page faults"));
+        assert!(!text.contains("unknown"), "{text}");
+        let mut open = life("a", (0, 1_000), None);
+        open.busy[0].unknown = 80.0;
+        // What is unknown lies above what is known, and ends with the bar.
+        assert!(draw(&[open]).contains("class=\"unknown\" x=\"190\" y=\"25\""));
     }
 
     #[test]

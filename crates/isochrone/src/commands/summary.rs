@@ -5,10 +5,11 @@ use std::io::{IsTerminal, Write};
 
 use isochrone_analysis::{AnalysisKind, Options, Report};
 use isochrone_crosshost::{
-    Cluster, RequestQuery, Requests, bottleneck, critical_path, disk_accesses, messages, path, requests,
+    Cluster, RequestQuery, Requests, bottleneck, critical_path, disk_accesses, lives, messages, path,
+    requests,
 };
 use isochrone_experiment::{Opened, Question, Spread, reports};
-use isochrone_export::html::Synchronization;
+use isochrone_export::html::{MAX_LIVES, Synchronization};
 use isochrone_files::output as files;
 use isochrone_matching::sample::MessageSample;
 use isochrone_store::{Message, Store};
@@ -28,6 +29,9 @@ use crate::shared::corrections;
 
 /// Maximum number of links with pictures: the page of `isochrone sync --html` has more.
 const MAX_LINKS: usize = 6;
+
+/// Steps of the lives of processes.
+const STEPS: u32 = 150;
 
 /// The analyses of the traces, in one pass.
 const KINDS: [AnalysisKind; 8] = [
@@ -108,6 +112,7 @@ fn find(
         reports,
         cluster: &cluster,
         bottleneck: bottleneck(&cluster, window, &requests, steps_of(None, times, &hosts)?, is_synchronized)?,
+        lives: lives(&cluster, window, STEPS, MAX_LIVES)?,
         accesses: disk_accesses(&cluster, window)?,
         critical_path: critical_path(&cluster, &requests, false, is_synchronized),
         messages: messages(&cluster, window, false, is_synchronized)?,

@@ -11,7 +11,7 @@ mod verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_analysis::{Cell, Report, Table};
-use isochrone_crosshost::{Cause, Cluster, DiskAccess, Request};
+use isochrone_crosshost::{Cause, Cluster, DiskAccesses, Lives, Request};
 use isochrone_export::html::{Block, Section, SummaryPage, Synchronization};
 use isochrone_server::CommandLine;
 use isochrone_time::UnixNs;
@@ -49,8 +49,10 @@ pub(crate) struct Findings<'f, 'o> {
     pub(crate) requests: Vec<Request>,
     /// The slowest of them, with its path.
     pub(crate) slowest: Option<Request>,
-    /// Requests to each disk: by index of the host and name of the disk.
-    pub(crate) accesses: BTreeMap<(usize, String), Vec<DiskAccess>>,
+    /// The processes that used the CPUs most.
+    pub(crate) lives: Lives,
+    /// Requests to each disk, those of disks with the most requests first.
+    pub(crate) accesses: Vec<DiskAccesses>,
     /// The reports `bottleneck`, `critical-path` and `messages`.
     pub(crate) bottleneck: Report,
     pub(crate) critical_path: Report,

@@ -93,20 +93,15 @@ fn rates(
 }
 
 /// A row of a table.
-pub(super) struct Row<'t> {
+struct Row<'t> {
     table: &'t Table,
     cells: Vec<Cell>,
 }
 
 impl Row<'_> {
     /// The number in a column; 0 where it is unknown.
-    pub(super) fn figure(&self, column: &str) -> f64 {
+    fn figure(&self, column: &str) -> f64 {
         self.table.column(column).map_or(0.0, |column| self.cells[column].as_f64())
-    }
-
-    /// Whether the value of a column is known.
-    pub(super) fn is_known(&self, column: &str) -> bool {
-        self.table.column(column).is_some_and(|column| self.cells[column] != Cell::Unknown)
     }
 
     fn instant(&self, column: &str) -> i128 {
@@ -122,7 +117,7 @@ impl Row<'_> {
     }
 
     /// The step, with a value and its unknown part.
-    pub(super) fn step(&self, findings: &Findings<'_, '_>, (value, unknown): (f64, f64)) -> Step {
+    fn step(&self, findings: &Findings<'_, '_>, (value, unknown): (f64, f64)) -> Step {
         let begin = findings.range.map_or(UnixNs(0), |[begin, _]| begin);
         let since = |at: i128| SinceOrigin(UnixNs(at).saturating_since(begin).max(0));
         // Steps start at round times: the first may start before the first event.
@@ -132,7 +127,7 @@ impl Row<'_> {
 }
 
 /// The rows of each thing, as some columns name it, in their order.
-pub(super) fn groups<'t>(table: &'t Table, names: &[&str]) -> Vec<(String, Vec<Row<'t>>)> {
+fn groups<'t>(table: &'t Table, names: &[&str]) -> Vec<(String, Vec<Row<'t>>)> {
     let indices: Vec<usize> = names.iter().filter_map(|name| table.column(name)).collect();
     let mut groups: Vec<(String, Vec<Row<'t>>)> = Vec::new();
     for cells in &table.rows {
