@@ -63,6 +63,9 @@ pub(crate) fn routes(current: Current) -> Router {
         .route("/table", post(table))
         .route("/statistics", post(statistics))
         .route("/usage", get(usage))
+        .route("/resources", get(resources))
+        .route("/lives", get(lives))
+        .route("/accesses", get(accesses))
         .route("/events", get(events))
         .route("/sync", get(synchronization))
         .route("/link", get(link))
@@ -361,6 +364,36 @@ async fn usage(
         Ok(json!({"series": series, "command": view.command_of("analyze usage", Some(query.window()))}))
     })
     .await
+}
+
+#[derive(Debug, Deserialize)]
+struct StepsQuery {
+    steps: Option<u32>,
+    limit: Option<usize>,
+}
+
+async fn resources(
+    Extension(session): Page,
+    Query(query): Query<WindowQuery>,
+    Query(StepsQuery { steps, .. }): Query<StepsQuery>,
+) -> Answer {
+    answer(&session, move |view| view.resources(query.window(), steps.unwrap_or(60).into())).await
+}
+
+async fn lives(
+    Extension(session): Page,
+    Query(query): Query<WindowQuery>,
+    Query(StepsQuery { steps, limit }): Query<StepsQuery>,
+) -> Answer {
+    answer(&session, move |view| view.lives(query.window(), steps.unwrap_or(200), limit.unwrap_or(100))).await
+}
+
+async fn accesses(
+    Extension(session): Page,
+    Query(query): Query<WindowQuery>,
+    Query(StepsQuery { limit, .. }): Query<StepsQuery>,
+) -> Answer {
+    answer(&session, move |view| view.accesses(query.window(), limit.unwrap_or(5000))).await
 }
 
 #[derive(Debug, Deserialize)]

@@ -291,6 +291,9 @@ fn answers_say_which_command_gives_the_same() {
     check("requests", &["isochrone critical-path shop"]);
     check(&format!("usage?begin={begin}&end={end}&points=10"), &["isochrone analyze usage shop"]);
     check(&format!("usage?{half}&points=10"), &["isochrone analyze usage --begin ", " --end "]);
+    check(&format!("resources?{half}"), &["isochrone bottleneck --begin ", " shop"]);
+    check(&format!("lives?{half}"), &["isochrone analyze usage --by-process --begin ", " shop"]);
+    check(&format!("accesses?{half}"), &["isochrone sql -c 'SELECT ", " AND issued_time BETWEEN ", "' shop"]);
     check(&format!("messages?{half}"), &["isochrone messages --begin "]);
     check(&format!("messages?{half}&clock=own"), &["isochrone messages --begin ", " --no-sync shop"]);
     check(
@@ -298,6 +301,110 @@ fn answers_say_which_command_gives_the_same() {
         &["isochrone events --host h1,h3 --where '$event == \"sched_switch\"' --begin ", " shop"],
     );
     check(&format!("events?{half}&search=it%27s"), &[r" shop | grep -F 'it'\''s'"]);
+}
+
+#[test]
+fn resources_have_the_values_of_the_report() {
+    let (begin, end) = extent();
+    let (status, answer) = get(&format!("/api/resources?begin={begin}&end={end}&steps=20"));
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let verdicts = answer["verdicts"].as_array().unwrap();
+    assert_eq!(verdicts.iter().map(|it| it["host"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 1, 2]);
+    let asked = json!({"analysis": "bottleneck", "begin": begin, "end": end, "limit": 5000}).to_string();
+    let report: Value = serde_json::from_slice(&post("/api/table", &asked).1).unwrap();
+    let tables = report["tables"].as_array().unwrap();
+    let rows = |name: &str| tables.iter().find(|it| it["name"] == name).unwrap()["rows"].as_array().unwrap();
+    assert_eq!(verdicts[1]["verdict"], rows("verdicts")[1][4]);
+    let resources = answer["resources"].as_array().unwrap();
+    assert_eq!(resources.len(), rows("resources").len());
+    for (resource, row) in resources.iter().zip(rows("resources")) {
+        assert_eq!((&resource["resource"], &resource["of"]), (&row[1], &row[2]));
+        // Null is unknown there, and what does not apply; here that is absent.
+        assert_eq!(resource.get("busy_percent").unwrap_or(&Value::Null), &row[4], "{row}");
+        let steps = resource["begin"].as_array().unwrap().len();
+        assert!((5..=21).contains(&steps), "{steps}");
+        let lasts: Vec<f64> = (0..steps)
+            .map(|step| resource["end"][step].as_f64().unwrap() - resource["begin"][step].as_f64().unwrap())
+            .collect();
+        assert!(lasts.iter().all(|&ns| ns > 0.0));
+        let mean = |series: &str| {
+            let values = resource[series].as_array()?.iter().zip(&lasts);
+            let sum: Option<f64> = values.map(|(value, ns)| Some(value.as_f64()? * ns)).sum();
+            Some(sum? / lasts.iter().sum::<f64>())
+        };
+        for (series, column) in [("busy", 4), ("waited", 7)] {
+            // A series that is absent does not apply, one of nulls is unknown; both have no mean.
+            match (mean(series), row[column].as_f64()) {
+                (Some(mean), Some(whole)) => assert!((mean - whole).abs() < 0.02, "{mean} {row}"),
+                (mean, whole) => assert_eq!(mean, whole, "{series} {row}"),
+            }
+        }
+    }
+    let disk = resources.iter().find(|it| it["resource"] == "disk").unwrap();
+    let (_, rows) = get("/api/rows");
+    assert_eq!(rows["rows"][disk["row"].as_u64().unwrap() as usize]["kind"], "disk");
+    assert!(resources.iter().any(|it| it["resource"] == "locks" && it.get("busy").is_none()));
+    assert_eq!(get(&format!("/api/resources?begin={end}&end={begin}")).0, StatusCode::BAD_REQUEST);
+}
+
+#[test]
+fn lives_are_those_that_used_the_cpus_most() {
+    let (begin, end) = extent();
+    let ask = |begin: i64, end: i64, limit: usize| {
+        let (status, answer) = get(&format!("/api/lives?begin={begin}&end={end}&steps=50&limit={limit}"));
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        answer
+    };
+    let all = ask(begin, end, 1000);
+    let lives = all["lives"].as_array().unwrap();
+    assert_eq!(all["total"], lives.len());
+    let cpu = |it: &Value| it["cpu_ns"].as_u64().unwrap();
+    let (_, rows) = get("/api/rows");
+    for life in lives {
+        let steps = life["steps"].as_array().unwrap();
+        let sum = |place: usize| steps.iter().map(|step| step[place].as_u64().unwrap()).sum::<u64>();
+        assert_eq!((sum(2), sum(3)), (cpu(life), life["unknown_ns"].as_u64().unwrap()), "{life}");
+        let row = &rows["rows"][life["row"].as_u64().unwrap() as usize];
+        assert_eq!((&row["pid"], &row["host"]), (&life["pid"], &life["host"]));
+        assert!(row["begin"] == life["begin"] && row["end"] == life["end"], "{row} {life}");
+        // The example has no page faults.
+        assert_eq!(life["page_faults"], Value::Null);
+    }
+    let few = ask(begin, end, 5);
+    let mut most: Vec<u64> = lives.iter().map(cpu).collect();
+    most.sort_unstable_by(|a, b| b.cmp(a));
+    let mut found: Vec<u64> = few["lives"].as_array().unwrap().iter().map(cpu).collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    assert_eq!((found.as_slice(), &few["total"]), (&most[..5], &all["total"]));
+    // Halves add up.
+    let middle = begin + (end - begin) / 2;
+    let sum = |answer: &Value| answer["lives"].as_array().unwrap().iter().map(cpu).sum::<u64>();
+    let halves = sum(&ask(begin, middle, 1000)) + sum(&ask(middle, end, 1000));
+    assert!(halves.abs_diff(sum(&all)) < 1000, "{halves} {}", sum(&all));
+    assert_eq!(get(&format!("/api/lives?begin={end}&end={begin}")).0, StatusCode::BAD_REQUEST);
+}
+
+#[test]
+fn accesses_are_by_disk_and_process() {
+    let (begin, end) = extent();
+    let (status, answer) = get(&format!("/api/accesses?begin={begin}&end={end}&limit=5"));
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let disks = answer["disks"].as_array().unwrap();
+    let totals: Vec<u64> = disks.iter().map(|it| it["total"].as_u64().unwrap()).collect();
+    assert!(totals.len() >= 3 && totals.is_sorted_by(|a, b| a >= b), "{totals:?}");
+    for disk in disks {
+        let (total, accesses) = (disk["total"].as_u64().unwrap(), disk["accesses"].as_array().unwrap());
+        assert_eq!(accesses.len() as u64, total.min(5));
+        let processes = disk["processes"].as_array().unwrap();
+        assert_eq!(processes.iter().map(|it| it["requests"].as_u64().unwrap()).sum::<u64>(), total);
+        assert_eq!(disk["follow"].as_u64().unwrap() + disk["elsewhere"].as_u64().unwrap(), total - 1);
+        assert!(accesses.is_sorted_by_key(|it| it[0].as_i64()));
+        for access in accesses {
+            assert!(access[1].as_u64().unwrap() % 512 == 0 && access[2].as_u64() > Some(0), "{access}");
+            assert!((access[3].as_u64().unwrap() as usize) < processes.len() && access[5].as_i64() > Some(0));
+        }
+    }
+    assert_eq!(get(&format!("/api/accesses?begin={end}&end={begin}")).0, StatusCode::BAD_REQUEST);
 }
 
 #[test]
@@ -392,7 +499,7 @@ fn a_request_that_is_too_large_is_refused_in_words() {
 fn any_request() -> impl Strategy<Value = (String, Option<String>)> {
     let number = prop_oneof![any::<i64>(), 0_i64..12_000_000_000, Just(-1)];
     let row = prop_oneof![0_u32..400, any::<u32>()];
-    (0_usize..15, number.clone(), number, row, any::<u32>()).prop_map(|(which, begin, end, row, count)| {
+    (0_usize..18, number.clone(), number, row, any::<u32>()).prop_map(|(which, begin, end, row, count)| {
         let window = format!("begin={begin}&end={end}");
         let own = if count % 2 == 0 { "clock=own" } else { "clock=common" };
         let path = match which {
@@ -416,7 +523,10 @@ fn any_request() -> impl Strategy<Value = (String, Option<String>)> {
                 let body = json!({"rows": [row], "begin": begin, "end": end});
                 return ("statistics".to_owned(), Some(body.to_string()));
             }
-            13 => format!("matching?text=duration%3E{count}%7C%7Ctid%3D%3D{row}&{window}&{own}"),
+            13 => format!("lives?{window}&steps={count}&limit={row}"),
+            14 => format!("accesses?{window}&limit={count}"),
+            15 => format!("resources?{window}&steps={count}"),
+            16 => format!("matching?text=duration%3E{count}%7C%7Ctid%3D%3D{row}&{window}&{own}"),
             _ => {
                 let body = json!({"analysis": "cputop", "begin": begin, "end": end, "limit": count});
                 return ("table".to_owned(), Some(body.to_string()));

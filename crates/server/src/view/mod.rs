@@ -6,6 +6,7 @@
 //! with them. Instants of the page are [`SinceOrigin`], those of tables [`RawNs`]: this file converts one to
 //! the other.
 
+mod accesses;
 mod commands;
 mod cpus;
 pub(crate) mod encode;
@@ -13,10 +14,12 @@ pub(crate) mod event_lines;
 pub(crate) mod events;
 pub(crate) mod filter;
 pub(crate) mod follow;
+mod lives;
 mod matching;
 pub(crate) mod messages;
 pub(crate) mod overview;
 pub(crate) mod requests;
+mod resources;
 pub(crate) mod rows;
 pub(crate) mod sample;
 pub(crate) mod state_at;

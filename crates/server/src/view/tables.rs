@@ -1,7 +1,7 @@
 //! The tables of all analyses for a window of time.
 
 use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table, Unit, lacking};
-use isochrone_crosshost::{accounting, blocking, bottleneck, critical_path, ipc, messages, needs};
+use isochrone_crosshost::{Request, accounting, blocking, bottleneck, critical_path, ipc, messages, needs};
 use isochrone_experiment::{Question, Spread, reports};
 use isochrone_time::{SinceOrigin, UnixNs, Window};
 use isochrone_timing::{SOME_STEPS, Times, recorded, step_length};
@@ -27,6 +27,12 @@ const ACROSS: [(&str, &str); 6] = [
 /// All analyses: name and what it shows.
 pub(crate) fn analyses() -> impl Iterator<Item = (&'static str, &'static str)> {
     ACROSS.into_iter().chain(AnalysisKind::ALL.iter().map(|kind| (kind.name(), kind.about())))
+}
+
+/// The notes of a report, in words.
+fn notes_of(report: &Report) -> Vec<String> {
+    let text = |ns: u64| duration(i64::try_from(ns).unwrap_or(i64::MAX));
+    report.notes.iter().map(|note| note.shown(text)).collect()
 }
 
 impl ExperimentView<'_> {
@@ -55,9 +61,8 @@ impl ExperimentView<'_> {
         report.notes.extend(lacking(&needs, &recorded(&self.timed_hosts())));
         report.sort_and_limit(&Options { limit: Some(limit.clamp(1, MAX_ROWS)), ..Options::default() });
         let tables: Vec<Value> = report.tables.iter().map(|table| self.table(table)).collect();
-        let text = |ns: u64| duration(i64::try_from(ns).unwrap_or(i64::MAX));
-        let notes: Vec<String> = report.notes.iter().map(|note| note.shown(text)).collect();
-        Ok(json!({"tables": tables, "notes": notes, "command": self.command_of(&command, window)}))
+        let command = self.command_of(&command, window);
+        Ok(json!({"tables": tables, "notes": notes_of(&report), "command": command}))
     }
 
     /// An analysis of events: reads the traces of the window.
@@ -83,20 +88,36 @@ impl ExperimentView<'_> {
             "blocking" => blocking(cluster, window, |_| true, false, is_synchronized)?,
             "ipc" => ipc(cluster, window, is_synchronized)?,
             "messages" => messages(cluster, window, false, is_synchronized)?,
-            _ => {
-                let is_inside =
-                    |at: UnixNs| window.is_none_or(|window| window.start <= at && at < window.end);
-                let all = self.all_requests()?.iter();
-                let inside: Vec<_> = all.filter(|request| is_inside(request.start)).cloned().collect();
-                if name == "bottleneck" {
-                    let [start, end] = [window.map(|it| it.start), window.map(|it| it.end)];
-                    let times = Times { start, end, at: None };
-                    let every = step_length(None, times, self.timed_hosts(), SOME_STEPS);
-                    return Ok(bottleneck(cluster, window, &inside, every, is_synchronized)?);
-                }
-                critical_path(cluster, &inside, false, is_synchronized)
-            }
+            "bottleneck" => self.bottleneck_in(window, SOME_STEPS)?,
+            _ => critical_path(cluster, &self.requests_in(window)?, false, is_synchronized),
         })
+    }
+
+    /// The requests that start in a window.
+    fn requests_in(&self, window: Option<Window<UnixNs>>) -> Result<Vec<Request>> {
+        let is_inside = |at: UnixNs| window.is_none_or(|window| window.start <= at && at < window.end);
+        Ok(self.all_requests()?.iter().filter(|request| is_inside(request.start)).cloned().collect())
+    }
+
+    fn bottleneck_in(&self, window: Option<Window<UnixNs>>, most_steps: u64) -> Result<Report> {
+        let [start, end] = [window.map(|it| it.start), window.map(|it| it.end)];
+        let times = Times { start, end, at: None };
+        let every = step_length(None, times, self.timed_hosts(), most_steps);
+        Ok(bottleneck(self.cluster()?, window, &self.requests_in(window)?, every, self.is_synchronized())?)
+    }
+
+    /// The report `bottleneck` in a window on the common clock, with at most so many steps, and what was not
+    /// recorded for it, in words.
+    pub(super) fn bottlenecks(
+        &self,
+        window: Option<Window<SinceOrigin>>,
+        most_steps: u64,
+    ) -> Result<(Report, Vec<String>)> {
+        let window = window.map(|it| Window::new(self.unix(it.start), self.unix(it.end)));
+        let mut report = self.bottleneck_in(window, most_steps)?;
+        report.notes.extend(lacking(&needs("bottleneck"), &recorded(&self.timed_hosts())));
+        let notes = notes_of(&report);
+        Ok((report, notes))
     }
 
     fn table(&self, table: &Table) -> Value {
