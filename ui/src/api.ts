@@ -63,6 +63,23 @@ export interface Statistics {
   calls: { call: string; count: number; total_ns: number; max_ns: number }[]; command: string;
 }
 export interface Series { host: number; name: string; kind: string; unit: string; x: Time[]; y: (number | null)[] }
+export interface Verdict { host: number; because: string; resource: string | null; of: string | null; verdict: string }
+/** Parts of time in percent, by step. Null: unknown; absent: it has no such thing. */
+export interface Resource {
+  host: number; row: number | null; resource: string; of: string | null; busy_percent?: number | null; waited_percent?: number | null; mean_queue?: number | null; errors?: number | null; unknown_ns?: number | null;
+  begin: Time[]; end: Time[]; busy?: (number | null)[]; waited?: (number | null)[]; unknown: (number | null)[];
+}
+/** `steps`: [begin, end, CPU time, how much more it may have been]. `page_faults`: null where they were not recorded; at least so many where `is_whole` is false. */
+export interface Life {
+  host: number; row: number | null; comm: string | null; pid: number; begin: Time; end: Time; is_begin_seen: boolean; is_end_seen: boolean; cpu_ns: number; unknown_ns: number;
+  page_faults: number | null; is_whole: boolean; steps: [Time, Time, number, number][];
+}
+/** [issued, first byte, bytes, index of the process, whether it writes, latency] */
+export type Access = [Time, number, number, number, boolean, number | null];
+export interface Disk {
+  host: number; row: number | null; disk: string; total: number; follow: number; elsewhere: number; mean_bytes: number;
+  processes: { pid: number | null; comm: string | null; requests: number; read_bytes: number; written_bytes: number }[]; accesses: Access[];
+}
 export interface TraceEvent { at: Time; host: number; cpu: number | null; name: string; text: string; row: number | null }
 export interface Link {
   a: string; b: string; quality: string; a_to_b: number; b_to_a: number; ambiguous: number; suspects: number; dropped: number; inversions: number;
@@ -162,6 +179,9 @@ export const api = {
   table: (asked: { analysis: string; begin: Time | null; end: Time | null; limit: number }, signal?: AbortSignal) => post<Answer>("table", asked, signal),
   statistics: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal) => post<Statistics>("statistics", { begin, end, rows }, signal),
   usage: (begin: Time, end: Time, points: number, signal?: AbortSignal) => get<{ series: Series[]; command: string }>("usage", { begin, end, points }, signal),
+  resources: (begin: Time, end: Time, steps: number, signal?: AbortSignal) => get<{ verdicts: Verdict[]; resources: Resource[]; notes: string[]; command: string }>("resources", { begin, end, steps }, signal),
+  lives: (begin: Time, end: Time, steps: number, limit: number, signal?: AbortSignal) => get<{ total: number; lives: Life[]; command: string }>("lives", { begin, end, steps, limit }, signal),
+  accesses: (begin: Time, end: Time, limit: number, signal?: AbortSignal) => get<{ disks: Disk[]; command: string }>("accesses", { begin, end, limit }, signal),
   events: (asked: { begin: Time; end: Time; limit: number; search?: string; hosts?: string; after?: string }, signal?: AbortSignal) =>
     get<{ events: TraceEvent[]; next: string | null; command: string }>("events", asked, signal),
   sync: () => get<Sync>("sync"),

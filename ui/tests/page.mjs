@@ -1,8 +1,9 @@
 // Starts the server on traces and opens its page in Debian's Chromium. Used by: the tests, the bench, the pictures.
 // ISOCHRONE_BIN: the program; CHROMIUM: the browser.
 import { execFileSync, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -13,6 +14,13 @@ const ui = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 export const program = resolve(ui, process.env.ISOCHRONE_BIN ?? "../target/release/isochrone");
 const machines = resolve(ui, "../../shared/data/vm");
 export const chain3 = resolve(machines, "chain3"), ping5 = resolve(machines, "ping5"), phases3 = resolve(machines, "phases3"), mpi4 = resolve(machines, "mpi4"), ustMpi = resolve(machines, "../ust/mpi");
+export const hog2 = resolve(machines, "hog2");
+/** Traces that are packed in the corpus, in a directory of their own, which `remove` deletes. */
+export function unpacked(name) {
+  const directory = mkdtempSync(join(tmpdir(), "isochrone-page-"));
+  execFileSync("tar", ["--zstd", "-xf", resolve(machines, `${name}.tar.zst`), "-C", directory]);
+  return { traces: join(directory, name), remove: () => rmSync(directory, { recursive: true }) };
+}
 /** Writes traces with losses; it lies beside the public corpus. */
 export const generator = resolve(machines, "../../tools/gen_ctf_kernel.py");
 /** What independent programs made of these traces. */

@@ -183,7 +183,7 @@ describe("statistics", () => {
   test("nothing is asked for by panels that are not seen, and once when the window has come to rest", async () => {
     await panel("statistics");
     const asked = [];
-    page.on("request", (request) => { if (/api\/(statistics|usage|events|table|sync|requests)/.test(request.url())) asked.push(request.url()); });
+    page.on("request", (request) => { if (/api\/(statistics|usage|resources|lives|accesses|events|table|sync|requests)/.test(request.url())) asked.push(request.url()); });
     for (let at = 0; at < 6; at += 1) { await page.keyboard.press("w"); }
     await settled();
     assert.ok(asked.length <= 2 && asked.every((url) => url.endsWith("statistics")), asked.join());

@@ -11,6 +11,7 @@ globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.ImageData = class { constructor(width, height) { this.width = width; this.height = height; this.data = new Uint8ClampedArray(width * height * 4); } };
 
 const format = await load("format"), url = await load("url"), times = await load("panels/times"), tiles = await load("graph/tiles"), paint = await load("graph/paint"), view = await load("view"), renewal = await load("renewal");
+const picture = await load("panels/timePicture"), resources = await load("panels/resourceScene"), lives = await load("panels/livesScene"), disks = await load("panels/diskScene");
 
 test("durations have the unit that fits", () => {
   const check = (ns, text) => assert.equal(format.formatDuration(ns), text, `${ns}`);
@@ -169,4 +170,104 @@ test("bars cover their pixels, and short ones the column of the longer", () => {
   const two = drawn([[0, 7, 1], [7, 10, 2]], 1, 0.1), other = drawn([[0, 10, 2]], 1, 0.1);
   assert.equal(two.line[0], colour);
   assert.equal(drawn([[0, 3, 1], [3, 10, 2]], 1, 0.1).line[0], other.line[0]);
+});
+
+/** What is drawn of a picture: rectangles and lines with their colours, texts. */
+class Pen {
+  rects = []; texts = []; strokes = []; path = [];
+  fillRect(x, y, width, height) { this.rects.push([Math.round(x), Math.round(y), Math.round(width), Math.round(height), this.fillStyle]); }
+  strokeRect(x, y) { this.strokes.push([this.strokeStyle, [[x, y]]]); }
+  beginPath() { this.path = []; }
+  moveTo(x, y) { this.path.push(["M", Math.round(x), Math.round(y)]); }
+  lineTo(x, y) { this.path.push(["L", Math.round(x), Math.round(y)]); }
+  stroke() { this.strokes.push([this.strokeStyle, this.path]); }
+  fillText(text) { this.texts.push(text); }
+  measureText(text) { return { width: 6 * text.length }; }
+  rect() {} clip() {} save() {} restore() {} fill() {} closePath() {}
+}
+/** A picture that is drawn in 100 pixels for 100 ns, with what it has beside. */
+function painted(content, height = 200, scrolled = 0) {
+  const frame = new picture.Frame({ begin: 0, end: 100 }, null, content.left, content.left + 100, content.left + 100 + content.right, content.above, height, scrolled), pen = new Pen();
+  content.draw(pen, frame);
+  return { frame, pen, of: (colour) => pen.rects.filter((it) => it[4] === colour).map((it) => [it[0] - content.left, ...it.slice(1, 4)]) };
+}
+
+test("pictures over time have times between their sides", () => {
+  const frame = new picture.Frame({ begin: 1_000, end: 2_000 }, null, 50, 150, 200, 0, 100, 0);
+  assert.deepEqual([frame.x(1_000), frame.x(1_500), frame.time(150)], [50, 100, 2_000]);
+  assert.deepEqual([frame.part(0, 1_500), frame.part(1_900, 5_000), frame.part(1_200, 1_200), frame.part(0, 10), frame.part(2_100, 2_200)], [[50, 50], [140, 10], [70, 1], null, null]);
+  assert.equal(picture.fitting(new Pen(), "a long name", 36), "a lon…");
+});
+
+const RESOURCE = { host: 0, row: 3, resource: "disk", of: "vda", busy_percent: 40, waited_percent: null, unknown_ns: 0, begin: [0, 50], end: [50, 100], busy: [40, null], waited: [25, null], unknown: [10, 100] };
+const doers = { hostName: (host) => `h${host + 1}`, shift: () => 0, click: () => undefined, open: () => undefined, pick: () => undefined };
+
+test("resources are drawn as they are known: what is unknown is never zero", () => {
+  const verdict = { host: 0, because: "saturated", resource: "disk", of: "vda", verdict: "disk vda: 98 % busy" };
+  const content = resources.resourceContent([verdict, { ...verdict, host: 1 }], [RESOURCE, { ...RESOURCE, resource: "locks", of: null, busy: undefined, busy_percent: undefined }], doers);
+  const { frame, pen, of } = painted(content);
+  // 40 of 100 busy, 10 more unknown; then all unknown, in both.
+  const [busy] = of(resources.resourceColour("disk")), unknown = of(resources.unknownColour());
+  assert.deepEqual([busy[0], busy[2], busy[3]], [0, 50, 10]);
+  assert.deepEqual(unknown.map(([x, , width, height]) => [x, width, height]), [[0, 50, 3], [50, 50, 26], [0, 50, 3], [50, 50, 26]]);
+  // The line of what waited ends where it is unknown.
+  const waited = pen.strokes.find(([colour]) => colour === resources.waitedColour())[1];
+  assert.deepEqual(waited.map(([kind, x]) => [kind, x - content.left]), [["M", 0], ["L", 50]]);
+  assert.ok(pen.texts.includes("disk vda: 98 % busy") && pen.texts.includes("busy 40 %") && pen.texts.includes("waited unknown") && pen.texts.includes("locks"), pen.texts.join());
+  assert.ok(!pen.texts.some((text) => text.startsWith("busy –")));
+  assert.deepEqual(content.tip(20, 30, frame), ["h1 disk vda", "00:00:00.000000000, 50 ns", "busy 40 %", "waited for 25 %", "unknown 10 %"]);
+  assert.deepEqual(content.tip(70, 30, frame).slice(2), ["busy unknown", "waited for unknown", "unknown 100 %"]);
+  assert.deepEqual(content.tip(120, 30, frame), ["h1 disk vda", "no host was recorded then"]);
+  assert.deepEqual(content.tip(20, 5, frame), ["h1", "disk vda: 98 % busy"]);
+});
+
+test("a click on a step is one on its resource", () => {
+  const clicked = [], content = resources.resourceContent([{ host: 0, verdict: "" }], [RESOURCE], { ...doers, click: (it, step) => clicked.push([it.of, step]), pick: (host) => clicked.push(host) });
+  const { frame } = painted(content);
+  content.click(60, 40, frame);
+  content.click(60, 10, frame);
+  content.click(500, 40, frame);
+  assert.deepEqual(clicked, [["vda", 1], 0, 0]);
+  assert.deepEqual([undefined, null, 12.34, 0].map(resources.percentText), ["–", "unknown", "12.3 %", "0 %"]);
+});
+
+const LIFE = { host: 0, row: 5, comm: "sh", pid: 7, begin: -50, end: 60, is_begin_seen: true, is_end_seen: true, cpu_ns: 20, unknown_ns: 0, page_faults: 1_108, is_whole: true, steps: [[0, 20, 10, 0], [20, 40, 10, 5]] };
+
+test("lives have edges where they were seen, and figures that say at least", () => {
+  const content = lives.livesContent([LIFE, { ...LIFE, pid: 8, is_end_seen: false, page_faults: null }], { ...doers, nameOf: (it) => `h1 ${it.comm} ${it.pid}` });
+  const { frame, pen, of } = painted(content);
+  const [first, second] = of(lives.cpuColour());
+  assert.deepEqual([first.slice(2), second.slice(2)], [[20, 6], [20, 6]]);
+  assert.deepEqual(of(lives.unknownColour()).map((it) => it.slice(2)), [[20, 3], [20, 3]]);
+  // Of the start, which is before the window, there is no edge; of the end of the first, one.
+  assert.equal(pen.rects.filter((it) => it[2] === 2 && it[3] === 16).length, 1);
+  assert.ok(pen.texts.includes("page faults") && pen.texts.includes("1,108") && pen.texts.includes("–"));
+  assert.deepEqual(content.tip(30, 20, frame).slice(-2), ["page faults 1,108", "here 50 % of a CPU, up to 25 % more"]);
+  assert.deepEqual(content.tip(50, 20, frame).at(-1), "here 0 % of a CPU");
+  assert.equal(content.tip(30, 10, frame).length, 0);
+  assert.match(content.tip(80, 20 + 18, frame).join("; "), /there until .*; page faults were not recorded$/);
+  const check = (cpu_ns, unknown_ns, text) => assert.equal(lives.cpuText({ cpu_ns, unknown_ns }), text);
+  check(1_234_567, 0, "1.235 ms");
+  check(1_234_567, 100, "1.235 ms");
+  check(1_234_567, 1_000_000, "≥ 1.235 ms");
+  assert.deepEqual([[12, true], [12, false], [null, true]].map(([page_faults, is_whole]) => lives.faultsText({ page_faults, is_whole })), ["12", "≥ 12", "–"]);
+});
+
+const DISK = { host: 0, row: 3, disk: "vda", total: 3, follow: 1, elsewhere: 1, mean_bytes: 4_096, processes: [{ pid: 7, comm: "dd" }, { pid: null, comm: null }], accesses: [[0, 0, 4_096, 0, false, 1_000], [50, 4_096, 4_096, 1, true, null], [99, 0, 512, 0, false, 5]] };
+
+test("requests to a disk are where their first byte is, reads and writes apart", () => {
+  const clicked = [], content = disks.diskContent(DISK, { shift: () => 0, click: (_, access) => clicked.push(access[0]) }), { frame, pen, of } = painted(content);
+  assert.deepEqual(of(disks.processColour(0)).map(([x]) => x), [-2, 97]);
+  assert.deepEqual(pen.strokes.filter(([colour]) => colour === disks.processColour(1)).length, 1);
+  const y = (offset) => frame.bottom - ((offset - disks.offsetsOf(DISK.accesses)[0]) / (disks.offsetsOf(DISK.accesses)[1] - disks.offsetsOf(DISK.accesses)[0])) * (frame.bottom - frame.top);
+  assert.deepEqual(content.tip(51, y(4_096) + 2, frame), ["unknown writes 4.096 kB", "at byte 4,096", "issued 00:00:00.000000050", "its completion was not seen"]);
+  assert.deepEqual(content.tip(1, y(0), frame).slice(0, 2), ["dd 7 reads 4.096 kB", "at byte 0"]);
+  assert.deepEqual(content.tip(25, y(4_096), frame), []);
+  content.click(98, y(0), frame);
+  assert.deepEqual(clicked, [99]);
+  assert.equal(disks.seeksText(DISK), "3 requests, 1 starts where the one before ends, 1 elsewhere, 4.096 kB away on average");
+  assert.equal(disks.seeksText({ ...DISK, total: 9_000 }), "9,000 requests, 1 starts where the one before ends, 1 elsewhere, 4.096 kB away on average; 3 of 9,000 drawn, evenly chosen");
+  assert.equal(disks.seeksText({ ...DISK, total: 1, accesses: [1] }), "1 request");
+  assert.deepEqual(disks.marksOf(-100, 2_600, 4), [0, 1_000, 2_000]);
+  assert.deepEqual(disks.offsetsOf([]), [0, 1]);
 });

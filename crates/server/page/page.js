@@ -142,6 +142,22 @@ var api = {
 		end,
 		points
 	}, signal),
+	resources: (begin, end, steps, signal) => get("resources", {
+		begin,
+		end,
+		steps
+	}, signal),
+	lives: (begin, end, steps, limit, signal) => get("lives", {
+		begin,
+		end,
+		steps,
+		limit
+	}, signal),
+	accesses: (begin, end, limit, signal) => get("accesses", {
+		begin,
+		end,
+		limit
+	}, signal),
 	events: (asked, signal) => get("events", asked, signal),
 	sync: () => get("sync"),
 	link: (a, b, points) => get("link", {
@@ -1362,7 +1378,7 @@ function hsl(hue, saturation, lightness) {
 var MIN_GAP = 96;
 var FONT$1 = "11px system-ui, sans-serif";
 /** A round step of time (1, 2 or 5 of a power of ten; 10, 15, 30 s, 1, 2, 5 … min) of at least `least` ns. */
-function roundStep(least) {
+function roundStep$1(least) {
 	const seconds = [
 		10,
 		15,
@@ -1390,7 +1406,7 @@ function roundStep(least) {
 }
 /** Ticks of a window: x and text, the whole second's time in full, the parts of it short. */
 function ticks$1(scene) {
-	const origin = scene.view.now.experiment?.origin_unix_ns ?? null, step = roundStep(MIN_GAP / scene.scale), places = placesFor(step);
+	const { origin } = scene, step = roundStep$1(MIN_GAP / scene.scale), places = placesFor(step);
 	const list = [];
 	let second = "";
 	for (let t = Math.ceil(scene.begin / step) * step; t <= scene.end; t += step) {
@@ -1526,7 +1542,7 @@ function pathRow(path, id) {
 	return id < -1e6 ? pathRows(path)[-1000001 - id] : void 0;
 }
 /** The step of a row at an instant of the common clock. */
-function stepAt(row, at) {
+function stepAt$1(row, at) {
 	return row.steps.find((step) => at >= step.begin && at < step.end);
 }
 function rowsOf$1(path) {
@@ -1576,6 +1592,9 @@ var Scene = class {
 		this.begin = view.now.window.begin;
 		this.end = view.now.window.end;
 		this.scale = layout.width / (this.end - this.begin);
+	}
+	get origin() {
+		return this.view.now.experiment?.origin_unix_ns ?? null;
 	}
 	x(t) {
 		return (t - this.begin) * this.scale;
@@ -2048,7 +2067,7 @@ function drawSelection(ctx, scene) {
 	ctx.fillRect(Math.round(x1), 34, 1, scene.layout.height);
 }
 // src/graph/svg.ts
-var round$2 = (value) => String(Math.round(value * 100) / 100);
+var round$1 = (value) => String(Math.round(value * 100) / 100);
 var escaped = (text) => text.replace(/[&<>"]/g, (it) => ({
 	"&": "&amp;",
 	"<": "&lt;",
@@ -2084,25 +2103,25 @@ var SvgContext = class {
 		this.parts.push("</g>");
 	}
 	fillRect(x, y, width, height) {
-		this.parts.push(`<rect x="${round$2(x)}" y="${round$2(y)}" width="${round$2(width)}" height="${round$2(height)}" fill="${String(this.fillStyle)}"${this.alpha}/>`);
+		this.parts.push(`<rect x="${round$1(x)}" y="${round$1(y)}" width="${round$1(width)}" height="${round$1(height)}" fill="${String(this.fillStyle)}"${this.alpha}/>`);
 	}
 	strokeRect(x, y, width, height) {
-		this.parts.push(`<rect x="${round$2(x)}" y="${round$2(y)}" width="${round$2(width)}" height="${round$2(height)}" fill="none" ${this.line}/>`);
+		this.parts.push(`<rect x="${round$1(x)}" y="${round$1(y)}" width="${round$1(width)}" height="${round$1(height)}" fill="none" ${this.line}/>`);
 	}
 	beginPath() {
 		this.path = "";
 	}
 	moveTo(x, y) {
-		this.path += `M${round$2(x)} ${round$2(y)}`;
+		this.path += `M${round$1(x)} ${round$1(y)}`;
 	}
 	lineTo(x, y) {
-		this.path += `L${round$2(x)} ${round$2(y)}`;
+		this.path += `L${round$1(x)} ${round$1(y)}`;
 	}
 	closePath() {
 		this.path += "Z";
 	}
 	rect(x, y, width, height) {
-		this.path += `M${round$2(x)} ${round$2(y)}h${round$2(width)}v${round$2(height)}h${round$2(-width)}Z`;
+		this.path += `M${round$1(x)} ${round$1(y)}h${round$1(width)}v${round$1(height)}h${round$1(-width)}Z`;
 	}
 	stroke() {
 		if (this.path !== "") this.parts.push(`<path d="${this.path}" fill="none" ${this.line}/>`);
@@ -2124,14 +2143,14 @@ var SvgContext = class {
 	}
 	fillText(text, x, y) {
 		const size = /(\d+)px/.exec(this.font)?.[1] ?? "11", middle = this.textBaseline === "middle" ? " dominant-baseline=\"central\"" : "";
-		this.parts.push(`<text x="${round$2(x)}" y="${round$2(y)}" font-family="system-ui, sans-serif" font-size="${size}" fill="${String(this.fillStyle)}"${middle}${this.alpha}>${escaped(text)}</text>`);
+		this.parts.push(`<text x="${round$1(x)}" y="${round$1(y)}" font-family="system-ui, sans-serif" font-size="${size}" fill="${String(this.fillStyle)}"${middle}${this.alpha}>${escaped(text)}</text>`);
 	}
 	measureText(text) {
 		this.measure.font = this.font;
 		return this.measure.measureText(text);
 	}
 	get alpha() {
-		return this.globalAlpha === 1 ? "" : ` opacity="${round$2(this.globalAlpha)}"`;
+		return this.globalAlpha === 1 ? "" : ` opacity="${round$1(this.globalAlpha)}"`;
 	}
 	get line() {
 		return `stroke="${String(this.strokeStyle)}" stroke-width="${this.lineWidth}"${this.alpha}`;
@@ -2169,7 +2188,7 @@ function exportPng(graph) {
 	ctx.scale(ratio, ratio);
 	drawNames(ctx, graph);
 	canvas.toBlob((blob) => {
-		if (blob !== null) save(blob, graph, "png");
+		if (blob !== null) save(blob, graph.view, ".png");
 	});
 }
 /** The picture as text of an SVG file. */
@@ -2210,12 +2229,16 @@ function svgOf(graph) {
 	return svg.text();
 }
 function exportSvg(graph) {
-	save(new Blob([svgOf(graph)], { type: "image/svg+xml" }), graph, "svg");
+	saveSvg(svgOf(graph), graph.view);
 }
-function save(blob, graph, ending) {
+/** Saves text of an SVG file, named by the traces and what is seen of them. */
+function saveSvg(svg, view, what = "") {
+	save(new Blob([svg], { type: "image/svg+xml" }), view, `${what === "" ? "" : `-${what}`}.svg`);
+}
+function save(blob, view, ending) {
 	const link = document.createElement("a"), address = URL.createObjectURL(blob);
 	link.href = address;
-	link.download = `${graph.view.now.experiment?.name ?? "isochrone"}.${ending}`;
+	link.download = `${view.now.experiment?.name ?? "isochrone"}${ending}`;
 	link.click();
 	setTimeout(() => URL.revokeObjectURL(address), 1e4);
 }
@@ -2300,7 +2323,7 @@ var Fetched = class {
 var MAX_ASKED = 5e3;
 var MAX_DRAWN = 1e3;
 var MAX_WAKEUPS = 2e3;
-var HEAD = 5;
+var HEAD$2 = 5;
 var Arrows = class {
 	view;
 	areMessagesOn = true;
@@ -2445,10 +2468,10 @@ function drawArrows(ctx, arrows, colour, width) {
 	ctx.beginPath();
 	for (const { x0, y0, x1, y1 } of arrows) {
 		const length = Math.hypot(x1 - x0, y1 - y0) || 1, dx = (x1 - x0) / length, dy = (y1 - y0) / length;
-		const bx = x1 - HEAD * dx, by = y1 - HEAD * dy;
+		const bx = x1 - HEAD$2 * dx, by = y1 - HEAD$2 * dy;
 		ctx.moveTo(x1, y1);
-		ctx.lineTo(bx - dy * HEAD * .45, by + dx * HEAD * .45);
-		ctx.lineTo(bx + dy * HEAD * .45, by - dx * HEAD * .45);
+		ctx.lineTo(bx - dy * HEAD$2 * .45, by + dx * HEAD$2 * .45);
+		ctx.lineTo(bx + dy * HEAD$2 * .45, by - dx * HEAD$2 * .45);
 		ctx.closePath();
 	}
 	ctx.fill();
@@ -2671,7 +2694,7 @@ function packed(rgb) {
 }
 // src/graph/graph.ts
 /** Rows above and below the screen whose states are fetched, too. */
-var NEAR$1 = 20;
+var NEAR$2 = 20;
 var KEPT_FRAMES = 300;
 var Graph = class {
 	view;
@@ -2880,7 +2903,7 @@ var Graph = class {
 	want() {
 		const { window, clock } = this.view.now, seen = /* @__PURE__ */ new Set(), near = /* @__PURE__ */ new Set();
 		for (const place of this.shownPlaces()) for (const row of this.rows.lines[place].sources) if (row >= 0) seen.add(row);
-		const { first, last } = this.layout.shown(NEAR$1);
+		const { first, last } = this.layout.shown(NEAR$2);
 		for (let place = first; place < last; place += 1) for (const row of this.rows.lines[place].sources) if (row >= 0 && !seen.has(row)) near.add(row);
 		this.tiles.want([...seen], [...near], window, this.layout.width, clock);
 		this.arrows.want();
@@ -3020,7 +3043,7 @@ var GraphPointer = class {
 	/** The step of the critical path that is drawn in one of its rows. */
 	step(row, time) {
 		const it = row === null ? void 0 : pathRow(this.graph.view.now.path, row);
-		return it === void 0 ? void 0 : stepAt(it, time - this.graph.clock.convert(it.host, "common"));
+		return it === void 0 ? void 0 : stepAt$1(it, time - this.graph.clock.convert(it.host, "common"));
 	}
 	onShown({ host, begin, end }) {
 		const moved = this.graph.clock.convert(host, "common");
@@ -3115,13 +3138,13 @@ function renewal(before, after) {
 /** How often it is asked whether there is more. */
 var ASK_MS = 1e3;
 /** A window that ends in this last part of itself before the end follows the end. */
-var NEAR = .05;
+var NEAR$1 = .05;
 /** Corrections of clocks move the ends of a request by less than this from look to look. */
 var SAME_NS = 1e6;
 /** Where a window is when what it is of ends later: all of it stays all (null), the end stays the end, all else stays. */
 function followed(window, bounds, end) {
-	const span = window.end - window.begin, isAtEnd = window.end >= bounds.end - NEAR * span;
-	if (isAtEnd && window.begin <= bounds.begin + NEAR * span) return null;
+	const span = window.end - window.begin, isAtEnd = window.end >= bounds.end - NEAR$1 * span;
+	if (isAtEnd && window.begin <= bounds.begin + NEAR$1 * span) return null;
 	const by = isAtEnd ? end - bounds.end : 0;
 	return {
 		begin: window.begin + by,
@@ -4106,8 +4129,21 @@ function panelRange(view, scope = "range") {
 		what: "window"
 	};
 }
+/** The step that a time is in; −1 before the first. */
+function stepOf(x, at) {
+	let low = 0, high = x.length;
+	while (low < high) {
+		const middle = low + high >> 1;
+		if (x[middle] <= at) low = middle + 1;
+		else high = middle;
+	}
+	return low - 1;
+}
 // src/panels/panel.ts
 var REST_MS$4 = 180;
+/** Slower answers are not asked for again by themselves when the window moves. */
+var QUICK_MS = 1500;
+var REST_OF_QUICK_MS = 400;
 var AskingPanel = class {
 	id;
 	title;
@@ -4126,6 +4162,11 @@ var AskingPanel = class {
 	body;
 	element;
 	isSeen = false;
+	/** How long the last answer took, ms. */
+	took = 0;
+	/** What is seen is of another time than what is asked for now. */
+	isStale = false;
+	again = button("the range is another: ask again", "Ask for the answer of the time of now", () => void this.ask(), { hidden: true });
 	/** No request is pending or scheduled. */
 	get isIdle() {
 		return this.timer === 0 && this.asking === null && this.works === 0;
@@ -4144,7 +4185,7 @@ var AskingPanel = class {
 		this.element = h("section", {
 			class: `panel ${id}`,
 			"aria-label": title
-		}, h("div", { class: "panel-bar" }, this.heading, this.controls, this.busy, this.command.element), this.body);
+		}, h("div", { class: "panel-bar" }, this.heading, this.controls, this.again, this.busy, this.command.element), this.body);
 	}
 	show() {
 		this.isSeen = true;
@@ -4184,6 +4225,15 @@ var AskingPanel = class {
 		clearTimeout(this.timer);
 		this.timer = window.setTimeout(() => void this.ask(), rest);
 	}
+	/** The same, or offers to, where the last answer took long. */
+	askWhenQuick() {
+		if (this.took <= QUICK_MS) {
+			this.askSoon(REST_OF_QUICK_MS);
+			return;
+		}
+		this.isStale = true;
+		this.again.hidden = false;
+	}
 	async ask() {
 		clearTimeout(this.timer);
 		this.timer = 0;
@@ -4194,8 +4244,12 @@ var AskingPanel = class {
 			this.busy.textContent = "loading …";
 		}, 250);
 		this.element.setAttribute("aria-busy", "true");
+		this.isStale = false;
+		this.again.hidden = true;
+		const start = performance.now();
 		try {
 			await this.load(asking.signal);
+			this.took = performance.now() - start;
 		} catch (error) {
 			if (asking.signal.aborted || error instanceof DOMException && error.name === "AbortError") return;
 			if (!(error instanceof ApiError)) throw error;
@@ -4233,7 +4287,7 @@ var AskingPanel = class {
 	}
 };
 // src/panels/table.ts
-var ROW = 21;
+var ROW$2 = 21;
 var SPARE = 10;
 var SAMPLE = 400;
 var NEAR_END = 60;
@@ -4358,11 +4412,11 @@ var DataTable = class {
 		cancelAnimationFrame(this.frame);
 		this.frame = 0;
 		const { scrollTop, clientHeight } = this.element, all = this.sorted.length;
-		const first = Math.max(0, Math.floor(scrollTop / ROW) - SPARE), last = Math.min(all, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
+		const first = Math.max(0, Math.floor(scrollTop / ROW$2) - SPARE), last = Math.min(all, Math.ceil((scrollTop + clientHeight) / ROW$2) + SPARE);
 		const lines = [];
-		if (first > 0) lines.push(gap(first * ROW, this.heads.length));
+		if (first > 0) lines.push(gap(first * ROW$2, this.heads.length));
 		for (let place = first; place < last; place += 1) lines.push(this.line(place));
-		if (last < all) lines.push(gap((all - last) * ROW, this.heads.length));
+		if (last < all) lines.push(gap((all - last) * ROW$2, this.heads.length));
 		this.tbody.replaceChildren(...lines);
 		if (this.active >= first && this.active < last) this.table.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
 		else this.table.removeAttribute("aria-activedescendant");
@@ -4402,7 +4456,7 @@ var DataTable = class {
 			"ArrowDown"
 		].includes(event.key)) event.stopPropagation();
 		if (event.target !== this.table || this.options.pick === void 0 || this.sorted.length === 0) return;
-		const page = Math.max(1, Math.floor(this.element.clientHeight / ROW) - 2), by = {
+		const page = Math.max(1, Math.floor(this.element.clientHeight / ROW$2) - 2), by = {
 			ArrowUp: -1,
 			ArrowDown: 1,
 			PageUp: -page,
@@ -4422,9 +4476,9 @@ var DataTable = class {
 		event.stopPropagation();
 	}
 	see(place) {
-		const { scrollTop, clientHeight } = this.element, top = place * ROW, head = 25;
+		const { scrollTop, clientHeight } = this.element, top = place * ROW$2, head = 25;
 		if (top < scrollTop) this.element.scrollTop = top;
-		else if (top + ROW > scrollTop + clientHeight - head) this.element.scrollTop = top + ROW + head - clientHeight;
+		else if (top + ROW$2 > scrollTop + clientHeight - head) this.element.scrollTop = top + ROW$2 + head - clientHeight;
 	}
 	/** Tabs between the columns; durations in ns, instants in ns since 1970, as the commands give them. */
 	tsv() {
@@ -4450,15 +4504,11 @@ function titled(title, table, ...beside) {
 	return h("section", { class: "block" }, h("div", { class: "block-head" }, title === "" ? null : h("h3", {}, title), ...beside, table.copy), table.element);
 }
 // src/panels/analyses.ts
-var LIMIT$1 = 1e3;
+var LIMIT$3 = 1e3;
 var FIRST = "cputop";
-/** Slower answers are not asked for again by themselves when the window moves. */
-var QUICK_MS = 1500;
 var AnalysesPanel = class extends AskingPanel {
 	all = [];
 	chosen = FIRST;
-	took = 0;
-	isStale = false;
 	list = h("div", {
 		class: "list",
 		role: "listbox",
@@ -4467,24 +4517,17 @@ var AnalysesPanel = class extends AskingPanel {
 	});
 	result = h("div", { class: "tables" });
 	parts = h("div", { class: "analyses-parts" }, this.list, this.result);
-	again = button("the range is another: ask again", "Ask for the tables of the time of now", () => void this.ask(), { hidden: true });
 	constructor(view, navigator) {
 		super("analyses", "Analyses", view, navigator, [
 			"window",
 			"selection",
 			"clock"
 		]);
-		this.controls.append(this.again);
 		this.list.addEventListener("keydown", (event) => this.key(event));
 	}
 	changed(_now, changed) {
 		if (this.view.now.selection !== null && !changed.has("selection") && !changed.has("clock")) return;
-		if (this.took <= QUICK_MS) {
-			this.askSoon(400);
-			return;
-		}
-		this.isStale = true;
-		this.again.hidden = false;
+		this.askWhenQuick();
 	}
 	forget() {
 		this.result.replaceChildren();
@@ -4495,15 +4538,13 @@ var AnalysesPanel = class extends AskingPanel {
 			this.drawList();
 		}
 		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
-		const covered = this.showRange(), { experiment } = this.view.now, isAll = covered.begin <= (experiment?.begin ?? 0) && covered.end >= (experiment?.end ?? 0), start = performance.now();
-		this.isStale = false;
-		this.again.hidden = true;
+		const covered = this.showRange(), { experiment } = this.view.now, isAll = covered.begin <= (experiment?.begin ?? 0) && covered.end >= (experiment?.end ?? 0);
 		if (this.result.childElementCount === 0) this.result.replaceChildren(notice("loading", `${this.chosen} …`, "Analyses read the events of the range: of long traces, that takes a while."));
 		const answer = await api.table({
 			analysis: this.chosen,
 			begin: isAll ? null : covered.begin,
 			end: isAll ? null : covered.end,
-			limit: LIMIT$1
+			limit: LIMIT$3
 		}, signal).catch((error) => {
 			if (!(error instanceof Error) || error.name === "AbortError") throw error;
 			return error;
@@ -4513,7 +4554,6 @@ var AnalysesPanel = class extends AskingPanel {
 			this.result.replaceChildren(notice("failed", `${this.chosen} has no answer`, answer.message, button("try again", "Ask again", () => void this.ask())));
 			return;
 		}
-		this.took = performance.now() - start;
 		this.command.set(answer.command);
 		this.draw(answer);
 	}
@@ -4538,7 +4578,7 @@ var AnalysesPanel = class extends AskingPanel {
 				grow: column.unit === "none" && table.rows.some((row) => String(row[place] ?? "").length > 24)
 			}))
 		});
-		const count = table.rows.length >= LIMIT$1 ? `the first ${formatCount(LIMIT$1)} rows` : `${formatCount(table.rows.length)} ${table.rows.length === 1 ? "row" : "rows"}`;
+		const count = table.rows.length >= LIMIT$3 ? `the first ${formatCount(LIMIT$3)} rows` : `${formatCount(table.rows.length)} ${table.rows.length === 1 ? "row" : "rows"}`;
 		const block = titled(table.title, shown, h("span", { class: "muted" }, count));
 		block.style.height = `${Math.min(52 + 21 * table.rows.length + 14, 440)}px`;
 		shown.set(table.rows);
@@ -5040,6 +5080,670 @@ var CriticalPathPanel = class extends AskingPanel {
 function rowsOf(path) {
 	return new Set(path.steps.map((step) => step.row).filter((row) => row !== null));
 }
+var FORTH = "#1482dc";
+var BACK = "#d2691e";
+/** Of the band that holds 95 of 100. */
+function likelyColour() {
+	return isDark() ? "rgba(110,165,255,0.42)" : "rgba(25,80,190,0.32)";
+}
+function xOf(scene, at) {
+	return 64 + (at - scene.window.begin) / (scene.window.end - scene.window.begin) * (scene.width - 64 - 8);
+}
+function timeOf(scene, x) {
+	return scene.window.begin + (x - 64) / (scene.width - 64 - 8) * (scene.window.end - scene.window.begin);
+}
+function yOf(scene, offset) {
+	return 6 + (scene.most - offset) / (2 * scene.most) * (scene.height - 6 - 20);
+}
+/** How far the picture goes up and down: all messages of the window, or what the clocks leave open, with a little room. */
+function mostOf(picture, window, isAll) {
+	let most = 0;
+	const take = (at, value) => {
+		if (value !== null && at >= window.begin && at <= window.end) most = Math.max(most, Math.abs(value));
+	};
+	for (const [at, low, high] of picture.bounds) {
+		take(at, low);
+		take(at, high);
+	}
+	if (most === 0) for (const [, low, high] of picture.bounds) most = Math.max(most, Math.abs(low ?? 0), Math.abs(high ?? 0));
+	const least = most;
+	if (isAll) for (const list of [picture.forth, picture.back]) for (const [at, delay] of list) take(at, delay);
+	else for (const list of [picture.upper, picture.lower]) for (const [at, delay] of list) if (Math.abs(delay) < 3 * least || least === 0) take(at, delay);
+	return (most === 0 ? 1e3 : most) * 1.25;
+}
+/** A step of 1, 2 or 5 times a power of ten, of at least so much. */
+function roundStep(least) {
+	const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-9)));
+	return [
+		1,
+		2,
+		5,
+		10
+	].map((it) => it * power).find((it) => it >= least);
+}
+function drawLink(ctx, scene) {
+	const { picture, width, height } = scene, colours = ink();
+	ctx.fillStyle = css(colours.background);
+	ctx.fillRect(0, 0, width, height);
+	grid$1(ctx, scene);
+	ctx.save();
+	ctx.beginPath();
+	ctx.rect(64, 6, width - 64 - 8, height - 6 - 20);
+	ctx.clip();
+	area(ctx, scene, picture.upper, picture.lower, "rgba(120,130,150,0.16)");
+	const sure = picture.bounds.filter((it) => it[1] !== null && it[2] !== null);
+	area(ctx, scene, sure.map(([at, , high]) => [at, high]), sure.map(([at, low]) => [at, low]), colours.sure);
+	const likely = picture.bounds.filter((it) => it[3] !== null);
+	area(ctx, scene, likely.map((it) => [it[0], it[3]]), likely.map((it) => [it[0], -it[3]]), likelyColour());
+	line(ctx, scene, sure.map(([at, , high]) => [at, high]), colours.edge, 1);
+	line(ctx, scene, sure.map(([at, low]) => [at, low]), colours.edge, 1);
+	dots(ctx, scene, picture.forth, FORTH);
+	dots(ctx, scene, picture.back, BACK);
+	line(ctx, scene, picture.upper, FORTH, 1.5);
+	line(ctx, scene, picture.lower, BACK, 1.5);
+	ctx.fillStyle = colours.text;
+	ctx.fillRect(64, Math.round(yOf(scene, 0)), width, 1);
+	for (const [at, delay] of picture.suspects) cross(ctx, xOf(scene, at), Math.max(11, Math.min(yOf(scene, delay), height - 20 - 5)), colours.inverted);
+	ctx.setLineDash([5, 3]);
+	ctx.strokeStyle = colours.mark;
+	ctx.lineWidth = 1.5;
+	for (const it of picture.breaks) stroke(ctx, [[xOf(scene, it.at), 6], [xOf(scene, it.at), height]]);
+	ctx.setLineDash([]);
+	ctx.restore();
+}
+function grid$1(ctx, scene) {
+	const { window, width, height, most, origin } = scene, colours = ink();
+	ctx.font = "11px system-ui, sans-serif";
+	ctx.textBaseline = "middle";
+	ctx.textAlign = "right";
+	const step = roundStep(2 * most / Math.max(2, Math.floor((height - 6 - 20) / 26)));
+	for (let offset = Math.ceil(-most / step) * step; offset <= most; offset += step) {
+		const y = Math.round(yOf(scene, offset));
+		ctx.fillStyle = colours.line;
+		ctx.fillRect(64, y, width - 64 - 8, 1);
+		ctx.fillStyle = colours.faint;
+		ctx.fillText(`${offset > 0 ? "+" : ""}${formatDuration(Math.abs(offset) < step / 2 ? 0 : offset)}`, 60, y);
+	}
+	ctx.textAlign = "center";
+	const by = roundStep((window.end - window.begin) * 84 / Math.max(1, width - 64 - 8));
+	for (let at = Math.ceil(window.begin / by) * by; at <= window.end; at += by) {
+		const x = Math.round(xOf(scene, at));
+		ctx.fillStyle = colours.line;
+		ctx.fillRect(x, 6, 1, height - 6 - 20);
+		ctx.fillStyle = colours.faint;
+		if (x > 84 && x < width - 30) ctx.fillText(formatTime(origin, at, placesFor(by)), x, height - 10);
+	}
+}
+function area(ctx, scene, upper, lower, colour) {
+	if (upper.length === 0 || lower.length === 0) return;
+	ctx.beginPath();
+	for (const [at, value] of upper) ctx.lineTo(xOf(scene, at), yOf(scene, value));
+	for (const [at, value] of [...lower].reverse()) ctx.lineTo(xOf(scene, at), yOf(scene, value));
+	ctx.closePath();
+	ctx.fillStyle = colour;
+	ctx.fill();
+}
+function line(ctx, scene, points, colour, width) {
+	ctx.strokeStyle = colour;
+	ctx.lineWidth = width;
+	stroke(ctx, points.map(([at, value]) => [xOf(scene, at), yOf(scene, value)]));
+}
+function dots(ctx, scene, points, colour) {
+	ctx.fillStyle = colour;
+	for (const [at, value] of points) {
+		if (at < scene.window.begin || at > scene.window.end || Math.abs(value) > scene.most) continue;
+		ctx.fillRect(xOf(scene, at) - 1.5, yOf(scene, value) - 1.5, 3, 3);
+	}
+}
+function cross(ctx, x, y, colour) {
+	ctx.strokeStyle = colour;
+	ctx.lineWidth = 2;
+	stroke(ctx, [[x - 4, y - 4], [x + 4, y + 4]]);
+	stroke(ctx, [[x - 4, y + 4], [x + 4, y - 4]]);
+}
+function stroke(ctx, points) {
+	ctx.beginPath();
+	for (const [x, y] of points) ctx.lineTo(x, y);
+	ctx.stroke();
+}
+// src/panels/wheel.ts
+var WHEEL_ZOOM = .0022;
+var DRAG = 4;
+var LINE$1 = 20;
+/** `time` gives the instant (as it is shown) at an x of the element, null beside the picture. */
+function listenTime(element, view, mover, time, options = {}) {
+	const x = (event) => event.clientX - element.getBoundingClientRect().left;
+	element.addEventListener("wheel", (event) => {
+		const at = time(x(event)), unit = event.deltaMode === 1 ? LINE$1 : 1;
+		if (at === null) return;
+		if (event.ctrlKey || event.metaKey) mover.zoom?.(Math.exp(event.deltaY * unit * WHEEL_ZOOM), at);
+		else if (event.shiftKey || event.deltaX !== 0) {
+			const { begin, end } = view.now.window, by = event.deltaX === 0 ? event.deltaY : event.deltaX;
+			mover.pan?.(by * unit * (end - begin) / Math.max(1, element.clientWidth));
+		} else return;
+		event.preventDefault();
+	}, { passive: false });
+	element.addEventListener("pointermove", (event) => {
+		if (event.buttons === 0) view.set({ hover: time(x(event)) });
+	});
+	element.addEventListener("pointerleave", () => view.set({ hover: null }));
+	element.addEventListener("pointerdown", (event) => {
+		const start = time(x(event)), x0 = x(event);
+		if (event.button !== 0 || start === null) return;
+		let isMoved = false;
+		const move = (moved) => {
+			const now = time(x(moved));
+			if (now === null || !isMoved && Math.abs(x(moved) - x0) < DRAG) return;
+			if (!isMoved) element.setPointerCapture(event.pointerId);
+			isMoved = true;
+			view.set({
+				selection: {
+					begin: Math.min(start, now),
+					end: Math.max(start, now)
+				},
+				hover: now
+			});
+		};
+		const end = (up) => {
+			element.removeEventListener("pointermove", move);
+			element.removeEventListener("pointerup", end);
+			element.removeEventListener("pointercancel", end);
+			if (!isMoved && up.type === "pointerup") options.isClick?.(x0, up.clientY - element.getBoundingClientRect().top);
+		};
+		element.addEventListener("pointermove", move);
+		element.addEventListener("pointerup", end);
+		element.addEventListener("pointercancel", end);
+	});
+}
+// src/panels/timePicture.ts
+/** Room for the times below. */
+var BELOW = 20;
+var LEAST_WIDTH = 60;
+var LEAST_HEIGHT = 30;
+/** Where a picture has which time; rows are between `top` and `bottom`, moved up by `scrolled`. */
+var Frame = class {
+	origin;
+	left;
+	right;
+	width;
+	top;
+	bottom;
+	scrolled;
+	begin;
+	end;
+	scale;
+	constructor(window, origin, left, right, width, top, bottom, scrolled) {
+		this.origin = origin;
+		this.left = left;
+		this.right = right;
+		this.width = width;
+		this.top = top;
+		this.bottom = bottom;
+		this.scrolled = scrolled;
+		this.begin = window.begin;
+		this.end = window.end;
+		this.scale = Math.max(1, this.right - this.left) / (window.end - window.begin);
+	}
+	x(t) {
+		return this.left + (t - this.begin) * this.scale;
+	}
+	time(x) {
+		return this.begin + (x - this.left) / this.scale;
+	}
+	/** The part of a time that is seen, in whole pixels so that neighbours have no seam: its x and its width, at least a pixel; null if none is. */
+	part(begin, end) {
+		if (end < this.begin || begin > this.end || end < begin) return null;
+		const x0 = Math.round(Math.max(this.left, this.x(begin))), x1 = Math.round(Math.min(this.right, this.x(end)));
+		return [x0, Math.max(1, x1 - x0)];
+	}
+};
+var TimePicture = class {
+	view;
+	content = null;
+	frameNumber = 0;
+	canvas = h("canvas", { role: "img" });
+	cursor = h("div", {
+		class: "cursor",
+		hidden: true
+	});
+	tip = h("div", {
+		class: "tooltip",
+		role: "status",
+		hidden: true
+	});
+	seen = h("div", { class: "seen" }, this.canvas, this.cursor);
+	whole = h("div", {}, this.seen);
+	element = h("div", {
+		class: "time-picture",
+		tabindex: 0
+	}, this.whole, this.tip);
+	constructor(view, mover) {
+		this.view = view;
+		new ResizeObserver(() => this.drawSoon()).observe(this.element);
+		this.element.addEventListener("scroll", () => {
+			this.tip.hidden = true;
+			this.drawSoon();
+		}, { passive: true });
+		listenTime(this.seen, view, mover, (x) => {
+			const frame = this.frame();
+			return frame === null || x < frame.left || x > frame.right ? null : frame.time(x);
+		}, { isClick: (x, y) => this.at(x, y, (content, ...place) => content.click(...place)) });
+		this.seen.addEventListener("dblclick", (event) => this.at(event.offsetX, event.offsetY, (content, ...place) => content.open?.(...place)));
+		this.seen.addEventListener("pointermove", (event) => this.hover(event));
+		this.seen.addEventListener("pointerleave", () => {
+			this.tip.hidden = true;
+		});
+		this.element.addEventListener("keydown", (event) => {
+			if ([
+				"PageUp",
+				"PageDown",
+				"Home",
+				"End",
+				"ArrowUp",
+				"ArrowDown"
+			].includes(event.key)) event.stopPropagation();
+		});
+	}
+	/** `about` says the same as the picture, to who cannot see it. */
+	set(content, about) {
+		this.content = content;
+		this.canvas.setAttribute("aria-label", about);
+		this.element.setAttribute("aria-label", about);
+		this.draw();
+	}
+	clear() {
+		this.content = null;
+		this.tip.hidden = true;
+		this.canvas.width = this.canvas.height = 0;
+	}
+	drawSoon() {
+		if (this.frameNumber === 0) this.frameNumber = requestAnimationFrame(() => this.draw());
+	}
+	/** The cursor of all pictures. */
+	moveCursor() {
+		const frame = this.frame(), { hover } = this.view.now, x = frame === null || hover === null ? -1 : frame.x(hover);
+		this.cursor.hidden = frame === null || x < frame.left || x > frame.right;
+		this.cursor.style.transform = `translateX(${x}px)`;
+	}
+	/** All of it, with a title above. */
+	svg(title) {
+		const { content } = this, width = this.element.clientWidth;
+		if (content === null || width < LEAST_WIDTH) return null;
+		const rows = content.rows ?? Math.max(LEAST_HEIGHT, this.element.clientHeight - BELOW - content.above), frame = this.frameOf(content, width, content.above + rows + BELOW, 0);
+		return {
+			width,
+			height: content.above + rows + BELOW + 22,
+			draw: (svg) => {
+				svg.font = FONT$1;
+				svg.textBaseline = "middle";
+				svg.fillStyle = ink().text;
+				svg.fillText(title, 6, 11);
+				svg.translated(0, 22, () => this.paint(svg, content, frame));
+			}
+		};
+	}
+	frameOf(content, width, height, scrolled) {
+		const { window, experiment } = this.view.now;
+		return new Frame(window, experiment?.origin_unix_ns ?? null, content.left, width - content.right, width, content.above, height - BELOW, scrolled);
+	}
+	frame() {
+		const { content } = this, { clientWidth: width, clientHeight: height, scrollTop } = this.element;
+		return content === null || width < LEAST_WIDTH + content.left + content.right || height < 50 ? null : this.frameOf(content, width, height, scrollTop);
+	}
+	at(x, y, run) {
+		const frame = this.frame();
+		if (frame !== null && this.content !== null && y <= frame.bottom) run(this.content, frame.time(x), y + frame.scrolled, frame);
+	}
+	hover(event) {
+		let lines = [];
+		const box = this.seen.getBoundingClientRect();
+		if (event.buttons === 0) this.at(event.clientX - box.left, event.clientY - box.top, (content, ...place) => {
+			lines = content.tip(...place);
+		});
+		this.tip.hidden = lines.length === 0;
+		if (lines.length === 0) return;
+		this.tip.replaceChildren(...lines.map((line, place) => h(place === 0 ? "strong" : "p", {}, line)));
+		const { offsetWidth: width, offsetHeight: height } = this.tip;
+		const left = event.clientX + 16 + width > innerWidth ? event.clientX - width - 12 : event.clientX + 16;
+		this.tip.style.transform = `translate(${Math.max(4, left)}px, ${Math.max(4, Math.min(event.clientY + 18, innerHeight - height - 8))}px)`;
+	}
+	draw() {
+		cancelAnimationFrame(this.frameNumber);
+		this.frameNumber = 0;
+		const { content } = this;
+		if (content === null) return;
+		this.whole.style.height = content.rows === null ? "100%" : `${content.above + content.rows + BELOW}px`;
+		const frame = this.frame(), { clientWidth: width, clientHeight: height } = this.element, scale = devicePixelRatio;
+		if (frame === null) return;
+		this.seen.style.height = `${height}px`;
+		this.canvas.width = Math.round(width * scale);
+		this.canvas.height = Math.round(height * scale);
+		this.canvas.style.width = `${width}px`;
+		this.canvas.style.height = `${height}px`;
+		const ctx = this.canvas.getContext("2d");
+		ctx.scale(scale, scale);
+		this.paint(ctx, content, frame);
+		this.moveCursor();
+	}
+	paint(ctx, content, frame) {
+		const colours = ink(), { selection } = this.view.now;
+		ctx.fillStyle = css(colours.background);
+		ctx.fillRect(0, 0, frame.width, frame.bottom + BELOW);
+		drawTimes(ctx, frame);
+		ctx.save();
+		ctx.beginPath();
+		ctx.rect(0, 0, frame.width, frame.bottom);
+		ctx.clip();
+		content.draw(ctx, frame);
+		ctx.restore();
+		const selected = selection === null ? null : frame.part(selection.begin, selection.end);
+		if (selected === null) return;
+		ctx.fillStyle = colours.selection;
+		ctx.fillRect(selected[0], 0, selected[1], frame.bottom);
+	}
+};
+function drawTimes(ctx, frame) {
+	const colours = ink();
+	ctx.font = FONT$1;
+	ctx.textBaseline = "middle";
+	let free = 0;
+	for (const { x, text, isFull } of ticks$1(frame)) {
+		if (x < frame.left || x > frame.right) continue;
+		ctx.fillStyle = colours.line;
+		ctx.fillRect(Math.round(x), frame.top, 1, frame.bottom + 4 - frame.top);
+		const room = ctx.measureText(text).width, at = Math.min(x - (isFull ? 0 : room / 2), frame.width - room - 2);
+		if (at < free) continue;
+		ctx.fillStyle = isFull ? colours.text : colours.faint;
+		ctx.fillText(text, at, frame.bottom + BELOW / 2 + 2);
+		free = at + room + 8;
+	}
+}
+/** A text that ends at x. */
+function endAt(ctx, text, x, y) {
+	ctx.fillText(text, x - ctx.measureText(text).width, y);
+}
+/** A text, cut with "…" where it is wider than so much. */
+function fitting$1(ctx, text, most) {
+	if (ctx.measureText(text).width <= most) return text;
+	let low = 0, high = text.length;
+	while (low < high) {
+		const middle = low + high + 1 >> 1;
+		if (ctx.measureText(`${text.slice(0, middle)}…`).width <= most) low = middle;
+		else high = middle - 1;
+	}
+	return `${text.slice(0, low)}…`;
+}
+/** Pictures below each other as the text of one SVG file; null where nothing is drawn. */
+function svgOfPictures(pictures) {
+	const parts = pictures.flatMap(({ picture, title }) => picture.svg(title) ?? []);
+	if (parts.length === 0) return null;
+	const svg = new SvgContext(Math.max(...parts.map((it) => it.width)), parts.reduce((sum, it) => sum + it.height, 0));
+	svg.fillStyle = css(ink().background);
+	svg.fillRect(0, 0, Math.max(...parts.map((it) => it.width)), parts.reduce((sum, it) => sum + it.height, 0));
+	let top = 0;
+	for (const part of parts) {
+		svg.translated(0, top, () => part.draw(svg));
+		top += part.height;
+	}
+	return svg.text();
+}
+// src/panels/diskScene.ts
+var LEFT$4 = 78;
+var RIGHT$2 = 10;
+var ABOVE = 8;
+var NEAR = 9;
+/** More requests than these have no lines between them. */
+var MOST_LINES = 2e3;
+var COLOURS$1 = [
+	"#1482dc",
+	"#d76e00",
+	"#2f9e44",
+	"#c80064",
+	"#963caa",
+	"#009696",
+	"#b5730a"
+];
+var OTHERS = "#828282";
+/** How many processes have a colour of their own. */
+var NAMED = COLOURS$1.length;
+function processColour(place) {
+	return COLOURS$1[place] ?? OTHERS;
+}
+function processName(disk, place) {
+	const it = disk.processes[place];
+	return it === void 0 || it.pid === null ? "unknown" : `${it.comm ?? "?"} ${it.pid}`;
+}
+/** How requests follow each other, in words; and how many are drawn, if not all. */
+function seeksText({ total, follow, elsewhere, mean_bytes, accesses }) {
+	const all = `${formatCount(total)} ${total === 1 ? "request" : "requests"}`, away = elsewhere === 0 ? "" : `, ${formatCount(elsewhere)} elsewhere, ${formatBytes(mean_bytes)} away on average`;
+	return `${all}${total < 2 ? "" : `, ${formatCount(follow)} ${follow === 1 ? "starts" : "start"} where the one before ends${away}`}${accesses.length < total ? `; ${formatCount(accesses.length)} of ${formatCount(total)} drawn, evenly chosen` : ""}`;
+}
+/** From the first byte to the last; with a little room. */
+function offsetsOf(accesses) {
+	let least = Infinity, most = -Infinity;
+	for (const [, offset, bytes] of accesses) {
+		least = Math.min(least, offset);
+		most = Math.max(most, offset + bytes);
+	}
+	const room = Math.max(1, most - least) * .03;
+	return accesses.length === 0 ? [0, 1] : [least - room, most + room];
+}
+/** Round offsets for about so many marks. */
+function marksOf(least, most, about) {
+	const by = roundStep((most - least) / Math.max(1, about)), marks = [];
+	for (let mark = Math.ceil(Math.max(0, least) / by) * by; mark <= most; mark += by) marks.push(mark);
+	return marks;
+}
+function diskContent(disk, doers) {
+	const [least, most] = offsetsOf(disk.accesses), y = (frame, offset) => frame.bottom - (offset - least) / (most - least) * (frame.bottom - frame.top);
+	const shift = () => doers.shift(disk.host);
+	const nearest = (at, top, frame) => {
+		const moved = shift(), x = frame.x(at);
+		let best = null, distance = NEAR;
+		for (const access of disk.accesses) {
+			const far = Math.hypot(frame.x(access[0] + moved) - x, y(frame, access[1]) - top);
+			if (far < distance) [best, distance] = [access, far];
+		}
+		return best;
+	};
+	return {
+		left: LEFT$4,
+		right: RIGHT$2,
+		above: ABOVE,
+		rows: null,
+		draw: (ctx, frame) => {
+			drawMarks(ctx, frame, least, most, (offset) => y(frame, offset));
+			const moved = shift(), seen = disk.accesses.filter(([at]) => at + moved >= frame.begin && at + moved <= frame.end);
+			if (disk.accesses.length <= MOST_LINES && disk.accesses.length === disk.total) drawLines(ctx, frame, disk.accesses, moved, (offset) => y(frame, offset));
+			for (const [at, offset, , process, isWrite] of seen) drawDot(ctx, frame.x(at + moved), y(frame, offset), processColour(process), isWrite);
+		},
+		tip: (at, top, frame) => {
+			const access = nearest(at, top, frame);
+			return access === null ? [] : tipOf$2(disk, access, frame.origin);
+		},
+		click: (at, top, frame) => {
+			const access = nearest(at, top, frame);
+			if (access !== null) doers.click(disk, access);
+		}
+	};
+}
+function tipOf$2(disk, [at, offset, bytes, process, isWrite, latency], origin) {
+	return [
+		`${processName(disk, process)} ${isWrite ? "writes" : "reads"} ${formatBytes(bytes)}`,
+		`at byte ${formatCount(offset)}`,
+		`issued ${formatTime(origin, at)}`,
+		latency === null ? "its completion was not seen" : `took ${formatDuration(latency)}`
+	];
+}
+function drawMarks(ctx, frame, least, most, y) {
+	const colours = ink(), marks = marksOf(least, most, Math.max(2, Math.floor((frame.bottom - frame.top) / 30)));
+	ctx.font = FONT$1;
+	ctx.textBaseline = "middle";
+	for (const mark of marks) {
+		const at = Math.round(y(mark));
+		ctx.fillStyle = colours.line;
+		ctx.fillRect(frame.left, at, frame.right - frame.left, 1);
+		ctx.fillStyle = colours.faint;
+		endAt(ctx, formatBytes(mark), frame.left - 5, Math.max(frame.top + 4, Math.min(at, frame.bottom - 4)));
+	}
+}
+/** From the end of each request to the start of the next one. */
+function drawLines(ctx, frame, accesses, shift, y) {
+	ctx.save();
+	ctx.beginPath();
+	ctx.rect(frame.left, 0, frame.right - frame.left, frame.bottom);
+	ctx.clip();
+	ctx.strokeStyle = ink().line;
+	ctx.lineWidth = .75;
+	ctx.beginPath();
+	accesses.forEach(([at, offset, bytes], place) => {
+		const x = frame.x(at + shift);
+		if (place === 0) ctx.moveTo(x, y(offset));
+		else ctx.lineTo(x, y(offset));
+		ctx.lineTo(x, y(offset + bytes));
+	});
+	ctx.stroke();
+	ctx.restore();
+}
+function drawDot(ctx, x, y, colour, isWrite) {
+	if (isWrite) {
+		ctx.strokeStyle = colour;
+		ctx.lineWidth = 1.25;
+		ctx.strokeRect(x - 2, y - 2, 4, 4);
+	} else {
+		ctx.fillStyle = colour;
+		ctx.fillRect(x - 1.75, y - 1.75, 3.5, 3.5);
+	}
+}
+// src/panels/picturePanel.ts
+var PicturePanel = class extends AskingPanel {
+	constructor(id, title, view, navigator) {
+		super(id, title, view, navigator, [
+			"window",
+			"clock",
+			"hover",
+			"selection"
+		]);
+		this.controls.append(button("SVG", "Save the pictures of this panel as an SVG file", () => {
+			const svg = this.svg();
+			if (svg !== null) saveSvg(svg, view, id);
+		}, { class: "save" }));
+	}
+	/** The text of the file. */
+	svg() {
+		return svgOfPictures(this.pictures());
+	}
+	changed(_now, changed) {
+		for (const { picture } of this.pictures()) if (changed.has("window") || changed.has("clock") || changed.has("selection")) picture.drawSoon();
+		else picture.moveCursor();
+		if (changed.has("window") || changed.has("clock")) this.askWhenQuick();
+	}
+	themed() {
+		for (const { picture } of this.pictures()) picture.drawSoon();
+	}
+};
+// src/panels/disks.ts
+/** Requests of a disk that are drawn; disks that are. */
+var LIMIT$2 = 5e3;
+var MOST_DISKS = 16;
+var DisksPanel = class extends PicturePanel {
+	drawn = [];
+	charts = h("div", { class: "disks-charts" });
+	table;
+	parts;
+	constructor(view, navigator) {
+		super("disks", "Disks", view, navigator);
+		const of = ({ disk, place }) => disk.processes[place];
+		this.table = new DataTable({
+			label: "Requests to disks by process: a click goes to the disk",
+			origin: () => this.origin,
+			pick: ({ disk }) => this.navigator.go(disk.row, (view.now.window.begin + view.now.window.end) / 2),
+			columns: [
+				{
+					title: "disk",
+					value: ({ disk }) => this.nameOf(disk)
+				},
+				{
+					title: "process",
+					value: ({ disk, place }) => processName(disk, place),
+					draw: ({ disk, place }) => swatch(processColour(place), processName(disk, place)),
+					grow: true
+				},
+				{
+					title: "requests",
+					unit: "count",
+					value: (row) => of(row).requests
+				},
+				{
+					title: "read",
+					unit: "bytes",
+					value: (row) => of(row).read_bytes
+				},
+				{
+					title: "written",
+					unit: "bytes",
+					value: (row) => of(row).written_bytes
+				}
+			]
+		});
+		this.parts = h("div", { class: "picture-parts" }, this.charts, titled("In this window", this.table));
+	}
+	pictures() {
+		return this.drawn.map(({ disk, picture }) => ({
+			picture,
+			title: `${this.nameOf(disk)}: ${seeksText(disk)}`
+		}));
+	}
+	forget() {
+		this.drawn = [];
+		this.charts.replaceChildren();
+		this.table.set([]);
+		this.body.replaceChildren();
+	}
+	async load(signal) {
+		const range = this.showRange("window");
+		const { disks, command } = await api.accesses(range.begin, range.end, LIMIT$2, signal);
+		this.command.set(command);
+		if (disks.length === 0) {
+			this.forget();
+			this.body.replaceChildren(notice("empty", "No request to a disk was issued in this time", "Or they were not recorded: that needs `block_rq_issue` and `block_rq_complete`."));
+			return;
+		}
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+		this.drawn = disks.slice(0, MOST_DISKS).map((disk) => ({
+			disk,
+			picture: this.drawn.find((it) => it.disk.host === disk.host && it.disk.disk === disk.disk)?.picture ?? new TimePicture(this.view, this.navigator)
+		}));
+		const left = disks.length - this.drawn.length;
+		this.charts.replaceChildren(...this.drawn.map(({ disk, picture }) => h("section", { class: "block" }, h("div", { class: "block-head" }, h("h3", {}, this.nameOf(disk)), h("span", {
+			class: "muted seeks",
+			title: seeksText(disk)
+		}, seeksText(disk))), picture.element, this.legend(disk))), ...left > 0 ? [h("p", { class: "missing muted" }, `${formatCount(left)} more disks with fewer requests are not drawn`)] : []);
+		for (const { disk, picture } of this.drawn) picture.set(diskContent(disk, this.doers), `Requests to ${this.nameOf(disk)} by their first byte over time: ${seeksText(disk)}`);
+		this.table.set(disks.flatMap((disk) => disk.processes.map((_, place) => ({
+			disk,
+			place
+		}))));
+	}
+	legend(disk) {
+		const others = disk.processes.length - NAMED;
+		return h("div", { class: "legend" }, ...disk.processes.slice(0, NAMED).map((_, place) => swatch(processColour(place), processName(disk, place))), others > 0 ? swatch(processColour(NAMED), `${formatCount(others)} others`) : null, h("span", { class: "muted" }, "■ reads  □ writes"));
+	}
+	doers = {
+		shift: (host) => toShown(this.view, this.view.now.experiment?.hosts[host]?.row ?? null, 0),
+		click: (disk, [at, , , , , latency]) => {
+			const begin = toShown(this.view, disk.row, at);
+			this.view.set({ selection: {
+				begin,
+				end: begin + (latency ?? 0)
+			} });
+			this.navigator.go(disk.row, begin);
+		}
+	};
+	nameOf(disk) {
+		return `${this.view.now.experiment?.hosts[disk.host]?.name ?? ""} ${disk.disk}`;
+	}
+};
 // src/panels/events.ts
 var PAGE = 500;
 var MOST = 2e4;
@@ -5275,6 +5979,213 @@ function drawFields(text) {
 	if (depth !== 0 || groups.length === 0) return text;
 	return h("span", {}, `${groups.at(-1)} `, h("span", { class: "muted" }, groups.slice(0, -1).join(", ")));
 }
+// src/panels/livesScene.ts
+var HEAD$1 = 18;
+var ROW$1 = 18;
+var BAR$1 = 12;
+var LEFT$3 = 170;
+var COLUMN = 84;
+function cpuColour() {
+	return causeColour("cpu");
+}
+function unknownColour$1() {
+	return css(rgbOf(0), .75);
+}
+/** CPU time; at least so much, where what is unknown would change the text. */
+function cpuText(it) {
+	const text = formatDuration(it.cpu_ns);
+	return text === formatDuration(it.cpu_ns + it.unknown_ns) ? text : `≥ ${text}`;
+}
+/** "≥ 12" where some may be missing, "–" where they were not recorded. */
+function faultsText(it) {
+	return it.page_faults === null ? "–" : `${it.is_whole ? "" : "≥ "}${formatCount(it.page_faults)}`;
+}
+function livesContent(lives, doers) {
+	const hasFaults = lives.some((it) => it.page_faults !== null);
+	const found = (y, frame) => y - frame.scrolled < frame.top ? void 0 : lives[Math.floor((y - frame.top) / ROW$1)];
+	return {
+		left: LEFT$3,
+		right: hasFaults ? 168 : COLUMN,
+		above: HEAD$1,
+		rows: lives.length * ROW$1,
+		draw: (ctx, frame) => {
+			const first = Math.max(0, Math.floor(frame.scrolled / ROW$1)), last = Math.min(lives.length, Math.ceil((frame.scrolled + frame.bottom - frame.top) / ROW$1));
+			for (let place = first; place < last; place += 1) drawLife(ctx, frame, lives[place], frame.top + place * ROW$1 - frame.scrolled, hasFaults, doers);
+			ctx.fillStyle = css(ink().background);
+			ctx.fillRect(0, 0, frame.width, frame.top);
+			ctx.fillStyle = ink().faint;
+			if (hasFaults) endAt(ctx, "page faults", frame.width - 6, HEAD$1 / 2);
+			endAt(ctx, "CPU time", frame.width - 6 - (hasFaults ? COLUMN : 0), HEAD$1 / 2);
+		},
+		tip: (at, y, frame) => {
+			const it = found(y, frame);
+			return it === void 0 ? [] : tipOf$1(it, at - doers.shift(it.host), doers.nameOf(it), frame.origin);
+		},
+		click: (at, y, frame) => {
+			const it = found(y, frame);
+			if (it !== void 0) doers.click(it, at);
+		},
+		open: (_at, y, frame) => {
+			const it = found(y, frame);
+			if (it !== void 0) doers.open(it);
+		}
+	};
+}
+/** What is known of a process, and of the step that an instant is in. */
+function tipOf$1(it, at, name, origin) {
+	const places = placesFor((it.end - it.begin) / 1e3), step = it.steps.find(([begin, end]) => begin <= at && at < end);
+	const lines = [
+		name,
+		`${it.is_begin_seen ? "started" : "there at"} ${formatTime(origin, it.begin, places)}, ${it.is_end_seen ? "ended" : "there until"} ${formatTime(origin, it.end, places)} (${formatDuration(it.end - it.begin)})`,
+		`CPU time ${cpuText(it)}${it.unknown_ns > 0 ? `; for ${formatDuration(it.unknown_ns)} it is unknown what ran` : ""}`,
+		it.page_faults === null ? "page faults were not recorded" : `page faults ${faultsText(it)}${it.is_whole ? "" : ", events are missing"}`
+	];
+	if (at >= it.begin && at < it.end) {
+		const [begin, end, cpu, unknown] = step ?? [
+			0,
+			1,
+			0,
+			0
+		], percent = (ns) => `${Math.round(1e3 * ns / (end - begin)) / 10} %`;
+		lines.push(`here ${percent(cpu)} of a CPU${unknown > 0 ? `, up to ${percent(unknown)} more` : ""}`);
+	}
+	return lines;
+}
+function drawLife(ctx, frame, it, top, hasFaults, doers) {
+	const colours = ink(), shift = doers.shift(it.host), y = top + 3, middle = top + ROW$1 / 2, bar = frame.part(it.begin + shift, it.end + shift);
+	ctx.font = FONT$1;
+	ctx.textBaseline = "middle";
+	ctx.fillStyle = colours.text;
+	endAt(ctx, fitting$1(ctx, doers.nameOf(it), 156), 162, middle);
+	ctx.fillStyle = colours.faint;
+	if (hasFaults) endAt(ctx, faultsText(it), frame.width - 6, middle);
+	endAt(ctx, cpuText(it), frame.width - 6 - (hasFaults ? COLUMN : 0), middle);
+	if (bar === null) return;
+	ctx.fillStyle = colours.line;
+	ctx.fillRect(bar[0], y, bar[1], BAR$1);
+	for (const [begin, end, cpu, unknown] of it.steps) {
+		const part = frame.part(begin + shift, end + shift), high = (ns) => Math.min(1, ns / Math.max(1, end - begin)) * BAR$1;
+		if (part === null) continue;
+		const busy = high(cpu), most = high(cpu + unknown);
+		ctx.fillStyle = unknownColour$1();
+		if (most > busy) ctx.fillRect(part[0], y + BAR$1 - most, part[1], most - busy);
+		ctx.fillStyle = cpuColour();
+		if (busy > 0) ctx.fillRect(part[0], y + BAR$1 - busy, part[1], busy);
+	}
+	ctx.fillStyle = colours.text;
+	for (const [isSeen, at] of [[it.is_begin_seen, it.begin], [it.is_end_seen, it.end]]) {
+		const x = frame.x(at + shift);
+		if (isSeen && x >= frame.left && x <= frame.right) ctx.fillRect(Math.round(x) - 1, y - 2, 2, 16);
+	}
+}
+// src/panels/lives.ts
+var LIMIT$1 = 100;
+var MOST_STEPS$1 = 400;
+var PIXELS_OF_A_STEP$1 = 3;
+var LivesPanel = class extends PicturePanel {
+	picture;
+	table;
+	legend = h("span", { class: "legend" });
+	count = h("span", { class: "muted" });
+	parts;
+	constructor(view, navigator) {
+		super("lives", "Lives", view, navigator);
+		this.picture = new TimePicture(view, navigator);
+		const time = (at) => formatTime(this.origin, at, placesFor((view.now.window.end - view.now.window.begin) / 1e3));
+		this.table = new DataTable({
+			label: "Processes in the window: a click goes to the row",
+			origin: () => this.origin,
+			pick: (it) => this.go(it, null),
+			open: (it) => this.doers.open(it),
+			columns: [
+				{
+					title: "process",
+					value: (it) => this.nameOf(it),
+					grow: true
+				},
+				{
+					title: "start",
+					description: "–: it was there before",
+					unit: "time",
+					value: (it) => it.is_begin_seen ? it.begin : null,
+					text: (it) => it.is_begin_seen ? time(it.begin) : "–"
+				},
+				{
+					title: "end",
+					description: "–: it was there after",
+					unit: "time",
+					value: (it) => it.is_end_seen ? it.end : null,
+					text: (it) => it.is_end_seen ? time(it.end) : "–"
+				},
+				{
+					title: "CPU time",
+					unit: "ns",
+					value: (it) => it.cpu_ns,
+					text: cpuText
+				},
+				{
+					title: "page faults",
+					unit: "count",
+					value: (it) => it.page_faults,
+					text: faultsText
+				}
+			]
+		});
+		this.parts = h("div", { class: "picture-parts" }, h("section", { class: "block" }, h("div", { class: "block-head" }, this.count, this.legend), this.picture.element), titled("In this window", this.table));
+	}
+	pictures() {
+		return [{
+			picture: this.picture,
+			title: this.count.textContent ?? ""
+		}];
+	}
+	forget() {
+		this.picture.clear();
+		this.table.set([]);
+		this.body.replaceChildren();
+	}
+	themed() {
+		this.drawLegend();
+		super.themed();
+	}
+	async load(signal) {
+		const range = this.showRange("window"), steps = Math.max(60, Math.min(MOST_STEPS$1, Math.round(this.body.clientWidth * .5 / PIXELS_OF_A_STEP$1)));
+		const { total, lives, command } = await api.lives(range.begin, range.end, steps, LIMIT$1, signal);
+		this.command.set(command);
+		if (lives.length === 0) {
+			this.body.replaceChildren(notice("empty", "No process was seen to run in this time", "`sched_switch` shows what runs; `f` shows all there is."));
+			return;
+		}
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+		this.count.textContent = `${formatCount(lives.length)} of ${formatCount(total)} processes that ran${lives.length < total ? ", those with the most CPU time" : ""}`;
+		this.drawLegend();
+		this.table.set(lives);
+		this.picture.set(livesContent(lives, this.doers), `Lives of ${this.count.textContent}: ${lives.map((it) => `${this.nameOf(it)}, CPU time ${cpuText(it)}`).join("; ")}`);
+	}
+	doers = {
+		nameOf: (it) => this.nameOf(it),
+		shift: (host) => toShown(this.view, this.view.now.experiment?.hosts[host]?.row ?? null, 0),
+		click: (it, at) => this.go(it, at),
+		open: (it) => {
+			const begin = toShown(this.view, it.row, it.begin), end = toShown(this.view, it.row, it.end);
+			this.navigator.go(it.row, begin, {
+				begin,
+				end
+			});
+		}
+	};
+	/** Goes to the row of a process; without an instant, at the start of its life, if that is not seen now. */
+	go(it, at) {
+		const { begin, end } = this.view.now.window, from = toShown(this.view, it.row, it.begin), to = toShown(this.view, it.row, it.end);
+		this.navigator.go(it.row, at ?? (to < begin || from > end ? from : (begin + end) / 2));
+	}
+	nameOf(it) {
+		return `${this.view.now.experiment?.hosts[it.host]?.name ?? ""} ${it.comm ?? "?"} ${it.pid}`;
+	}
+	drawLegend() {
+		this.legend.replaceChildren(swatch(cpuColour(), "of a CPU"), swatch(unknownColour$1(), "unknown: may be more"), h("span", { class: "muted" }, "edges: starts and ends that were seen"));
+	}
+};
 // src/panels/messages.ts
 var LIMIT = 5e3;
 var MessagesPanel = class extends AskingPanel {
@@ -5399,6 +6310,338 @@ var MessagesPanel = class extends AskingPanel {
 function fits(text, words) {
 	return words.every((word) => text.includes(word));
 }
+// src/panels/resourceScene.ts
+var HEAD = 22;
+var ROW = 36;
+var CHART = 26;
+var LEFT$2 = 150;
+var RIGHT$1 = 104;
+var COLOURS = {
+	CPU: "cpu",
+	disk: "disk",
+	network: "network",
+	locks: "lock",
+	memory: "pipe"
+};
+function resourceColour(kind) {
+	return causeColour(COLOURS[kind] ?? "other");
+}
+function waitedColour() {
+	return causeColour("wait-cpu");
+}
+function unknownColour() {
+	return css(rgbOf(0), .45);
+}
+function resourceName(it) {
+	return it.of === null ? it.resource : `${it.resource} ${it.of}`;
+}
+/** "12.3 %"; "unknown"; "–" where there is no such thing. */
+function percentText(value) {
+	return value === void 0 ? "–" : value === null ? "unknown" : `${Math.round(value * 10) / 10} %`;
+}
+/** All lines, host by host. */
+function linesOf$1(verdicts, resources) {
+	const lines = [], byHost = /* @__PURE__ */ new Map();
+	for (const resource of resources) byHost.set(resource.host, [...byHost.get(resource.host) ?? [], resource]);
+	let top = 0;
+	for (const verdict of verdicts) {
+		lines.push({
+			top,
+			verdict
+		});
+		top += HEAD;
+		for (const resource of byHost.get(verdict.host) ?? []) {
+			lines.push({
+				top,
+				resource
+			});
+			top += ROW;
+		}
+	}
+	return {
+		lines,
+		height: top
+	};
+}
+/** The last line that begins above. */
+function lineAt(lines, y) {
+	return lines[stepOf(lines.map((line) => line.top), y)];
+}
+/** The step that an instant is in; −1: none. */
+function stepAt({ begin, end }, at) {
+	const place = stepOf(begin, at);
+	return place >= 0 && at < end[place] ? place : -1;
+}
+function resourceContent(verdicts, resources, doers) {
+	const { lines, height } = linesOf$1(verdicts, resources);
+	const found = (at, y, frame) => {
+		const line = y < frame.top + frame.scrolled ? void 0 : lineAt(lines, y - frame.top);
+		return line === void 0 || !("resource" in line) ? {
+			line,
+			step: -1
+		} : {
+			line,
+			step: stepAt(line.resource, at - doers.shift(line.resource.host))
+		};
+	};
+	const use = (run) => (at, y, frame) => {
+		const { line, step } = found(at, y, frame);
+		if (line !== void 0 && "resource" in line && step >= 0) run(line.resource, step);
+		else if (line !== void 0) doers.pick("resource" in line ? line.resource.host : line.verdict.host);
+	};
+	return {
+		left: LEFT$2,
+		right: RIGHT$1,
+		above: 0,
+		rows: height,
+		draw: (ctx, frame) => {
+			for (const line of lines) {
+				const top = frame.top + line.top - frame.scrolled;
+				if (top > frame.bottom) break;
+				if (top + ROW < frame.top) continue;
+				if ("verdict" in line) drawVerdict(ctx, frame, line.verdict, top, doers);
+				else drawResource(ctx, frame, line.resource, top, doers.shift(line.resource.host));
+			}
+		},
+		tip: (at, y, frame) => {
+			const { line, step } = found(at, y, frame);
+			if (line === void 0) return [];
+			if ("verdict" in line) return [doers.hostName(line.verdict.host), line.verdict.verdict];
+			return tipOf(line.resource, step, doers.hostName(line.resource.host), frame.origin);
+		},
+		click: use(doers.click),
+		open: use(doers.open)
+	};
+}
+function tipOf(it, step, host, origin) {
+	const name = `${host} ${resourceName(it)}`;
+	if (step < 0) return [name, "no host was recorded then"];
+	const begin = it.begin[step], end = it.end[step], unknown = it.unknown[step];
+	const lines = [name, `${formatTime(origin, begin, placesFor((end - begin) / 100))}, ${formatDuration(end - begin)}`];
+	if (it.busy !== void 0) lines.push(`busy ${percentText(it.busy[step])}`);
+	if (it.waited !== void 0) lines.push(`waited for ${percentText(it.waited[step])}`);
+	if (unknown !== null && unknown !== void 0 && unknown > 0) lines.push(`unknown ${percentText(unknown)}`);
+	return lines;
+}
+function drawVerdict(ctx, frame, verdict, top, doers) {
+	const colours = ink(), name = doers.hostName(verdict.host), y = top + HEAD / 2;
+	ctx.fillStyle = css(colours.band);
+	ctx.fillRect(0, top, frame.width, HEAD);
+	ctx.textBaseline = "middle";
+	ctx.font = `600 ${FONT$1}`;
+	ctx.fillStyle = colours.text;
+	ctx.fillText(name, 6, y);
+	const from = 6 + ctx.measureText(`${name}  `).width;
+	ctx.font = FONT$1;
+	ctx.fillStyle = verdict.because === "saturated" || verdict.because === "requests" ? colours.mark : colours.faint;
+	ctx.fillText(fitting$1(ctx, verdict.verdict, frame.width - from - 6), from, y);
+}
+function drawResource(ctx, frame, it, top, shift) {
+	const colours = ink(), base = top + 31, high = (percent) => Math.min(100, percent) / 100 * CHART;
+	ctx.font = FONT$1;
+	ctx.textBaseline = "middle";
+	ctx.fillStyle = colours.text;
+	endAt(ctx, fitting$1(ctx, resourceName(it), 136), 142, top + ROW / 2);
+	it.begin.forEach((begin, step) => {
+		const part = frame.part(begin + shift, it.end[step] + shift);
+		if (part === null) return;
+		const [x, width] = part, busy = it.busy?.[step], unknown = it.unknown[step] ?? 0;
+		const isUnknown = busy === null || it.busy === void 0 && it.waited?.[step] === null, from = isUnknown ? 0 : high(busy ?? 0), to = isUnknown ? CHART : high((busy ?? 0) + unknown);
+		if (to > from) {
+			ctx.fillStyle = unknownColour();
+			ctx.fillRect(x, base - to, width, to - from);
+		}
+		if (!isUnknown && from > 0) {
+			ctx.fillStyle = resourceColour(it.resource);
+			ctx.fillRect(x, base - from, width, from);
+		}
+	});
+	drawWaited(ctx, frame, it, shift, (percent) => base - high(percent));
+	ctx.fillStyle = colours.line;
+	ctx.fillRect(frame.left, base, frame.right - frame.left, 1);
+	const right = frame.width - 6;
+	ctx.fillStyle = colours.faint;
+	if (it.busy_percent !== void 0) endAt(ctx, `busy ${percentText(it.busy_percent)}`, right, top + ROW / 2 - 7);
+	if (it.waited_percent !== void 0) endAt(ctx, `waited ${percentText(it.waited_percent)}`, right, top + ROW / 2 + 7);
+}
+/** A line of steps, with a gap where it is unknown. */
+function drawWaited(ctx, frame, it, shift, y) {
+	ctx.strokeStyle = waitedColour();
+	ctx.lineWidth = 1.25;
+	ctx.beginPath();
+	let isOpen = false;
+	it.waited?.forEach((waited, step) => {
+		const part = frame.part(it.begin[step] + shift, it.end[step] + shift);
+		if (waited === null || part === null) {
+			isOpen = false;
+			return;
+		}
+		const [x, width] = part;
+		if (isOpen) ctx.lineTo(x, y(waited));
+		else ctx.moveTo(x, y(waited));
+		ctx.lineTo(x + width, y(waited));
+		isOpen = true;
+	});
+	ctx.stroke();
+}
+// src/panels/resources.ts
+var MOST_STEPS = 200;
+var PIXELS_OF_A_STEP = 6;
+var ResourcesPanel = class extends PicturePanel {
+	picture;
+	verdicts;
+	table;
+	legend = h("span", { class: "legend" });
+	notes = h("p", { class: "missing muted" });
+	parts;
+	constructor(view, navigator) {
+		super("resources", "Resources", view, navigator);
+		this.picture = new TimePicture(view, navigator);
+		const host = (it) => this.hostName(it.host);
+		this.verdicts = new DataTable({
+			label: "The bottleneck of each host: a click goes to its row",
+			origin: () => this.origin,
+			pick: (it) => this.pick(it.host),
+			columns: [
+				{
+					title: "host",
+					value: host
+				},
+				{
+					title: "bottleneck",
+					value: (it) => it.resource === null ? null : `${it.resource}${it.of === null ? "" : ` ${it.of}`}`
+				},
+				{
+					title: "evidence",
+					value: (it) => it.verdict,
+					grow: true
+				}
+			]
+		});
+		const count = { unit: "count" }, percent = { unit: "percent" };
+		this.table = new DataTable({
+			label: "Resources in the window: a click goes to the step in which each was busy most",
+			origin: () => this.origin,
+			pick: (it) => this.goToMost(it),
+			columns: [
+				{
+					title: "host",
+					value: host
+				},
+				{
+					title: "resource",
+					value: resourceName,
+					grow: true
+				},
+				{
+					title: "busy",
+					...percent,
+					value: (it) => it.busy_percent ?? null,
+					text: (it) => percentText(it.busy_percent)
+				},
+				{
+					title: "waited for",
+					...percent,
+					value: (it) => it.waited_percent ?? null,
+					text: (it) => percentText(it.waited_percent)
+				},
+				{
+					title: "queue",
+					description: "Mean number that are queued or served",
+					...count,
+					value: (it) => it.mean_queue ?? null,
+					text: (it) => it.mean_queue?.toFixed(2) ?? "–"
+				},
+				{
+					title: "errors",
+					...count,
+					value: (it) => it.errors ?? null
+				},
+				{
+					title: "unknown",
+					unit: "ns",
+					value: (it) => it.unknown_ns ?? null
+				}
+			]
+		});
+		const tables = h("div", { class: "side-tables" }, titled("Bottlenecks", this.verdicts), titled("In this window", this.table, this.notes));
+		this.parts = h("div", { class: "picture-parts" }, h("section", { class: "block" }, h("div", { class: "block-head" }, this.legend), this.picture.element), tables);
+	}
+	pictures() {
+		return [{
+			picture: this.picture,
+			title: `Resources: ${this.heading.textContent ?? ""}`
+		}];
+	}
+	forget() {
+		this.picture.clear();
+		this.verdicts.set([]);
+		this.table.set([]);
+		this.body.replaceChildren();
+	}
+	themed() {
+		this.drawLegend();
+		super.themed();
+	}
+	async load(signal) {
+		const range = this.showRange("window"), steps = Math.max(20, Math.min(MOST_STEPS, Math.round(this.body.clientWidth * .5 / PIXELS_OF_A_STEP)));
+		const { verdicts, resources, notes, command } = await api.resources(range.begin, range.end, steps, signal);
+		this.command.set(command);
+		if (resources.length === 0) {
+			this.body.replaceChildren(notice("empty", "Nothing is known of this time", "No host was recorded then: `f` shows all there is."));
+			return;
+		}
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+		this.drawLegend();
+		this.verdicts.set(verdicts);
+		this.table.set(resources);
+		this.notes.replaceChildren(...withCode(notes.join("; ")));
+		this.notes.title = notes.join("\n");
+		const about = verdicts.map((it) => `${this.hostName(it.host)}: ${it.verdict}`).join(". ");
+		this.picture.set(resourceContent(verdicts, resources, this.doers), `${formatCount(resources.length)} resources over time. ${about}`);
+	}
+	doers = {
+		hostName: (host) => this.hostName(host),
+		shift: (host) => toShown(this.view, this.rowOfHost(host), 0),
+		pick: (host) => this.pick(host),
+		click: (it, step) => this.go(it, step, false),
+		open: (it, step) => this.go(it, step, true)
+	};
+	/** Selects a step in the time graph; `isZoomed`: shows it alone. */
+	go(it, step, isZoomed) {
+		const begin = toShown(this.view, it.row, it.begin[step]), end = toShown(this.view, it.row, it.end[step]);
+		this.view.set({ selection: {
+			begin,
+			end
+		} });
+		this.navigator.go(it.row, (begin + end) / 2, isZoomed ? {
+			begin,
+			end
+		} : void 0);
+	}
+	goToMost(it) {
+		const values = it.busy ?? it.waited ?? [], most = values.reduce((best, value, step) => value !== null && value > (values[best] ?? -1) ? step : best, 0);
+		if (it.begin.length > 0) this.go(it, most, false);
+	}
+	pick(host) {
+		const { begin, end } = this.view.now.window;
+		this.navigator.go(this.rowOfHost(host), (begin + end) / 2);
+	}
+	rowOfHost(host) {
+		return this.view.now.experiment?.hosts[host]?.row ?? null;
+	}
+	hostName(host) {
+		return this.view.now.experiment?.hosts[host]?.name ?? "";
+	}
+	drawLegend() {
+		this.legend.replaceChildren(...[
+			"CPU",
+			"disk",
+			"network",
+			"memory"
+		].map((kind) => swatch(resourceColour(kind), kind)), swatch(waitedColour(), "waited for"), swatch(unknownColour(), "unknown"));
+	}
+};
 // src/panels/state.ts
 var StatePanel = class extends AskingPanel {
 	said = null;
@@ -6012,181 +7255,6 @@ function placed(count, width, height) {
 	return Array.from({ length: count }, (_, place) => {
 		const angle = (count === 2 ? Math.PI : Math.PI / 2 + Math.PI) + place * 2 * Math.PI / count;
 		return [x + Math.cos(angle) * (width / 2 - 44), y + Math.sin(angle) * (height / 2 - RADIUS - 20)];
-	});
-}
-var FORTH = "#1482dc";
-var BACK = "#d2691e";
-/** Of the band that holds 95 of 100. */
-function likelyColour() {
-	return isDark() ? "rgba(110,165,255,0.42)" : "rgba(25,80,190,0.32)";
-}
-function xOf(scene, at) {
-	return 64 + (at - scene.window.begin) / (scene.window.end - scene.window.begin) * (scene.width - 64 - 8);
-}
-function timeOf(scene, x) {
-	return scene.window.begin + (x - 64) / (scene.width - 64 - 8) * (scene.window.end - scene.window.begin);
-}
-function yOf(scene, offset) {
-	return 6 + (scene.most - offset) / (2 * scene.most) * (scene.height - 6 - 20);
-}
-/** How far the picture goes up and down: all messages of the window, or what the clocks leave open, with a little room. */
-function mostOf(picture, window, isAll) {
-	let most = 0;
-	const take = (at, value) => {
-		if (value !== null && at >= window.begin && at <= window.end) most = Math.max(most, Math.abs(value));
-	};
-	for (const [at, low, high] of picture.bounds) {
-		take(at, low);
-		take(at, high);
-	}
-	if (most === 0) for (const [, low, high] of picture.bounds) most = Math.max(most, Math.abs(low ?? 0), Math.abs(high ?? 0));
-	const least = most;
-	if (isAll) for (const list of [picture.forth, picture.back]) for (const [at, delay] of list) take(at, delay);
-	else for (const list of [picture.upper, picture.lower]) for (const [at, delay] of list) if (Math.abs(delay) < 3 * least || least === 0) take(at, delay);
-	return (most === 0 ? 1e3 : most) * 1.25;
-}
-/** A step of 1, 2 or 5 times a power of ten, of at least so much. */
-function round$1(least) {
-	const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-9)));
-	return [
-		1,
-		2,
-		5,
-		10
-	].map((it) => it * power).find((it) => it >= least);
-}
-function drawLink(ctx, scene) {
-	const { picture, width, height } = scene, colours = ink();
-	ctx.fillStyle = css(colours.background);
-	ctx.fillRect(0, 0, width, height);
-	grid$1(ctx, scene);
-	ctx.save();
-	ctx.beginPath();
-	ctx.rect(64, 6, width - 64 - 8, height - 6 - 20);
-	ctx.clip();
-	area(ctx, scene, picture.upper, picture.lower, "rgba(120,130,150,0.16)");
-	const sure = picture.bounds.filter((it) => it[1] !== null && it[2] !== null);
-	area(ctx, scene, sure.map(([at, , high]) => [at, high]), sure.map(([at, low]) => [at, low]), colours.sure);
-	const likely = picture.bounds.filter((it) => it[3] !== null);
-	area(ctx, scene, likely.map((it) => [it[0], it[3]]), likely.map((it) => [it[0], -it[3]]), likelyColour());
-	line(ctx, scene, sure.map(([at, , high]) => [at, high]), colours.edge, 1);
-	line(ctx, scene, sure.map(([at, low]) => [at, low]), colours.edge, 1);
-	dots(ctx, scene, picture.forth, FORTH);
-	dots(ctx, scene, picture.back, BACK);
-	line(ctx, scene, picture.upper, FORTH, 1.5);
-	line(ctx, scene, picture.lower, BACK, 1.5);
-	ctx.fillStyle = colours.text;
-	ctx.fillRect(64, Math.round(yOf(scene, 0)), width, 1);
-	for (const [at, delay] of picture.suspects) cross(ctx, xOf(scene, at), Math.max(11, Math.min(yOf(scene, delay), height - 20 - 5)), colours.inverted);
-	ctx.setLineDash([5, 3]);
-	ctx.strokeStyle = colours.mark;
-	ctx.lineWidth = 1.5;
-	for (const it of picture.breaks) stroke(ctx, [[xOf(scene, it.at), 6], [xOf(scene, it.at), height]]);
-	ctx.setLineDash([]);
-	ctx.restore();
-}
-function grid$1(ctx, scene) {
-	const { window, width, height, most, origin } = scene, colours = ink();
-	ctx.font = "11px system-ui, sans-serif";
-	ctx.textBaseline = "middle";
-	ctx.textAlign = "right";
-	const step = round$1(2 * most / Math.max(2, Math.floor((height - 6 - 20) / 26)));
-	for (let offset = Math.ceil(-most / step) * step; offset <= most; offset += step) {
-		const y = Math.round(yOf(scene, offset));
-		ctx.fillStyle = colours.line;
-		ctx.fillRect(64, y, width - 64 - 8, 1);
-		ctx.fillStyle = colours.faint;
-		ctx.fillText(`${offset > 0 ? "+" : ""}${formatDuration(Math.abs(offset) < step / 2 ? 0 : offset)}`, 60, y);
-	}
-	ctx.textAlign = "center";
-	const by = round$1((window.end - window.begin) * 84 / Math.max(1, width - 64 - 8));
-	for (let at = Math.ceil(window.begin / by) * by; at <= window.end; at += by) {
-		const x = Math.round(xOf(scene, at));
-		ctx.fillStyle = colours.line;
-		ctx.fillRect(x, 6, 1, height - 6 - 20);
-		ctx.fillStyle = colours.faint;
-		if (x > 84 && x < width - 30) ctx.fillText(formatTime(origin, at, placesFor(by)), x, height - 10);
-	}
-}
-function area(ctx, scene, upper, lower, colour) {
-	if (upper.length === 0 || lower.length === 0) return;
-	ctx.beginPath();
-	for (const [at, value] of upper) ctx.lineTo(xOf(scene, at), yOf(scene, value));
-	for (const [at, value] of [...lower].reverse()) ctx.lineTo(xOf(scene, at), yOf(scene, value));
-	ctx.closePath();
-	ctx.fillStyle = colour;
-	ctx.fill();
-}
-function line(ctx, scene, points, colour, width) {
-	ctx.strokeStyle = colour;
-	ctx.lineWidth = width;
-	stroke(ctx, points.map(([at, value]) => [xOf(scene, at), yOf(scene, value)]));
-}
-function dots(ctx, scene, points, colour) {
-	ctx.fillStyle = colour;
-	for (const [at, value] of points) {
-		if (at < scene.window.begin || at > scene.window.end || Math.abs(value) > scene.most) continue;
-		ctx.fillRect(xOf(scene, at) - 1.5, yOf(scene, value) - 1.5, 3, 3);
-	}
-}
-function cross(ctx, x, y, colour) {
-	ctx.strokeStyle = colour;
-	ctx.lineWidth = 2;
-	stroke(ctx, [[x - 4, y - 4], [x + 4, y + 4]]);
-	stroke(ctx, [[x - 4, y + 4], [x + 4, y - 4]]);
-}
-function stroke(ctx, points) {
-	ctx.beginPath();
-	for (const [x, y] of points) ctx.lineTo(x, y);
-	ctx.stroke();
-}
-// src/panels/wheel.ts
-var WHEEL_ZOOM = .0022;
-var DRAG = 4;
-var LINE$1 = 20;
-/** `time` gives the instant (as it is shown) at an x of the element, null beside the picture. */
-function listenTime(element, view, mover, time, options = {}) {
-	const x = (event) => event.clientX - element.getBoundingClientRect().left;
-	element.addEventListener("wheel", (event) => {
-		const at = time(x(event)), unit = event.deltaMode === 1 ? LINE$1 : 1;
-		if (at === null) return;
-		if (event.ctrlKey || event.metaKey) mover.zoom?.(Math.exp(event.deltaY * unit * WHEEL_ZOOM), at);
-		else if (event.shiftKey || event.deltaX !== 0) {
-			const { begin, end } = view.now.window, by = event.deltaX === 0 ? event.deltaY : event.deltaX;
-			mover.pan?.(by * unit * (end - begin) / Math.max(1, element.clientWidth));
-		} else return;
-		event.preventDefault();
-	}, { passive: false });
-	element.addEventListener("pointermove", (event) => {
-		if (event.buttons === 0) view.set({ hover: time(x(event)) });
-	});
-	element.addEventListener("pointerleave", () => view.set({ hover: null }));
-	element.addEventListener("pointerdown", (event) => {
-		const start = time(x(event)), x0 = x(event);
-		if (event.button !== 0 || start === null) return;
-		let isMoved = false;
-		const move = (moved) => {
-			const now = time(x(moved));
-			if (now === null || !isMoved && Math.abs(x(moved) - x0) < DRAG) return;
-			if (!isMoved) element.setPointerCapture(event.pointerId);
-			isMoved = true;
-			view.set({
-				selection: {
-					begin: Math.min(start, now),
-					end: Math.max(start, now)
-				},
-				hover: now
-			});
-		};
-		const end = (up) => {
-			element.removeEventListener("pointermove", move);
-			element.removeEventListener("pointerup", end);
-			element.removeEventListener("pointercancel", end);
-			if (!isMoved && up.type === "pointerup") options.isClick?.(x0, up.clientY - element.getBoundingClientRect().top);
-		};
-		element.addEventListener("pointermove", move);
-		element.addEventListener("pointerup", end);
-		element.addEventListener("pointercancel", end);
 	});
 }
 // src/panels/linkPicture.ts
@@ -10471,7 +11539,7 @@ var Chart = class {
 			left: hover === null || left < 0 || left > plot.over.clientWidth ? -10 : left,
 			top: 0
 		}, false);
-		const at = hover === null ? -1 : placeOf(data.x, hover);
+		const at = hover === null ? -1 : stepOf(data.x, hover);
 		this.readout.replaceChildren(...data.lines.filter((line) => !line.isDashed).map((line) => {
 			const key = h("span", {
 				class: "key",
@@ -10600,16 +11668,6 @@ var Chart = class {
 		};
 	}
 };
-/** The step that a time is in; −1 before the first. */
-function placeOf(x, at) {
-	let low = 0, high = x.length;
-	while (low < high) {
-		const middle = low + high >> 1;
-		if (x[middle] <= at) low = middle + 1;
-		else high = middle;
-	}
-	return low - 1;
-}
 function known(y) {
 	return y.filter((value) => value !== null);
 }
@@ -10723,7 +11781,7 @@ var UsagePanel = class extends AskingPanel {
 				}
 			]
 		});
-		this.parts = h("div", { class: "usage-parts" }, h("div", { class: "charts" }, ...this.charts.map((it) => it.element)), titled("In this window", this.table, this.missing));
+		this.parts = h("div", { class: "picture-parts" }, h("div", { class: "charts" }, ...this.charts.map((it) => it.element)), titled("In this window", this.table, this.missing));
 	}
 	changed(_now, changed) {
 		if (changed.has("hover")) for (const chart of this.charts) chart.cursor();
@@ -10824,6 +11882,9 @@ var panels = [
 	CriticalPathPanel,
 	StatisticsPanel,
 	UsagePanel,
+	ResourcesPanel,
+	LivesPanel,
+	DisksPanel,
 	EventsPanel,
 	MessagesPanel,
 	SynchronizationPanel,

@@ -3,7 +3,7 @@ import { css, ink } from "../colours";
 import { formatDate, formatDuration, formatTime, placesFor } from "../format";
 import { AXIS } from "../layout";
 import type { Bookmark } from "../bookmarks";
-import type { Ctx, Scene } from "./scene";
+import type { Ctx, Scene, TimeScale } from "./scene";
 
 /** Ticks are at least this far from each other. */
 const MIN_GAP = 96;
@@ -18,8 +18,8 @@ function roundStep(least: number): number {
 }
 
 /** Ticks of a window: x and text, the whole second's time in full, the parts of it short. */
-export function ticks(scene: Scene): { x: number; text: string; isFull: boolean }[] {
-  const origin = scene.view.now.experiment?.origin_unix_ns ?? null, step = roundStep(MIN_GAP / scene.scale), places = placesFor(step);
+export function ticks(scene: TimeScale): { x: number; text: string; isFull: boolean }[] {
+  const { origin } = scene, step = roundStep(MIN_GAP / scene.scale), places = placesFor(step);
   const list: { x: number; text: string; isFull: boolean }[] = [];
   let second = "";
   for (let t = Math.ceil(scene.begin / step) * step; t <= scene.end; t += step) {

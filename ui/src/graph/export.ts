@@ -1,4 +1,4 @@
-// What is seen, as a file: PNG from the canvas, SVG drawn again as vectors; with the names of the rows. Talks to: graph, picture. Used by: header.
+// What is seen, as a file: PNG from the canvas, SVG drawn again as vectors; with the names of the rows. Talks to: graph, picture. Used by: header; pictures of panels (saveSvg).
 import { css, ink, look, rgbOf } from "../colours";
 import { AXIS, LINE } from "../layout";
 import { FONT } from "./axis";
@@ -7,6 +7,7 @@ import { addLabel, drawPicture, LABEL_WIDTH, type Label } from "./picture";
 import { BAR, type Ctx } from "./scene";
 import { firstEndingAfter } from "./tiles";
 import { SvgContext } from "./svg";
+import type { View } from "../view";
 
 /** Width of the names beside the graph. */
 const NAMES = 200, INDENT = 12;
@@ -39,7 +40,7 @@ export function exportPng(graph: Graph): void {
   ctx.drawImage(seen, Math.round(NAMES * ratio), 0);
   ctx.scale(ratio, ratio);
   drawNames(ctx, graph);
-  canvas.toBlob((blob) => { if (blob !== null) save(blob, graph, "png"); });
+  canvas.toBlob((blob) => { if (blob !== null) save(blob, graph.view, ".png"); });
 }
 
 /** The picture as text of an SVG file. */
@@ -75,12 +76,14 @@ export function svgOf(graph: Graph): string {
   });
   return svg.text();
 }
-export function exportSvg(graph: Graph): void { save(new Blob([svgOf(graph)], { type: "image/svg+xml" }), graph, "svg"); }
+export function exportSvg(graph: Graph): void { saveSvg(svgOf(graph), graph.view); }
+/** Saves text of an SVG file, named by the traces and what is seen of them. */
+export function saveSvg(svg: string, view: View, what = ""): void { save(new Blob([svg], { type: "image/svg+xml" }), view, `${what === "" ? "" : `-${what}`}.svg`); }
 
-function save(blob: Blob, graph: Graph, ending: string): void {
+function save(blob: Blob, view: View, ending: string): void {
   const link = document.createElement("a"), address = URL.createObjectURL(blob);
   link.href = address;
-  link.download = `${graph.view.now.experiment?.name ?? "isochrone"}.${ending}`;
+  link.download = `${view.now.experiment?.name ?? "isochrone"}${ending}`;
   link.click();
   // The browser needs the address until it has begun to save.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);

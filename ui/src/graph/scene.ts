@@ -11,7 +11,10 @@ export type Ctx = Pick<CanvasRenderingContext2D, "fillStyle" | "strokeStyle" | "
 /** Height of a bar in its line. */
 export const BAR = 14;
 
-export class Scene {
+/** Times on a width: `scale` is CSS pixels for a ns. */
+export interface TimeScale { readonly begin: Time; readonly end: Time; readonly scale: number; readonly origin: string | null; x(t: Time): number }
+
+export class Scene implements TimeScale {
   readonly begin: Time;
   readonly end: Time;
   /** CSS pixels for a ns. */
@@ -21,6 +24,7 @@ export class Scene {
     this.end = view.now.window.end;
     this.scale = layout.width / (this.end - this.begin);
   }
+  get origin(): string | null { return this.view.now.experiment?.origin_unix_ns ?? null; }
   x(t: Time): number { return (t - this.begin) * this.scale; }
   time(x: number): Time { return this.begin + x / this.scale; }
   /** x of a time that was told for a host on a clock: moved as its rows are now. */

@@ -10,30 +10,22 @@ import { DataTable, titled } from "./table";
 import { toShown } from "./times";
 
 const LIMIT = 1000, FIRST = "cputop";
-/** Slower answers are not asked for again by themselves when the window moves. */
-const QUICK_MS = 1500;
 type Line = readonly CellValue[];
 
 export class AnalysesPanel extends AskingPanel {
   private all: readonly { name: string; about: string }[] = [];
   private chosen = FIRST;
-  private took = 0;
-  private isStale = false;
   private readonly list = h("div", { class: "list", role: "listbox", "aria-label": "Analyses", tabindex: 0 });
   private readonly result = h("div", { class: "tables" });
   private readonly parts = h("div", { class: "analyses-parts" }, this.list, this.result);
-  private readonly again = button("the range is another: ask again", "Ask for the tables of the time of now", () => void this.ask(), { hidden: true });
 
   constructor(view: View, navigator: Navigator) {
     super("analyses", "Analyses", view, navigator, ["window", "selection", "clock"]);
-    this.controls.append(this.again);
     this.list.addEventListener("keydown", (event) => this.key(event));
   }
   protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     if (this.view.now.selection !== null && !changed.has("selection") && !changed.has("clock")) return;
-    if (this.took <= QUICK_MS) { this.askSoon(400); return; }
-    this.isStale = true;
-    this.again.hidden = false;
+    this.askWhenQuick();
   }
   protected forget(): void { this.result.replaceChildren(); }
   protected async load(signal: AbortSignal): Promise<void> {
@@ -42,9 +34,7 @@ export class AnalysesPanel extends AskingPanel {
       this.drawList();
     }
     if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
-    const covered = this.showRange(), { experiment } = this.view.now, isAll = covered.begin <= (experiment?.begin ?? 0) && covered.end >= (experiment?.end ?? 0), start = performance.now();
-    this.isStale = false;
-    this.again.hidden = true;
+    const covered = this.showRange(), { experiment } = this.view.now, isAll = covered.begin <= (experiment?.begin ?? 0) && covered.end >= (experiment?.end ?? 0);
     if (this.result.childElementCount === 0) this.result.replaceChildren(notice("loading", `${this.chosen} …`, "Analyses read the events of the range: of long traces, that takes a while."));
     const answer = await api.table({ analysis: this.chosen, begin: isAll ? null : covered.begin, end: isAll ? null : covered.end, limit: LIMIT }, signal).catch((error: unknown) => {
       if (!(error instanceof Error) || error.name === "AbortError") throw error;
@@ -55,7 +45,6 @@ export class AnalysesPanel extends AskingPanel {
       this.result.replaceChildren(notice("failed", `${this.chosen} has no answer`, answer.message, button("try again", "Ask again", () => void this.ask())));
       return;
     }
-    this.took = performance.now() - start;
     this.command.set(answer.command);
     this.draw(answer);
   }

@@ -6,6 +6,7 @@ import { ink } from "../colours";
 import { h } from "../dom";
 import { formatTime, placesFor } from "../format";
 import type { View } from "../view";
+import { stepOf } from "./times";
 import { listenTime, type Mover } from "./wheel";
 
 /** `way`: "sent", "received" of a host; the second way is dashed. */
@@ -60,7 +61,7 @@ export class Chart {
     if (plot === null || data === null) return;
     const left = hover === null ? -10 : plot.valToPos(hover, "x");
     plot.setCursor({ left: hover === null || left < 0 || left > plot.over.clientWidth ? -10 : left, top: 0 }, false);
-    const at = hover === null ? -1 : placeOf(data.x, hover);
+    const at = hover === null ? -1 : stepOf(data.x, hover);
     this.readout.replaceChildren(...data.lines.filter((line) => !line.isDashed).map((line) => {
       const key = h("span", { class: "key", "aria-hidden": "true" });
       key.style.borderColor = line.colour;
@@ -107,16 +108,6 @@ export class Chart {
       series: [{}, ...data.lines.map((line) => ({ label: line.name, stroke: line.colour, width: 1.25, dash: line.isDashed ? [4, 3] : undefined, paths: stepped, points: { show: false } }))],
     };
   }
-}
-/** The step that a time is in; −1 before the first. */
-function placeOf(x: readonly Time[], at: Time): number {
-  let low = 0, high = x.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (x[middle]! <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
 }
 function known(y: readonly (number | null)[]): number[] { return y.filter((value) => value !== null); }
 function largest(data: ChartData): number { return data.lines.reduce((most, line) => known(line.y).reduce((a, b) => Math.max(a, b), most), 1); }

@@ -2,12 +2,15 @@
 import type { PanelMaker } from "../view";
 import { AnalysesPanel } from "./analyses";
 import { CriticalPathPanel } from "./criticalPath";
+import { DisksPanel } from "./disks";
 import { EventsPanel } from "./events";
+import { LivesPanel } from "./lives";
 import { MessagesPanel } from "./messages";
+import { ResourcesPanel } from "./resources";
 import { StatePanel } from "./state";
 import { StatisticsPanel } from "./statistics";
 import { SynchronizationPanel } from "./synchronization";
 import { UsagePanel } from "./usage";
 
-const ALL = [StatePanel, CriticalPathPanel, StatisticsPanel, UsagePanel, EventsPanel, MessagesPanel, SynchronizationPanel, AnalysesPanel];
+const ALL = [StatePanel, CriticalPathPanel, StatisticsPanel, UsagePanel, ResourcesPanel, LivesPanel, DisksPanel, EventsPanel, MessagesPanel, SynchronizationPanel, AnalysesPanel];
 export const panels: PanelMaker[] = ALL.map((Made) => (view, navigator) => new Made(view, navigator));

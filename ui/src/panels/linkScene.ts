@@ -1,4 +1,4 @@
-// Where the picture of a link has which time and which offset, and what is drawn there. Talks to: none. Used by: linkPicture.
+// Where the picture of a link has which time and which offset, and what is drawn there. Talks to: none. Used by: linkPicture, diskScene (round steps).
 import type { LinkPicture, Time } from "../api";
 import { css, ink } from "../colours";
 import { formatDuration, formatTime, placesFor } from "../format";
@@ -32,7 +32,7 @@ export function mostOf(picture: LinkPicture, window: Range, isAll: boolean): num
   return (most === 0 ? 1000 : most) * 1.25;
 }
 /** A step of 1, 2 or 5 times a power of ten, of at least so much. */
-function round(least: number): number {
+export function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-9)));
   return [1, 2, 5, 10].map((it) => it * power).find((it) => it >= least)!;
 }
@@ -73,7 +73,7 @@ function grid(ctx: Ctx, scene: LinkScene): void {
   ctx.font = "11px system-ui, sans-serif";
   ctx.textBaseline = "middle";
   ctx.textAlign = "right";
-  const step = round((2 * most) / Math.max(2, Math.floor((height - TOP - BOTTOM) / 26)));
+  const step = roundStep((2 * most) / Math.max(2, Math.floor((height - TOP - BOTTOM) / 26)));
   for (let offset = Math.ceil(-most / step) * step; offset <= most; offset += step) {
     const y = Math.round(yOf(scene, offset));
     ctx.fillStyle = colours.line;
@@ -82,7 +82,7 @@ function grid(ctx: Ctx, scene: LinkScene): void {
     ctx.fillText(`${offset > 0 ? "+" : ""}${formatDuration(Math.abs(offset) < step / 2 ? 0 : offset)}`, LEFT - 4, y);
   }
   ctx.textAlign = "center";
-  const by = round(((window.end - window.begin) * 84) / Math.max(1, width - LEFT - RIGHT));
+  const by = roundStep(((window.end - window.begin) * 84) / Math.max(1, width - LEFT - RIGHT));
   for (let at = Math.ceil(window.begin / by) * by; at <= window.end; at += by) {
     const x = Math.round(xOf(scene, at));
     ctx.fillStyle = colours.line;

@@ -10,6 +10,8 @@ import { notice } from "./notice";
 import { panelRange, type PanelRange } from "./times";
 
 const REST_MS = 180;
+/** Slower answers are not asked for again by themselves when the window moves. */
+const QUICK_MS = 1500, REST_OF_QUICK_MS = 400;
 
 export abstract class AskingPanel implements Panel {
   /** What it is about, at the left of the bar. */
@@ -21,6 +23,11 @@ export abstract class AskingPanel implements Panel {
   protected readonly body: HTMLElement;
   readonly element: HTMLElement;
   protected isSeen = false;
+  /** How long the last answer took, ms. */
+  protected took = 0;
+  /** What is seen is of another time than what is asked for now. */
+  protected isStale = false;
+  protected readonly again = button("the range is another: ask again", "Ask for the answer of the time of now", () => void this.ask(), { hidden: true });
   /** No request is pending or scheduled. */
   get isIdle(): boolean { return this.timer === 0 && this.asking === null && this.works === 0; }
   private stops: (() => void)[] = [];
@@ -30,7 +37,7 @@ export abstract class AskingPanel implements Panel {
 
   constructor(readonly id: string, readonly title: string, protected readonly view: View, protected readonly navigator: Navigator, private readonly keys: (keyof ViewState)[]) {
     this.body = h("div", { class: "panel-body" });
-    this.element = h("section", { class: `panel ${id}`, "aria-label": title }, h("div", { class: "panel-bar" }, this.heading, this.controls, this.busy, this.command.element), this.body);
+    this.element = h("section", { class: `panel ${id}`, "aria-label": title }, h("div", { class: "panel-bar" }, this.heading, this.controls, this.again, this.busy, this.command.element), this.body);
   }
   show(): void {
     this.isSeen = true;
@@ -69,6 +76,12 @@ export abstract class AskingPanel implements Panel {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.ask(), rest);
   }
+  /** The same, or offers to, where the last answer took long. */
+  protected askWhenQuick(): void {
+    if (this.took <= QUICK_MS) { this.askSoon(REST_OF_QUICK_MS); return; }
+    this.isStale = true;
+    this.again.hidden = false;
+  }
   protected async ask(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = 0;
@@ -78,8 +91,12 @@ export abstract class AskingPanel implements Panel {
     // Quick answers need no word.
     const slow = window.setTimeout(() => { this.busy.textContent = "loading …"; }, 250);
     this.element.setAttribute("aria-busy", "true");
+    this.isStale = false;
+    this.again.hidden = true;
+    const start = performance.now();
     try {
       await this.load(asking.signal);
+      this.took = performance.now() - start;
     } catch (error) {
       if (asking.signal.aborted || (error instanceof DOMException && error.name === "AbortError")) return;
       if (!(error instanceof ApiError)) throw error;

@@ -50,3 +50,13 @@ export function panelRange(view: View, scope: "range" | "window" = "range"): Pan
   const inside = { begin: Math.max(begin, least), end: Math.min(end, most) };
   return inside.begin < inside.end ? { begin: Math.round(inside.begin), end: Math.round(inside.end), what: isSelected ? "selection" : "window" } : { begin: least, end: most, what: "window" };
 }
+/** The step that a time is in; −1 before the first. */
+export function stepOf(x: readonly Time[], at: Time): number {
+  let low = 0, high = x.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (x[middle]! <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}

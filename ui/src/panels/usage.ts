@@ -40,7 +40,7 @@ export class UsagePanel extends AskingPanel {
         { title: "most at", unit: "time", value: (it) => it.at, text: (it) => (it.at === null ? "–" : formatTime(this.origin, it.at, placesFor((view.now.window.end - view.now.window.begin) / 1000))) },
       ],
     });
-    this.parts = h("div", { class: "usage-parts" }, h("div", { class: "charts" }, ...this.charts.map((it) => it.element)), titled("In this window", this.table, this.missing));
+    this.parts = h("div", { class: "picture-parts" }, h("div", { class: "charts" }, ...this.charts.map((it) => it.element)), titled("In this window", this.table, this.missing));
   }
   protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     if (changed.has("hover")) for (const chart of this.charts) chart.cursor();

@@ -1,5 +1,5 @@
 // Wheel, pointer and drag on a picture over time, as on the time graph: Ctrl + wheel zooms, Shift + wheel pans, dragging selects. The cursor is that of all pictures.
-// Talks to: view, navigation. Used by: charts, the picture of a link.
+// Talks to: view, navigation. Used by: charts, pictures of panels.
 import type { Time } from "../api";
 import type { Navigation } from "../navigation";
 import type { Navigator, View } from "../view";
