@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{Here, questions, shop, text};
+use crate::common::{Here, for_pictures, questions, shop, text};
 use serde_json::Value;
 
 /// A row as text, so that rows can be compared whatever made them: times as ns, numbers as they are.
@@ -231,4 +231,26 @@ fn every_question_is_answered_as_isochrone_does() {
         vec![cell(&event["host"]), cell(&payload["prev_comm"]), cell(&payload["next_comm"])]
     });
     same(20, answer(20), counted(given), &First(20));
+}
+
+/// Pictures can be made of queries: what is in them is what commands say.
+#[test]
+fn pictures_have_queries() {
+    let here = Here::new();
+    let [lives, requests] = for_pictures();
+    let used = asked(&here, &lives).into_iter().filter(|row| row[4] != "?");
+    let mut used: Vec<Row> = used.map(|row| vec![row[0].clone(), row[1].clone(), row[4].clone()]).collect();
+    let arguments = ["analyze", "cputop", "--by-process", "--limit", "0"];
+    let mut expected = reported(&here, &arguments, "processes", &["host", "pid", "cpu_ns"]);
+    expected.retain(|row| row[2] != "0");
+    used.sort();
+    expected.sort();
+    assert_eq!(used, expected);
+    // What requests read and wrote is what disks did.
+    let requests = asked(&here, &requests);
+    let bytes: i64 = requests.iter().map(|row| row[7].parse::<i64>().unwrap()).sum();
+    let disks = reported(&here, &["analyze", "iousagetop"], "disks", &["read_bytes", "written_bytes"]);
+    assert_eq!(bytes, disks.iter().flatten().map(|cell| cell.parse::<i64>().unwrap()).sum::<i64>());
+    let away = requests.iter().filter(|row| row[9] != "?").map(|row| row[9].parse::<i64>().unwrap());
+    assert!(away.clone().any(|sectors| sectors == 0) && away.clone().any(|sectors| sectors < 0));
 }

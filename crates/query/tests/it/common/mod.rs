@@ -42,6 +42,16 @@ pub(crate) fn questions() -> BTreeMap<u32, String> {
     questions
 }
 
+/// The queries of `docs/sql.md` for pictures: lives of processes, requests to disks.
+pub(crate) fn for_pictures() -> [String; 2] {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, part) = page.split_once("\n## For pictures\n").unwrap();
+    let (part, _) = part.split_once("\n## ").unwrap();
+    let queries = part.split("```sql\n").skip(1).map(|code| code.split_once("```").unwrap().0.to_owned());
+    queries.collect::<Vec<_>>().try_into().unwrap()
+}
+
 /// A cache in which stores are built, which ends with the test.
 pub(crate) struct Here {
     directory: TempDir,
