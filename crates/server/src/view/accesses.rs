@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::rows::RowKind;
 use super::state_at::instant;
 use super::{CommandLine, ExperimentView};
-use crate::error::{ApiError, Result};
+use crate::error::Result;
 
 /// Requests of each disk in one answer.
 const MAX_ACCESSES: usize = 100_000;
@@ -58,9 +58,7 @@ impl ExperimentView<'_> {
     /// # Errors
     /// The window is empty, or the store cannot be read.
     pub(crate) fn accesses(&self, window: Window<SinceOrigin>, limit: usize) -> Result<DiskPictures> {
-        if window.is_empty() {
-            return Err(ApiError::empty_window());
-        }
+        let window = self.inside(window)?;
         let unix = Window::new(self.unix(window.start), self.unix(window.end));
         let disks = disk_accesses(self.cluster()?, Some(unix))?;
         let limit = limit.clamp(1, MAX_ACCESSES);

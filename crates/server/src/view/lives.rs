@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::ExperimentView;
 use super::rows::RowKind;
-use crate::error::{ApiError, Result};
+use crate::error::Result;
 
 /// Processes of one answer, and steps of each.
 const MAX_LIVES: usize = 1000;
@@ -52,9 +52,7 @@ impl ExperimentView<'_> {
     /// # Errors
     /// The window is empty, or the store cannot be read.
     pub(crate) fn lives(&self, window: Window<SinceOrigin>, steps: u32, limit: usize) -> Result<LifeList> {
-        if window.is_empty() {
-            return Err(ApiError::empty_window());
-        }
+        let window = self.inside(window)?;
         let unix = Window::new(self.unix(window.start), self.unix(window.end));
         let found = lives(self.cluster()?, Some(unix), steps.clamp(1, MAX_STEPS), limit.clamp(1, MAX_LIVES))?;
         let mut rows: BTreeMap<(usize, i32), u32> = BTreeMap::new();

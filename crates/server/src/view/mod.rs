@@ -191,6 +191,20 @@ impl<'o> ExperimentView<'o> {
         Window::new(self.raw(host, window.start, clock), self.raw(host, window.end, clock))
     }
 
+    /// The part of a window in which any host recorded, on the common clock: what reads a window part by part
+    /// takes time for the rest, too.
+    ///
+    /// # Errors
+    /// The window is empty, or no host recorded in it.
+    fn inside(&self, window: Window<SinceOrigin>) -> Result<Window<SinceOrigin>> {
+        let inside = window.clip(self.extent);
+        match (window.is_empty(), inside.is_empty()) {
+            (true, _) => Err(ApiError::empty_window()),
+            (false, true) => Err(ApiError::wrong("no host recorded anything in this time")),
+            (false, false) => Ok(inside),
+        }
+    }
+
     /// The part of a window in which a host recorded, in its raw time; it may be empty.
     pub(crate) fn recorded(&self, host: usize, window: Window<SinceOrigin>, clock: Clock) -> Window<RawNs> {
         self.raw_window(host, window, clock).clip(self.hosts[host].range)

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::rows::RowKind;
 use super::{Clock, ExperimentView};
-use crate::error::{ApiError, Result};
+use crate::error::Result;
 
 /// Steps of one answer.
 const MAX_STEPS: u64 = 1000;
@@ -101,9 +101,7 @@ impl ExperimentView<'_> {
     /// # Errors
     /// The window is empty, or the store cannot be read.
     pub(crate) fn resources(&self, window: Window<SinceOrigin>, steps: u64) -> Result<Resources> {
-        if window.is_empty() {
-            return Err(ApiError::empty_window());
-        }
+        let window = self.inside(window)?;
         let (report, notes) = self.bottlenecks(Some(window), steps.clamp(1, MAX_STEPS))?;
         let table = |name| report.table(name).into_iter().flat_map(Named::rows);
         let host = |name: Option<String>| name.and_then(|name| self.host_index(&name)).unwrap_or_default();

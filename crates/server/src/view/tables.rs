@@ -81,6 +81,7 @@ impl ExperimentView<'_> {
     /// A question across hosts: reads the store.
     fn across(&self, name: &str, window: Option<Window<SinceOrigin>>) -> Result<Report> {
         let cluster = self.cluster()?;
+        let window = window.map(|it| self.inside(it)).transpose()?;
         let window = window.map(|it| Window::new(self.unix(it.start), self.unix(it.end)));
         let is_synchronized = self.is_synchronized();
         Ok(match name {
