@@ -1,4 +1,4 @@
-// Sorting of rows by what they did in the window. Talks to: api (statistics), rows. Used by: main, tree's button, keys.
+// Sorting of rows by what they did in the window. Talks to: api (activity), rows. Used by: main, tree's button, keys.
 import { api } from "./api";
 import { formatDuration } from "./format";
 import { LINE, type Layout } from "./layout";
@@ -6,9 +6,6 @@ import type { Renewal } from "./renewal";
 import type { Rows } from "./rows";
 import type { Status } from "./status";
 import type { Range, View } from "./view";
-
-/** Styles of states in which a thread has a CPU. */
-const ON_CPU = [1, 2, 3, 8];
 
 export class Activity {
   private readonly watchers = new Set<() => void>();
@@ -36,13 +33,11 @@ export class Activity {
     // The figures are by the common clock; where each host has its own, the whole time is taken.
     const range = asked ?? (clock === "common" ? window : { begin: experiment?.begin ?? 0, end: experiment?.end ?? 1 });
     this.asked += 1;
-    const statistics = await api.statistics(range.begin, range.end, null).catch(() => null);
+    const threads = await api.activity(range.begin, range.end).catch(() => null);
     this.asked -= 1;
-    if (statistics === null) { if (asked === undefined) this.status.say("The rows could not be sorted: the server gives no statistics.", true); return; }
+    if (threads === null) { if (asked === undefined) this.status.say("The rows could not be sorted: the server does not say what ran.", true); return; }
     const activity = new Map<number, number>();
-    for (const { row, by_state } of statistics.threads) {
-      const time = ON_CPU.reduce((sum, style) => sum + (by_state[style] ?? 0), 0);
-      if (time <= 0) continue;
+    for (const [row, time] of threads) {
       activity.set(row, time);
       const parent = this.rows.row(row)?.parent ?? null;
       if (parent !== null) activity.set(parent, (activity.get(parent) ?? 0) + time);

@@ -58,6 +58,8 @@ export type CellValue = string | number | boolean | null;
 export interface Table { name: string; title: string; columns: { name: string; unit: Unit }[]; rows: CellValue[][] }
 export interface Answer { tables: Table[]; notes: string[]; command: string }
 export interface Statistics {
+  /** False: adding up would have taken long, and only quick answers were asked for. */
+  is_whole: boolean; thread_count: number;
   states: { state: string; style: number; total_ns: number }[];
   threads: { row: number; label: string; by_state: number[] }[];
   calls: { call: string; count: number; total_ns: number; max_ns: number }[]; command: string;
@@ -177,7 +179,8 @@ export const api = {
   path: async (of: PathOf): Promise<Path> => ({ ...(await get<Omit<Path, "of">>("path", { ...of })), of }),
   analyses: async () => (await get<{ analyses: { name: string; about: string }[] }>("analyses")).analyses,
   table: (asked: { analysis: string; begin: Time | null; end: Time | null; limit: number }, signal?: AbortSignal) => post<Answer>("table", asked, signal),
-  statistics: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal) => post<Statistics>("statistics", { begin, end, rows }, signal),
+  statistics: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal, isQuick = false) => post<Statistics>("statistics", { begin, end, rows, is_quick: isQuick }, signal),
+  activity: async (begin: Time, end: Time) => (await get<{ threads: [row: number, ns: number][] }>("activity", { begin, end })).threads,
   usage: (begin: Time, end: Time, points: number, signal?: AbortSignal) => get<{ series: Series[]; command: string }>("usage", { begin, end, points }, signal),
   resources: (begin: Time, end: Time, steps: number, signal?: AbortSignal) => get<{ verdicts: Verdict[]; resources: Resource[]; notes: string[]; command: string }>("resources", { begin, end, steps }, signal),
   lives: (begin: Time, end: Time, steps: number, limit: number, signal?: AbortSignal) => get<{ total: number; lives: Life[]; command: string }>("lives", { begin, end, steps, limit }, signal),

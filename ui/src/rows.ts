@@ -40,6 +40,8 @@ export class Rows {
   private readonly hidden = new Set<number>();
   private pinned: number[] = [];
   private filter: ReadonlySet<number> | null = null;
+  /** All states were looked at for the filter: rows that do not fit have none. */
+  isFilterWhole = true;
   /** CPU time by row, where rows are sorted by it; and the rows below hosts that are active enough not to be folded. */
   private activity: ReadonlyMap<number, number> | null = null;
   private active: ReadonlySet<number> = new Set();
@@ -97,7 +99,8 @@ export class Rows {
   }
   get hiddenCount(): number { return this.hidden.size; }
   showHidden(): void { this.hidden.clear(); this.change(); }
-  setFilter(matches: ReadonlySet<number> | null): void { this.filter = matches; this.change(); }
+  /** `isWhole`: all states were looked at for it. */
+  setFilter(matches: ReadonlySet<number> | null, isWhole = true): void { this.filter = matches; this.isFilterWhole = isWhole; this.change(); }
   get isFiltered(): boolean { return this.filter !== null; }
   matches(id: number): boolean { return this.filter?.has(id) ?? false; }
   /** Sorts by activity; each host shows the most active of its processes and threads on about `room` lines, and folds the others. */

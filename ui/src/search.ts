@@ -10,8 +10,6 @@ import type { Tree } from "./tree";
 import type { View } from "./view";
 
 const REST_MS = 120;
-/** For `state:`: how many rows are looked at, in steps, and how finely. */
-const MAX_ROWS = 4000, STEP_ROWS = 500, PIXELS = 600;
 /** Names of states as people type them, by style. */
 const STATES: readonly (readonly string[])[] = [
   ["unknown"], ["usermode", "user"], ["syscall", "call"], ["interrupted"], ["wait-cpu", "waiting", "preempted"], ["blocked", "sleeping"], ["wait-fork"], ["dead"], ["running"], ["idle"], ["irq", "interrupt"],
@@ -94,14 +92,23 @@ export class Search {
       this.show([], text === "" ? null : new Set(), query);
       return;
     }
-    let found = this.view.now.rows.filter((row) => this.fits(row, query)).map((row) => row.id);
+    let found = this.view.now.rows.filter((row) => this.fits(row, query)).map((row) => row.id), isWhole = true;
     if (query.states.length > 0) {
       this.count.textContent = "…";
-      found = await this.inState(found, query.states);
-      if (turn !== this.turn) return;
+      const { window: { begin, end }, clock } = this.view.now, expression = query.states.map((style) => `state == ${STATES[style]![0]!}`).join(" || ");
+      const inState = await api.matching(expression, begin, end, clock).catch(() => null);
+      if (turn !== this.turn || inState === null) return;
+      const rows = new Set(inState.rows);
+      found = found.filter((row) => rows.has(row));
+      isWhole = inState.is_whole;
     }
-    this.count.textContent = found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`;
-    this.show(found, new Set(found), query);
+    this.tell(found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`, isWhole);
+    this.show(found, new Set(found), query, isWhole);
+  }
+  /** Says what was found; where not all states were looked at, that there may be more. */
+  private tell(found: string, isWhole: boolean): void {
+    this.count.textContent = isWhole ? found : `at least ${found}: zoom in for all`;
+    this.count.title = isWhole ? "" : "The window has too many states to look at each: only those were found that fill most of a part of it. In a shorter window, all are";
   }
   /** Rows by what they did: the server looks at their states. */
   private async byExpression(query: Query, turn: number): Promise<void> {
@@ -115,15 +122,14 @@ export class Search {
       return;
     }
     const { rows, states, is_whole } = answer as { rows: number[]; states: number; is_whole: boolean };
-    this.count.textContent = `${formatCount(states)} states on ${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`;
-    this.count.title = is_whole ? "" : "There are too many states to look at each: zoom in to find short ones";
+    this.tell(`${formatCount(states)} ${states === 1 ? "state" : "states"} on ${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`, is_whole);
     this.view.set({ filter: expression });
-    this.show(rows, new Set(rows), query);
+    this.show(rows, new Set(rows), query, is_whole);
   }
-  private show(found: number[], filter: ReadonlySet<number> | null, query: Query): void {
+  private show(found: number[], filter: ReadonlySet<number> | null, query: Query, isWhole = true): void {
     this.found = found;
     this.tree.marked = [...query.words, ...query.host, ...query.pid, ...query.tid];
-    this.rows.setFilter(filter);
+    this.rows.setFilter(filter, isWhole);
   }
   private async jump(by: number): Promise<void> {
     await this.run();
@@ -142,17 +148,5 @@ export class Search {
     const parent = this.rows.row(row.parent);
     const around = `${host} ${parent !== undefined && parent.kind === "process" ? this.rows.name(parent) : ""} ${row.kind} ${own}`.toLowerCase();
     return query.words.every((word) => around.includes(word));
-  }
-  /** Those of the rows that are in one of the states within the window. */
-  private async inState(rows: readonly number[], styles: readonly number[]): Promise<number[]> {
-    const found: number[] = [], { window: { begin, end }, clock } = this.view.now;
-    for (let at = 0; at < Math.min(rows.length, MAX_ROWS); at += STEP_ROWS) {
-      const states = await api.states({ rows: rows.slice(at, Math.min(at + STEP_ROWS, MAX_ROWS)), begin, end, pixels: PIXELS, clock }).catch(() => null);
-      if (states === null) return found;
-      states.rows.forEach((row, place) => {
-        if (states.style.subarray(states.starts[place], states.starts[place + 1]).some((style) => styles.includes(style))) found.push(row);
-      });
-    }
-    return found;
   }
 }

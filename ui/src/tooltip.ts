@@ -3,7 +3,7 @@ import { api, type Message, type StateAt, type Step, type Time } from "./api";
 import type { ClockSwitch } from "./clock";
 import { causeStyle, look, stateColour } from "./colours";
 import { h } from "./dom";
-import { formatDuration, formatTime } from "./format";
+import { formatDuration, formatTime, placesFor } from "./format";
 import type { Graph } from "./graph/graph";
 import { causeWord } from "./panels/pathWords";
 import type { Rows } from "./rows";
@@ -19,6 +19,7 @@ export class Tooltip {
   private stop: AbortController | null = null;
   private shown = "";
   private exact: StateAt | null = null;
+  private placed: readonly [x: number, y: number] = [0, 0];
   constructor(private readonly view: View, private readonly rows: Rows, private readonly graph: Graph, private readonly clock: ClockSwitch, private readonly status: Status) {}
 
   hide(): void {
@@ -50,10 +51,11 @@ export class Tooltip {
       this.fill(name, null, isAlive ? "nothing known" : "not alive", [], at);
       this.status.show(`${name}: ${isAlive ? "nothing known" : "not alive"}`);
     } else {
-      const state = this.exact?.state ?? look(here!.style).name, begin = this.exact?.begin ?? here!.begin, end = this.exact?.end ?? here!.end;
+      // What is drawn is cut at pixels: about so long, until the server has said it.
+      const about = this.exact === null ? "≈ " : "", state = this.exact?.state ?? look(here!.style).name, begin = this.exact?.begin ?? here!.begin, end = this.exact?.end ?? here!.end;
       const label = this.exact === null ? here!.label : "";
-      this.fill(name, this.exact?.style ?? here!.style, label === "" ? state : `${state}: ${label}`, [["since", formatDuration(at - begin)], ["lasts", formatDuration(end - begin)], ...(this.exact?.fields ?? [])], at);
-      this.status.show(`${name}: ${label === "" ? state : `${state} ${label}`}, ${formatDuration(end - begin)} from ${formatTime(this.origin, begin)}`);
+      this.fill(name, this.exact?.style ?? here!.style, label === "" ? state : `${state}: ${label}`, [["since", about + formatDuration(at - begin)], ["lasts", about + formatDuration(end - begin)], ...(this.exact?.fields ?? [])], at);
+      this.tell(name, label === "" ? state : `${state} ${label}`, begin, end, this.exact !== null);
     }
     this.place(x, y);
   }
@@ -81,6 +83,11 @@ export class Tooltip {
     this.status.show(`${name}: ${text}`);
     this.place(x, y);
   }
+  /** Says a state in the status line; of one that is cut at pixels, no digits that are not known. */
+  private tell(name: string, state: string, begin: Time, end: Time, isExact: boolean): void {
+    const { window } = this.view.now, places = isExact ? 9 : placesFor((window.end - window.begin) / 1000);
+    this.status.show(`${name}: ${state}, ${isExact ? "" : "≈ "}${formatDuration(end - begin)} from ${formatTime(this.origin, begin, places)}`);
+  }
   private get origin(): string | null { return this.view.now.experiment?.origin_unix_ns ?? null; }
   private async ask(row: number, at: Time, key: string): Promise<void> {
     this.stop = new AbortController();
@@ -93,6 +100,9 @@ export class Tooltip {
     if (exact.times.sure !== undefined) times.push(["surely within", exact.times.sure]);
     if (exact.times.likely !== undefined) times.push(["likely within", exact.times.likely]);
     this.fill(this.rows.fullName(it), exact.style, exact.state, [["begin", formatTime(this.origin, exact.begin)], ["lasts", formatDuration(exact.end - exact.begin)], ...exact.fields, ...times], at);
+    this.tell(this.rows.fullName(it), exact.state, exact.begin, exact.end, true);
+    // The longer text needs another place.
+    this.place(...this.placed);
   }
   private fill(name: string, style: number | null, state: string, fields: readonly [string, string][], at: Time | null): void {
     const list = h("dl");
@@ -104,6 +114,7 @@ export class Tooltip {
   }
   private place(x: number, y: number): void {
     this.element.hidden = false;
+    this.placed = [x, y];
     const { offsetWidth: width, offsetHeight: height } = this.element;
     const left = x + 16 + width > innerWidth ? x - width - 12 : x + 16;
     const top = Math.max(4, Math.min(y + 18, innerHeight - height - 8));

@@ -11,7 +11,7 @@ globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.ImageData = class { constructor(width, height) { this.width = width; this.height = height; this.data = new Uint8ClampedArray(width * height * 4); } };
 
 const format = await load("format"), url = await load("url"), times = await load("panels/times"), tiles = await load("graph/tiles"), paint = await load("graph/paint"), view = await load("view"), renewal = await load("renewal");
-const picture = await load("panels/timePicture"), resources = await load("panels/resourceScene"), lives = await load("panels/livesScene"), disks = await load("panels/diskScene");
+const arrows = await load("graph/arrows"), picture = await load("panels/timePicture"), resources = await load("panels/resourceScene"), lives = await load("panels/livesScene"), disks = await load("panels/diskScene");
 
 test("durations have the unit that fits", () => {
   const check = (ns, text) => assert.equal(format.formatDuration(ns), text, `${ns}`);
@@ -170,6 +170,21 @@ test("bars cover their pixels, and short ones the column of the longer", () => {
   const two = drawn([[0, 7, 1], [7, 10, 2]], 1, 0.1), other = drawn([[0, 10, 2]], 1, 0.1);
   assert.equal(two.line[0], colour);
   assert.equal(drawn([[0, 3, 1], [3, 10, 2]], 1, 0.1).line[0], other.line[0]);
+});
+
+test("arrows that are left out are counted; those that arrive before they were sent stay", () => {
+  assert.deepEqual([arrows.some([1, 2, 3, 4, 5, 6], 3), arrows.some([1, 2], 9), arrows.some([1, 2], 0), arrows.some([], 5), arrows.some([1], -3)], [[1, 3, 5], [1, 2], [], [], []]);
+  const check = (drawn, seen, factor, text) => assert.equal(arrows.leftText(drawn, seen, factor), text);
+  check(12, 12, 1, "");
+  check(1_000, 4_536, 1, "1,000 of 4,536 arrows are drawn");
+  check(1_000, 4_536, 3, "1,000 of about 13,608 arrows are drawn");
+  check(0, 0, 3, "");
+  const scene = { layout: { width: 100, scrollTop: 0, full: 1_000, fixed: 0 }, top: () => 0, rowY: (id) => id * 20, hostOf: () => 0, hostX: (_, t) => t };
+  const it = new arrows.Arrows(viewOf({}), () => undefined);
+  // The last three of 1,500 arrive before they were sent.
+  it.messages.value = [Array.from({ length: 1_500 }, (_, at) => [1, 2, 50, at < 1_497 ? 60 : 40, null, null, null, 0]), []];
+  const { arrows: seen, left } = it.seen(scene);
+  assert.deepEqual([seen.length, seen.filter((arrow) => arrow.isInverted).length, left], [1_000, 3, "1,000 of 1,500 arrows are drawn"]);
 });
 
 /** What is drawn of a picture: rectangles and lines with their colours, texts. */

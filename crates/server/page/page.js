@@ -132,11 +132,16 @@ var api = {
 	}),
 	analyses: async () => (await get("analyses")).analyses,
 	table: (asked, signal) => post("table", asked, signal),
-	statistics: (begin, end, rows, signal) => post("statistics", {
+	statistics: (begin, end, rows, signal, isQuick = false) => post("statistics", {
 		begin,
 		end,
-		rows
+		rows,
+		is_quick: isQuick
 	}, signal),
+	activity: async (begin, end) => (await get("activity", {
+		begin,
+		end
+	})).threads,
 	usage: (begin, end, points, signal) => get("usage", {
 		begin,
 		end,
@@ -296,13 +301,6 @@ var Layout = class {
 	}
 };
 // src/activity.ts
-/** Styles of states in which a thread has a CPU. */
-var ON_CPU = [
-	1,
-	2,
-	3,
-	8
-];
 var Activity = class {
 	view;
 	rows;
@@ -345,16 +343,14 @@ var Activity = class {
 			end: experiment?.end ?? 1
 		});
 		this.asked += 1;
-		const statistics = await api.statistics(range.begin, range.end, null).catch(() => null);
+		const threads = await api.activity(range.begin, range.end).catch(() => null);
 		this.asked -= 1;
-		if (statistics === null) {
-			if (asked === void 0) this.status.say("The rows could not be sorted: the server gives no statistics.", true);
+		if (threads === null) {
+			if (asked === void 0) this.status.say("The rows could not be sorted: the server does not say what ran.", true);
 			return;
 		}
 		const activity = /* @__PURE__ */ new Map();
-		for (const { row, by_state } of statistics.threads) {
-			const time = ON_CPU.reduce((sum, style) => sum + (by_state[style] ?? 0), 0);
-			if (time <= 0) continue;
+		for (const [row, time] of threads) {
 			activity.set(row, time);
 			const parent = this.rows.row(row)?.parent ?? null;
 			if (parent !== null) activity.set(parent, (activity.get(parent) ?? 0) + time);
@@ -1691,7 +1687,7 @@ function line$1(ctx, x0, y0, x1, y1, colour, scene) {
 var TILE_PIXELS = 1024;
 /** Requests at once, and rows in one. */
 var MAX_REQUESTS = 3;
-var MAX_ROWS$1 = 500;
+var MAX_ROWS = 500;
 /** The window has to rest this long before the next request. */
 var REST_MS$7 = 45;
 /** Number of levels that are searched for a substitute. */
@@ -1838,9 +1834,9 @@ var Tiles = class {
 			return tile !== void 0 && tile.isOld !== true;
 		};
 		const missing = rows.filter((row) => !isThere(row) && !this.requests.some((it) => it.clock === clock && it.filterId === this.filterId && it.level === level && it.index === index && it.rows.has(row)));
-		for (let at = 0; at < missing.length; at += MAX_ROWS$1) {
+		for (let at = 0; at < missing.length; at += MAX_ROWS) {
 			if (this.requests.length >= MAX_REQUESTS) return false;
-			this.fetch(missing.slice(at, at + MAX_ROWS$1), clock, level, index);
+			this.fetch(missing.slice(at, at + MAX_ROWS), clock, level, index);
 		}
 		return true;
 	}
@@ -2331,12 +2327,13 @@ var Arrows = class {
 	/** Packets, then what MPI programs sent. */
 	messages;
 	wakeups;
-	total = 0;
+	/** How many messages there are for each that was sent here. */
+	factor = 1;
 	constructor(view, arrived) {
 		this.view = view;
 		this.messages = new Fetched(async (range, clock, signal) => {
 			const { total, messages, mpi_total, mpi } = await api.messages(range.begin, range.end, clock, MAX_ASKED, signal);
-			this.total = total;
+			this.factor = (total + mpi_total) / Math.max(1, messages.length + mpi.length);
 			return {
 				value: [messages, mpi],
 				isThinned: total > messages.length || mpi_total > mpi.length
@@ -2367,12 +2364,11 @@ var Arrows = class {
 		this.wakeups.setTopic(`${row}`);
 		this.wakeups.want(window, clock);
 	}
-	/** What is seen of the messages now, and how many there are in the fetched range. */
+	/** What is seen of the messages now. */
 	seen(scene) {
-		const arrows = [];
 		if (!this.areMessagesOn) return {
-			arrows,
-			total: 0
+			arrows: [],
+			left: ""
 		};
 		const clock = this.messages.clock, width = scene.layout.width, bottom = scene.top(0) + scene.layout.scrollTop + scene.layout.full + scene.layout.fixed;
 		const seen = [];
@@ -2395,17 +2391,14 @@ var Arrows = class {
 		};
 		packets.forEach((message) => look(message, false));
 		mpi.forEach((message) => look(message, true));
-		const keep = Math.min(1, MAX_DRAWN / Math.max(seen.length, 1));
-		seen.forEach((arrow, place) => {
-			if (Math.floor(place * keep) !== Math.floor((place - 1) * keep)) arrows.push(arrow);
-		});
+		const inverted = some(seen.filter((it) => it.isInverted), MAX_DRAWN), arrows = [...some(seen.filter((it) => !it.isInverted), MAX_DRAWN - inverted.length), ...inverted];
 		return {
 			arrows,
-			total: this.total
+			left: leftText(arrows.length, seen.length, this.factor)
 		};
 	}
 	draw(ctx, scene) {
-		const { arrows } = this.seen(scene), colours = ink();
+		const { arrows, left } = this.seen(scene), colours = ink();
 		this.bounds(ctx, scene, arrows);
 		ctx.globalAlpha = arrows.length > 300 ? .5 : 1;
 		drawArrows(ctx, arrows.filter((arrow) => !arrow.isInverted && !arrow.isMpi), colours.message, 1);
@@ -2413,6 +2406,7 @@ var Arrows = class {
 		ctx.globalAlpha = 1;
 		drawArrows(ctx, arrows.filter((arrow) => arrow.isInverted), colours.inverted, 1.25);
 		if (this.areWakeupsOn) this.drawWakeups(ctx, scene);
+		if (left !== "") drawLeft(ctx, scene, left);
 	}
 	/** Bars at the received ends: surely within the light one, likely within the dark one. */
 	bounds(ctx, scene, arrows) {
@@ -2449,6 +2443,26 @@ var Arrows = class {
 		drawArrows(ctx, arrows, ink().wakeup, 1);
 	}
 };
+/** At most so many, evenly chosen. */
+function some(all, limit) {
+	const count = Math.max(0, Math.min(all.length, limit));
+	return Array.from({ length: count }, (_, place) => all[Math.floor(place * all.length / count)]);
+}
+/** How many arrows are drawn of how many, if not all; of what was not even sent here, about. */
+function leftText(drawn, seen, factor) {
+	const all = Math.round(seen * factor);
+	return all <= drawn ? "" : `${formatCount(drawn)} of ${factor > 1 ? "about " : ""}${formatCount(all)} arrows are drawn`;
+}
+function drawLeft(ctx, scene, text) {
+	const colours = ink(), { width, height } = scene.layout;
+	ctx.font = FONT$1;
+	ctx.textBaseline = "middle";
+	const room = ctx.measureText(text).width, x = width - room - 8, y = 34 + height - 12;
+	ctx.fillStyle = colours.halo;
+	ctx.fillRect(x - 4, y - 8, room + 8, 16);
+	ctx.fillStyle = colours.text;
+	ctx.fillText(text, x, y);
+}
 function sureOf(message) {
 	return [message[5] ?? 0, message[6] ?? 0];
 }
@@ -2871,7 +2885,8 @@ var Graph = class {
 		this.empty.hidden = this.rows.lines.length > 0;
 		if (this.empty.hidden) return;
 		const among = this.view.now.onlyRows === null ? "" : " among the rows of the request";
-		this.empty.textContent = this.rows.isFiltered ? `No row fits the search${among}. Esc in the search box clears it.` : `No row is left to show${among}. H shows hidden rows again.`;
+		if (this.rows.isFiltered && !this.rows.isFilterWhole) this.empty.textContent = `No long state fits the search${among}; there are too many states here to look at each. Zoom in to find short ones. Esc in the search box clears it.`;
+		else this.empty.textContent = this.rows.isFiltered ? `No row fits the search${among}. Esc in the search box clears it.` : `No row is left to show${among}. H shows hidden rows again.`;
 	}
 	drawBars(raster, ratio) {
 		const { begin, end } = this.view.now.window, scale = raster.width / (end - begin), colours = ink(), labels = [], bars = [];
@@ -4162,8 +4177,9 @@ var AskingPanel = class {
 	body;
 	element;
 	isSeen = false;
-	/** How long the last answer took, ms. */
+	/** How long the last answer took, ms; and since when the next one is waited for. */
 	took = 0;
+	since = 0;
 	/** What is seen is of another time than what is asked for now. */
 	isStale = false;
 	again = button("the range is another: ask again", "Ask for the answer of the time of now", () => void this.ask(), { hidden: true });
@@ -4225,9 +4241,10 @@ var AskingPanel = class {
 		clearTimeout(this.timer);
 		this.timer = window.setTimeout(() => void this.ask(), rest);
 	}
-	/** The same, or offers to, where the last answer took long. */
+	/** The same, or offers to, where the last answer took long: the server goes on with what it was asked for before. */
 	askWhenQuick() {
-		if (this.took <= QUICK_MS) {
+		const pending = this.asking === null ? 0 : performance.now() - this.since;
+		if (Math.max(this.took, pending) <= QUICK_MS) {
 			this.askSoon(REST_OF_QUICK_MS);
 			return;
 		}
@@ -4246,12 +4263,13 @@ var AskingPanel = class {
 		this.element.setAttribute("aria-busy", "true");
 		this.isStale = false;
 		this.again.hidden = true;
-		const start = performance.now();
+		this.since = performance.now();
 		try {
 			await this.load(asking.signal);
-			this.took = performance.now() - start;
+			if (!asking.signal.aborted) this.took = performance.now() - this.since;
 		} catch (error) {
 			if (asking.signal.aborted || error instanceof DOMException && error.name === "AbortError") return;
+			this.took = performance.now() - this.since;
 			if (!(error instanceof ApiError)) throw error;
 			this.failed(error);
 		} finally {
@@ -6694,7 +6712,8 @@ var StatePanel = class extends AskingPanel {
 	}
 	/** What the thread did in the window. */
 	async share(row, signal) {
-		const range = panelRange(this.view, "window"), { states } = await api.statistics(range.begin, range.end, [row], signal);
+		const range = panelRange(this.view, "window"), { states, is_whole } = await api.statistics(range.begin, range.end, [row], signal, true), title = h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`);
+		if (!is_whole) return h("div", { class: "share" }, title, h("p", {}, "There are too many states in it to add them up beside: Statistics does."));
 		const all = states.reduce((sum, it) => sum + it.total_ns, 0);
 		if (all === 0) return null;
 		const parts = states.map((it) => ({
@@ -6703,7 +6722,7 @@ var StatePanel = class extends AskingPanel {
 			colour: stateColour(it.style),
 			text: `${formatDuration(it.total_ns)}, ${(100 * it.total_ns / all).toFixed(1)} %`
 		}));
-		return h("div", { class: "share" }, h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`), stack(parts), h("p", {}, parts.filter((it) => it.share > 5e-4).map((it) => `${it.name} ${it.text}`).join("; ")));
+		return h("div", { class: "share" }, title, stack(parts), h("p", {}, parts.filter((it) => it.share > 5e-4).map((it) => `${it.name} ${it.text}`).join("; ")));
 	}
 	draw(name, share) {
 		const { state, neighbours } = this.said, colour = h("span", {
@@ -6816,7 +6835,6 @@ var INTERRUPTED = 3;
 var WAIT_CPU = 4;
 var BLOCKED = 5;
 var RUNNING = 8;
-var MAX_THREADS = 200;
 var onCpu = (it) => [
 	USER,
 	CALL,
@@ -7011,7 +7029,7 @@ var StatisticsPanel = class extends AskingPanel {
 	changed(_now, changed) {
 		this.of.options[1].textContent = this.rowText();
 		if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
-		this.askSoon();
+		this.askWhenQuick();
 	}
 	shown() {
 		this.of.options[1].textContent = this.rowText();
@@ -7051,7 +7069,9 @@ var StatisticsPanel = class extends AskingPanel {
 			byState: it.by_state,
 			threads: 1
 		}));
-		this.count.textContent = threads.length === MAX_THREADS ? `the ${MAX_THREADS} threads with the most CPU time` : `${formatCount(threads.length)} threads`;
+		const isAll = threads.length === answer.thread_count;
+		this.count.textContent = isAll ? `${formatCount(threads.length)} threads` : `${formatCount(threads.length)} of ${formatCount(answer.thread_count)} threads, those with the most CPU time; processes are sums of these`;
+		this.count.title = this.count.textContent;
 		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
 		this.states.set(answer.states);
 		this.threads.set(threads);
@@ -11908,6 +11928,8 @@ var Rows = class {
 	hidden = /* @__PURE__ */ new Set();
 	pinned = [];
 	filter = null;
+	/** All states were looked at for the filter: rows that do not fit have none. */
+	isFilterWhole = true;
 	/** CPU time by row, where rows are sorted by it; and the rows below hosts that are active enough not to be folded. */
 	activity = null;
 	active = /* @__PURE__ */ new Set();
@@ -11983,8 +12005,10 @@ var Rows = class {
 		this.hidden.clear();
 		this.change();
 	}
-	setFilter(matches) {
+	/** `isWhole`: all states were looked at for it. */
+	setFilter(matches, isWhole = true) {
 		this.filter = matches;
+		this.isFilterWhole = isWhole;
 		this.change();
 	}
 	get isFiltered() {
@@ -12369,10 +12393,6 @@ var Scrollbar = class {
 };
 // src/search.ts
 var REST_MS$2 = 120;
-/** For `state:`: how many rows are looked at, in steps, and how finely. */
-var MAX_ROWS = 4e3;
-var STEP_ROWS = 500;
-var PIXELS = 600;
 /** Names of states as people type them, by style. */
 var STATES = [
 	["unknown"],
@@ -12532,14 +12552,23 @@ var Search = class {
 			this.show([], text === "" ? null : /* @__PURE__ */ new Set(), query);
 			return;
 		}
-		let found = this.view.now.rows.filter((row) => this.fits(row, query)).map((row) => row.id);
+		let found = this.view.now.rows.filter((row) => this.fits(row, query)).map((row) => row.id), isWhole = true;
 		if (query.states.length > 0) {
 			this.count.textContent = "…";
-			found = await this.inState(found, query.states);
-			if (turn !== this.turn) return;
+			const { window: { begin, end }, clock } = this.view.now, expression = query.states.map((style) => `state == ${STATES[style][0]}`).join(" || ");
+			const inState = await api.matching(expression, begin, end, clock).catch(() => null);
+			if (turn !== this.turn || inState === null) return;
+			const rows = new Set(inState.rows);
+			found = found.filter((row) => rows.has(row));
+			isWhole = inState.is_whole;
 		}
-		this.count.textContent = found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`;
-		this.show(found, new Set(found), query);
+		this.tell(found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`, isWhole);
+		this.show(found, new Set(found), query, isWhole);
+	}
+	/** Says what was found; where not all states were looked at, that there may be more. */
+	tell(found, isWhole) {
+		this.count.textContent = isWhole ? found : `at least ${found}: zoom in for all`;
+		this.count.title = isWhole ? "" : "The window has too many states to look at each: only those were found that fill most of a part of it. In a shorter window, all are";
 	}
 	/** Rows by what they did: the server looks at their states. */
 	async byExpression(query, turn) {
@@ -12553,12 +12582,11 @@ var Search = class {
 			return;
 		}
 		const { rows, states, is_whole } = answer;
-		this.count.textContent = `${formatCount(states)} states on ${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`;
-		this.count.title = is_whole ? "" : "There are too many states to look at each: zoom in to find short ones";
+		this.tell(`${formatCount(states)} ${states === 1 ? "state" : "states"} on ${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`, is_whole);
 		this.view.set({ filter: expression });
-		this.show(rows, new Set(rows), query);
+		this.show(rows, new Set(rows), query, is_whole);
 	}
-	show(found, filter, query) {
+	show(found, filter, query, isWhole = true) {
 		this.found = found;
 		this.tree.marked = [
 			...query.words,
@@ -12566,7 +12594,7 @@ var Search = class {
 			...query.pid,
 			...query.tid
 		];
-		this.rows.setFilter(filter);
+		this.rows.setFilter(filter, isWhole);
 	}
 	async jump(by) {
 		await this.run();
@@ -12585,24 +12613,6 @@ var Search = class {
 		const parent = this.rows.row(row.parent);
 		const around = `${host} ${parent !== void 0 && parent.kind === "process" ? this.rows.name(parent) : ""} ${row.kind} ${own}`.toLowerCase();
 		return query.words.every((word) => around.includes(word));
-	}
-	/** Those of the rows that are in one of the states within the window. */
-	async inState(rows, styles) {
-		const found = [], { window: { begin, end }, clock } = this.view.now;
-		for (let at = 0; at < Math.min(rows.length, MAX_ROWS); at += STEP_ROWS) {
-			const states = await api.states({
-				rows: rows.slice(at, Math.min(at + STEP_ROWS, MAX_ROWS)),
-				begin,
-				end,
-				pixels: PIXELS,
-				clock
-			}).catch(() => null);
-			if (states === null) return found;
-			states.rows.forEach((row, place) => {
-				if (states.style.subarray(states.starts[place], states.starts[place + 1]).some((style) => styles.includes(style))) found.push(row);
-			});
-		}
-		return found;
 	}
 };
 // src/stage.ts
@@ -12762,6 +12772,7 @@ var Tooltip = class {
 	stop = null;
 	shown = "";
 	exact = null;
+	placed = [0, 0];
 	constructor(view, rows, graph, clock, status) {
 		this.view = view;
 		this.rows = rows;
@@ -12801,14 +12812,14 @@ var Tooltip = class {
 			this.fill(name, null, isAlive ? "nothing known" : "not alive", [], at);
 			this.status.show(`${name}: ${isAlive ? "nothing known" : "not alive"}`);
 		} else {
-			const state = this.exact?.state ?? look(here.style).name, begin = this.exact?.begin ?? here.begin, end = this.exact?.end ?? here.end;
+			const about = this.exact === null ? "≈ " : "", state = this.exact?.state ?? look(here.style).name, begin = this.exact?.begin ?? here.begin, end = this.exact?.end ?? here.end;
 			const label = this.exact === null ? here.label : "";
 			this.fill(name, this.exact?.style ?? here.style, label === "" ? state : `${state}: ${label}`, [
-				["since", formatDuration(at - begin)],
-				["lasts", formatDuration(end - begin)],
+				["since", about + formatDuration(at - begin)],
+				["lasts", about + formatDuration(end - begin)],
 				...this.exact?.fields ?? []
 			], at);
-			this.status.show(`${name}: ${label === "" ? state : `${state} ${label}`}, ${formatDuration(end - begin)} from ${formatTime(this.origin, begin)}`);
+			this.tell(name, label === "" ? state : `${state} ${label}`, begin, end, this.exact !== null);
 		}
 		this.place(x, y);
 	}
@@ -12836,6 +12847,11 @@ var Tooltip = class {
 		this.status.show(`${name}: ${text}`);
 		this.place(x, y);
 	}
+	/** Says a state in the status line; of one that is cut at pixels, no digits that are not known. */
+	tell(name, state, begin, end, isExact) {
+		const { window } = this.view.now, places = isExact ? 9 : placesFor((window.end - window.begin) / 1e3);
+		this.status.show(`${name}: ${state}, ${isExact ? "" : "≈ "}${formatDuration(end - begin)} from ${formatTime(this.origin, begin, places)}`);
+	}
 	get origin() {
 		return this.view.now.experiment?.origin_unix_ns ?? null;
 	}
@@ -12854,6 +12870,8 @@ var Tooltip = class {
 			...exact.fields,
 			...times
 		], at);
+		this.tell(this.rows.fullName(it), exact.state, exact.begin, exact.end, true);
+		this.place(...this.placed);
 	}
 	fill(name, style, state, fields, at) {
 		const list = h("dl");
@@ -12865,6 +12883,7 @@ var Tooltip = class {
 	}
 	place(x, y) {
 		this.element.hidden = false;
+		this.placed = [x, y];
 		const { offsetWidth: width, offsetHeight: height } = this.element;
 		const left = x + 16 + width > innerWidth ? x - width - 12 : x + 16;
 		const top = Math.max(4, Math.min(y + 18, innerHeight - height - 8));

@@ -29,7 +29,7 @@ const MAX_ROWS: usize = 2000;
 const MAX_PIXELS: u32 = 10_000;
 
 /// Threads of statistics.
-const MAX_THREADS: usize = 200;
+const MAX_THREADS: usize = 1000;
 
 /// Arrows of one request.
 const MAX_ARROWS: usize = 20_000;
@@ -62,6 +62,7 @@ pub(crate) fn routes(current: Current) -> Router {
         .route("/analyses", get(analyses))
         .route("/table", post(table))
         .route("/statistics", post(statistics))
+        .route("/activity", get(activity))
         .route("/usage", get(usage))
         .route("/resources", get(resources))
         .route("/lives", get(lives))
@@ -335,6 +336,8 @@ struct StatisticsQuery {
     begin: SinceOrigin,
     end: SinceOrigin,
     rows: Option<Vec<u32>>,
+    #[serde(default)]
+    is_quick: bool,
 }
 
 async fn statistics(Extension(session): Page, JsonBody(query): JsonBody<StatisticsQuery>) -> Answer {
@@ -342,11 +345,16 @@ async fn statistics(Extension(session): Page, JsonBody(query): JsonBody<Statisti
         return Err(ApiError::wrong(format!("at most {MAX_ROWS} rows")));
     }
     answer(&session, move |view| {
-        let mut sums = view.statistics(query.rows.as_deref(), Window::new(query.begin, query.end))?;
+        let window = Window::new(query.begin, query.end);
+        let mut sums = view.statistics(query.rows.as_deref(), window, query.is_quick)?;
         sums.threads.truncate(MAX_THREADS);
         Ok(sums)
     })
     .await
+}
+
+async fn activity(Extension(session): Page, Query(query): Query<WindowQuery>) -> Answer {
+    answer(&session, move |view| Ok(json!({"threads": view.activity(query.window())?}))).await
 }
 
 #[derive(Debug, Deserialize)]

@@ -2,7 +2,10 @@
 // Talks to: api (through Fetched), scene. Used by: graph (screen and export).
 import { api, type Clock, type Message, type Time, type Wakeup } from "../api";
 import { ink } from "../colours";
+import { formatCount } from "../format";
+import { AXIS } from "../layout";
 import type { View } from "../view";
+import { FONT } from "./axis";
 import { Fetched } from "./fetched";
 import { BAR, type Ctx, type Scene } from "./scene";
 
@@ -10,6 +13,8 @@ import { BAR, type Ctx, type Scene } from "./scene";
 const MAX_ASKED = 5000, MAX_DRAWN = 1000, MAX_WAKEUPS = 2000;
 const HEAD = 5;
 
+/** What is seen of the messages: `left` says how many were left out; those that arrive before they were sent are drawn first. */
+interface Seen { readonly arrows: Arrow[]; readonly left: string }
 /** A message as it is drawn now. */
 export interface Arrow { readonly x0: number; readonly y0: number; readonly x1: number; readonly y1: number; readonly isInverted: boolean; readonly isMpi: boolean; readonly message: Message }
 
@@ -19,11 +24,12 @@ export class Arrows {
   /** Packets, then what MPI programs sent. */
   private readonly messages: Fetched<[Message[], Message[]]>;
   private readonly wakeups: Fetched<Wakeup[]>;
-  private total = 0;
+  /** How many messages there are for each that was sent here. */
+  private factor = 1;
   constructor(private readonly view: View, arrived: () => void) {
     this.messages = new Fetched(async (range, clock, signal) => {
       const { total, messages, mpi_total, mpi } = await api.messages(range.begin, range.end, clock, MAX_ASKED, signal);
-      this.total = total;
+      this.factor = (total + mpi_total) / Math.max(1, messages.length + mpi.length);
       return { value: [messages, mpi], isThinned: total > messages.length || mpi_total > mpi.length };
     }, arrived);
     this.wakeups = new Fetched(async (range, clock, signal) => {
@@ -47,10 +53,9 @@ export class Arrows {
     this.wakeups.want(window, clock);
   }
 
-  /** What is seen of the messages now, and how many there are in the fetched range. */
-  seen(scene: Scene): { arrows: Arrow[]; total: number } {
-    const arrows: Arrow[] = [];
-    if (!this.areMessagesOn) return { arrows, total: 0 };
+  /** What is seen of the messages now. */
+  seen(scene: Scene): Seen {
+    if (!this.areMessagesOn) return { arrows: [], left: "" };
     const clock = this.messages.clock, width = scene.layout.width, bottom = scene.top(0) + scene.layout.scrollTop + scene.layout.full + scene.layout.fixed;
     const seen: Arrow[] = [];
     const [packets, mpi] = this.messages.value ?? [[], []];
@@ -64,13 +69,12 @@ export class Arrows {
     };
     packets.forEach((message) => look(message, false));
     mpi.forEach((message) => look(message, true));
-    const keep = Math.min(1, MAX_DRAWN / Math.max(seen.length, 1));
-    seen.forEach((arrow, place) => { if (Math.floor(place * keep) !== Math.floor((place - 1) * keep)) arrows.push(arrow); });
-    return { arrows, total: this.total };
+    const inverted = some(seen.filter((it) => it.isInverted), MAX_DRAWN), arrows = [...some(seen.filter((it) => !it.isInverted), MAX_DRAWN - inverted.length), ...inverted];
+    return { arrows, left: leftText(arrows.length, seen.length, this.factor) };
   }
 
   draw(ctx: Ctx, scene: Scene): void {
-    const { arrows } = this.seen(scene), colours = ink();
+    const { arrows, left } = this.seen(scene), colours = ink();
     this.bounds(ctx, scene, arrows);
     // Many arrows are drawn fainter, so that the bars below can still be read; red ones never.
     ctx.globalAlpha = arrows.length > 300 ? 0.5 : 1;
@@ -79,6 +83,7 @@ export class Arrows {
     ctx.globalAlpha = 1;
     drawArrows(ctx, arrows.filter((arrow) => arrow.isInverted), colours.inverted, 1.25);
     if (this.areWakeupsOn) this.drawWakeups(ctx, scene);
+    if (left !== "") drawLeft(ctx, scene, left);
   }
   /** Bars at the received ends: surely within the light one, likely within the dark one. */
   private bounds(ctx: Ctx, scene: Scene, arrows: readonly Arrow[]): void {
@@ -104,6 +109,26 @@ export class Arrows {
   }
 }
 
+/** At most so many, evenly chosen. */
+export function some<T>(all: readonly T[], limit: number): T[] {
+  const count = Math.max(0, Math.min(all.length, limit));
+  return Array.from({ length: count }, (_, place) => all[Math.floor((place * all.length) / count)]!);
+}
+/** How many arrows are drawn of how many, if not all; of what was not even sent here, about. */
+export function leftText(drawn: number, seen: number, factor: number): string {
+  const all = Math.round(seen * factor);
+  return all <= drawn ? "" : `${formatCount(drawn)} of ${factor > 1 ? "about " : ""}${formatCount(all)} arrows are drawn`;
+}
+function drawLeft(ctx: Ctx, scene: Scene, text: string): void {
+  const colours = ink(), { width, height } = scene.layout;
+  ctx.font = FONT;
+  ctx.textBaseline = "middle";
+  const room = ctx.measureText(text).width, x = width - room - 8, y = AXIS + height - 12;
+  ctx.fillStyle = colours.halo;
+  ctx.fillRect(x - 4, y - 8, room + 8, 16);
+  ctx.fillStyle = colours.text;
+  ctx.fillText(text, x, y);
+}
 function sureOf(message: Message): [Time, Time] { return [message[5] ?? 0, message[6] ?? 0]; }
 function likelyOf(message: Message): [Time, Time] { return [-(message[4] ?? 0), message[4] ?? 0]; }
 

@@ -138,7 +138,8 @@ export class Graph {
     this.empty.hidden = this.rows.lines.length > 0;
     if (this.empty.hidden) return;
     const among = this.view.now.onlyRows === null ? "" : " among the rows of the request";
-    this.empty.textContent = this.rows.isFiltered ? `No row fits the search${among}. Esc in the search box clears it.` : `No row is left to show${among}. H shows hidden rows again.`;
+    if (this.rows.isFiltered && !this.rows.isFilterWhole) this.empty.textContent = `No long state fits the search${among}; there are too many states here to look at each. Zoom in to find short ones. Esc in the search box clears it.`;
+    else this.empty.textContent = this.rows.isFiltered ? `No row fits the search${among}. Esc in the search box clears it.` : `No row is left to show${among}. H shows hidden rows again.`;
   }
   private drawBars(raster: Raster, ratio: number): Label[] {
     const { begin, end } = this.view.now.window, scale = raster.width / (end - begin), colours = ink(), labels: Label[] = [], bars: Bar[] = [];

@@ -23,8 +23,9 @@ export abstract class AskingPanel implements Panel {
   protected readonly body: HTMLElement;
   readonly element: HTMLElement;
   protected isSeen = false;
-  /** How long the last answer took, ms. */
+  /** How long the last answer took, ms; and since when the next one is waited for. */
   protected took = 0;
+  private since = 0;
   /** What is seen is of another time than what is asked for now. */
   protected isStale = false;
   protected readonly again = button("the range is another: ask again", "Ask for the answer of the time of now", () => void this.ask(), { hidden: true });
@@ -76,9 +77,10 @@ export abstract class AskingPanel implements Panel {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.ask(), rest);
   }
-  /** The same, or offers to, where the last answer took long. */
+  /** The same, or offers to, where the last answer took long: the server goes on with what it was asked for before. */
   protected askWhenQuick(): void {
-    if (this.took <= QUICK_MS) { this.askSoon(REST_OF_QUICK_MS); return; }
+    const pending = this.asking === null ? 0 : performance.now() - this.since;
+    if (Math.max(this.took, pending) <= QUICK_MS) { this.askSoon(REST_OF_QUICK_MS); return; }
     this.isStale = true;
     this.again.hidden = false;
   }
@@ -93,12 +95,13 @@ export abstract class AskingPanel implements Panel {
     this.element.setAttribute("aria-busy", "true");
     this.isStale = false;
     this.again.hidden = true;
-    const start = performance.now();
+    this.since = performance.now();
     try {
       await this.load(asking.signal);
-      this.took = performance.now() - start;
+      if (!asking.signal.aborted) this.took = performance.now() - this.since;
     } catch (error) {
       if (asking.signal.aborted || (error instanceof DOMException && error.name === "AbortError")) return;
+      this.took = performance.now() - this.since;
       if (!(error instanceof ApiError)) throw error;
       this.failed(error);
     } finally {

@@ -52,11 +52,12 @@ export class StatePanel extends AskingPanel {
   }
   /** What the thread did in the window. */
   private async share(row: number, signal: AbortSignal): Promise<HTMLElement | null> {
-    const range = panelRange(this.view, "window"), { states } = await api.statistics(range.begin, range.end, [row], signal);
+    const range = panelRange(this.view, "window"), { states, is_whole } = await api.statistics(range.begin, range.end, [row], signal, true), title = h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`);
+    if (!is_whole) return h("div", { class: "share" }, title, h("p", {}, "There are too many states in it to add them up beside: Statistics does."));
     const all = states.reduce((sum, it) => sum + it.total_ns, 0);
     if (all === 0) return null;
     const parts = states.map((it) => ({ name: LOOKS[it.style]?.name ?? it.state, share: it.total_ns / all, colour: stateColour(it.style), text: `${formatDuration(it.total_ns)}, ${(100 * it.total_ns / all).toFixed(1)} %` }));
-    return h("div", { class: "share" }, h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`), stack(parts), h("p", {}, parts.filter((it) => it.share > 0.0005).map((it) => `${it.name} ${it.text}`).join("; ")));
+    return h("div", { class: "share" }, title, stack(parts), h("p", {}, parts.filter((it) => it.share > 0.0005).map((it) => `${it.name} ${it.text}`).join("; ")));
   }
   private draw(name: string, share: HTMLElement | null): void {
     const { state, neighbours } = this.said!, colour = h("span", { class: "swatch", "aria-hidden": "true" });

@@ -19,7 +19,7 @@ type OfCall = Statistics["calls"][number];
 interface OfCause { readonly cause: string; readonly count: number; readonly total: number; readonly longest: number; readonly endedBy: string }
 /** Rows of waits by process and cause that are added up. */
 const MAX_WAITS = 5000;
-const USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, RUNNING = 8, MAX_THREADS = 200;
+const USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, RUNNING = 8;
 const onCpu = (it: Sums) => [USER, CALL, INTERRUPTED, RUNNING].reduce((sum, state) => sum + (it.byState[state] ?? 0), 0);
 
 export class StatisticsPanel extends AskingPanel {
@@ -86,7 +86,7 @@ export class StatisticsPanel extends AskingPanel {
   protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     this.of.options[1]!.textContent = this.rowText();
     if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
-    this.askSoon();
+    this.askWhenQuick();
   }
   protected override shown(): void { this.of.options[1]!.textContent = this.rowText(); }
   protected override themed(): void { for (const table of [this.states, this.threads, this.processes, this.causes]) table.redraw(); }
@@ -106,7 +106,9 @@ export class StatisticsPanel extends AskingPanel {
     this.all = Math.max(1, answer.states.reduce((sum, it) => sum + it.total_ns, 0));
     this.most = Math.max(1, ...answer.states.map((it) => it.total_ns));
     const threads = answer.threads.map((it) => ({ row: it.row, label: it.label, byState: it.by_state, threads: 1 }));
-    this.count.textContent = threads.length === MAX_THREADS ? `the ${MAX_THREADS} threads with the most CPU time` : `${formatCount(threads.length)} threads`;
+    const isAll = threads.length === answer.thread_count;
+    this.count.textContent = isAll ? `${formatCount(threads.length)} threads` : `${formatCount(threads.length)} of ${formatCount(answer.thread_count)} threads, those with the most CPU time; processes are sums of these`;
+    this.count.title = this.count.textContent;
     if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
     this.states.set(answer.states);
     this.threads.set(threads);

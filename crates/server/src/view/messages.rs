@@ -146,6 +146,12 @@ fn of_mpi(view: &ExperimentView<'_>, hosts: &FxHashMap<u32, usize>) -> Result<Ve
     Ok(sorted(ends.iter().filter_map(message)))
 }
 
+/// At most so many of a list, evenly chosen.
+fn some(all: &[usize], limit: usize) -> Vec<usize> {
+    let count = all.len().min(limit);
+    (0..count).map(|place| all[place * all.len() / count]).collect()
+}
+
 impl ExperimentView<'_> {
     /// A message by the host, the row and the raw time of both ends.
     fn message(&self, ends: [(usize, u32, RawNs); 2]) -> Message {
@@ -173,7 +179,8 @@ impl ExperimentView<'_> {
     }
 
     /// The messages among some that have an end in a window, or span it: their number, and `limit` of them,
-    /// evenly chosen. Linear in the messages.
+    /// by time: those that arrive before they were sent, and of the others, evenly chosen, as many as there
+    /// is room for. Linear in the messages.
     pub(crate) fn arrows(
         &self,
         messages: &[Message],
@@ -188,13 +195,16 @@ impl ExperimentView<'_> {
                 *sent.min(received) < window.end && *sent.max(received) >= window.start
             })
             .collect();
-        let step = inside.len().div_ceil(limit.max(1)).max(1);
-        let arrows = inside.iter().step_by(step).map(|&(message, times)| Arrow {
-            rows: message.rows,
-            times,
-            bounds: self.bounds(message, clock),
-        });
-        (inside.len(), arrows.collect())
+        let is_inverted = |place: &usize| inside[*place].1[1] < inside[*place].1[0];
+        let (inverted, others): (Vec<usize>, Vec<usize>) = (0..inside.len()).partition(is_inverted);
+        let mut chosen = some(&inverted, limit);
+        chosen.extend(some(&others, limit.saturating_sub(chosen.len())));
+        chosen.sort_unstable();
+        let arrow = |place: usize| {
+            let (message, times) = inside[place];
+            Arrow { rows: message.rows, times, bounds: self.bounds(message, clock) }
+        };
+        (inside.len(), chosen.into_iter().map(arrow).collect())
     }
 
     /// The distance of the reception of a message from where it is drawn, on the clock of the sender, ns:

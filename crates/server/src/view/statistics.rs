@@ -11,18 +11,19 @@ use super::rows::RowKind;
 use super::{Clock, ExperimentView, HostView};
 use crate::error::Result;
 
-/// Pixels by which a window of very many states is added up.
-const PIXELS: u32 = 4000;
-
-/// Rows of spans of a window from which on its states are added up by pixels.
-const MAX_SPANS: i128 = 2_000_000;
+/// Rows of spans of a window that are looked at in a moment, and that are in memory at once.
+const MAX_SPANS: u64 = 2_000_000;
 
 /// The sums of a window.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Statistics {
+    /// Whether the window was added up.
+    is_whole: bool,
     states: Vec<StateSum>,
     /// Those with the most CPU time first.
     pub(crate) threads: Vec<ThreadSum>,
+    /// How many threads there are.
+    thread_count: usize,
     /// Those with the most time first.
     pub(crate) calls: Vec<CallSum>,
     command: String,
@@ -52,9 +53,16 @@ pub(crate) struct CallSum {
 }
 
 impl HostView<'_> {
-    /// Whether a window has too many spans to look at each of them.
-    fn is_large(&self, raw: Window<RawNs>) -> bool {
-        self.rows_about(raw, |_| true) > MAX_SPANS
+    /// Whether a window has about more spans than so many.
+    fn has_more_spans(&self, raw: Window<RawNs>, most: u64) -> bool {
+        self.rows_about(raw, |_| true) > i128::from(most)
+    }
+
+    /// A window in parts of about so many spans.
+    fn parts(&self, raw: Window<RawNs>, spans: u64) -> Vec<Window<RawNs>> {
+        let cuts = self.store.cuts(spans).into_iter().filter(|cut| raw.start < *cut && *cut < raw.end);
+        let edges: Vec<RawNs> = std::iter::once(raw.start).chain(cuts).chain([raw.end]).collect();
+        edges.windows(2).map(|edges| Window::new(edges[0], edges[1])).collect()
     }
 }
 
@@ -62,13 +70,50 @@ impl ExperimentView<'_> {
     /// Whether a window on the common clock has too many spans to look at each of them.
     pub(crate) fn is_large(&self, window: Window<SinceOrigin>) -> bool {
         let mut hosts = self.hosts.iter().enumerate();
-        hosts.any(|(index, host)| host.is_large(self.recorded(index, window, Clock::Common)))
+        hosts.any(|(index, host)| host.has_more_spans(self.recorded(index, window, Clock::Common), MAX_SPANS))
     }
 
     /// The sums of a window on the common clock: of all threads, or of those that are one of `rows` or below
-    /// one of them.
-    pub(crate) fn statistics(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> Result<Statistics> {
-        let mut threads: Vec<ThreadSum> = Vec::new();
+    /// one of them. Linear in the spans of the window, which are read part by part. `is_quick`: nothing is
+    /// added up where a host has too many of them for that to be a matter of a moment.
+    pub(crate) fn statistics(
+        &self,
+        rows: Option<&[u32]>,
+        window: Window<SinceOrigin>,
+        is_quick: bool,
+    ) -> Result<Statistics> {
+        if is_quick && self.is_large(window) {
+            let command = self.command_of("states", Some(window));
+            return Ok(Statistics { is_whole: false, command, ..Statistics::default() });
+        }
+        self.added_up(rows, window, MAX_SPANS)
+    }
+
+    /// CPU time of threads in a window on the common clock, by row, ns. Linear in the slices of the window.
+    pub(crate) fn activity(&self, window: Window<SinceOrigin>) -> Result<Vec<(u32, i64)>> {
+        let mut sums: BTreeMap<u32, i64> = BTreeMap::new();
+        for (index, host) in self.hosts.iter().enumerate() {
+            let raw = self.recorded(index, window, Clock::Common);
+            host.store.slices(raw, |slice| {
+                let part = Window::new(slice.start, slice.end).clip(raw);
+                // Idle tasks have no row.
+                let row = slice.thread.and_then(|thread| self.rows.of_thread(index, thread));
+                if let Some(row) = row.filter(|_| !part.is_empty()) {
+                    *sums.entry(row).or_default() += part.end - part.start;
+                }
+            })?;
+        }
+        Ok(sums.into_iter().collect())
+    }
+
+    /// The sums: `at_once` is how many spans of a host are about in memory.
+    fn added_up(
+        &self,
+        rows: Option<&[u32]>,
+        window: Window<SinceOrigin>,
+        at_once: u64,
+    ) -> Result<Statistics> {
+        let mut by_row: BTreeMap<u32, [i64; State::ALL.len()]> = BTreeMap::new();
         let mut calls: BTreeMap<Name, CallSum> = BTreeMap::new();
         for (index, host) in self.hosts.iter().enumerate() {
             let raw = self.recorded(index, window, Clock::Common);
@@ -79,36 +124,28 @@ impl ExperimentView<'_> {
             if numbers.is_empty() || raw.is_empty() {
                 continue;
             }
-            let is_large = host.is_large(raw);
-            let states = match is_large {
-                true => host.store.pixels(&numbers, raw, PIXELS)?,
-                false => host.store.states(&numbers, raw)?,
-            };
-            for state in states {
-                let Some(row) = self.rows.of_thread(index, state.thread) else { continue };
-                if threads.last().is_none_or(|last| last.row != row) {
-                    let by_state = [0; State::ALL.len()];
-                    threads.push(ThreadSum { row, label: self.rows.title(row), by_state });
-                }
-                if let Some(last) = threads.last_mut() {
+            for part in host.parts(raw, at_once) {
+                for state in host.store.states(&numbers, part)? {
+                    let Some(row) = self.rows.of_thread(index, state.thread) else { continue };
                     // Its duration on the clock that is shown.
                     let at = |raw| self.at(index, raw, Clock::Common);
-                    last.by_state[state.state as usize] += at(state.end) - at(state.start);
+                    by_row.entry(row).or_default()[state.state as usize] += at(state.end) - at(state.start);
+                }
+                for call in host.store.calls_between(&numbers, part)? {
+                    let inside = call.end.min(part.end) - call.start.max(part.start);
+                    let name = call.name.to_string();
+                    let none = CallSum { call: name, count: 0, total_ns: 0, max_ns: 0 };
+                    let sum = calls.entry(call.name).or_insert(none);
+                    // One that crosses parts is one.
+                    sum.count += u64::from(call.start >= part.start || part.start == raw.start);
+                    sum.total_ns += inside.max(0);
+                    sum.max_ns = sum.max_ns.max(call.end - call.start);
                 }
             }
-            if is_large {
-                continue;
-            }
-            for call in host.store.calls_between(&numbers, raw)? {
-                let inside = call.end.min(raw.end) - call.start.max(raw.start);
-                let name = call.name.to_string();
-                let none = CallSum { call: name, count: 0, total_ns: 0, max_ns: 0 };
-                let sum = calls.entry(call.name).or_insert(none);
-                sum.count += 1;
-                sum.total_ns += inside.max(0);
-                sum.max_ns = sum.max_ns.max(call.end - call.start);
-            }
         }
+        let sums = by_row.into_iter();
+        let mut threads: Vec<ThreadSum> =
+            sums.map(|(row, by_state)| ThreadSum { row, label: self.rows.title(row), by_state }).collect();
         let sum = |state: State| threads.iter().map(|thread| thread.by_state[state as usize]).sum::<i64>();
         let states = State::ALL.into_iter().filter(|&state| state != State::Dead);
         let states = states.map(|it| StateSum { state: it.name(), style: it as u8, total_ns: sum(it) });
@@ -117,6 +154,40 @@ impl ExperimentView<'_> {
         threads.sort_by_key(|thread| (std::cmp::Reverse(on_cpu(thread)), thread.row));
         let mut calls: Vec<CallSum> = calls.into_values().collect();
         calls.sort_by_key(|call| std::cmp::Reverse(call.total_ns));
-        Ok(Statistics { states, threads, calls, command: self.command_of("states", Some(window)) })
+        let (thread_count, command) = (threads.len(), self.command_of("states", Some(window)));
+        Ok(Statistics { is_whole: true, states, threads, thread_count, calls, command })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::ask_example;
+
+    #[test]
+    fn sums_are_the_same_in_parts() {
+        ask_example(|view| {
+            let whole = view.added_up(None, view.extent, u64::MAX)?;
+            assert!(view.hosts.iter().all(|host| host.parts(host.range, 1).len() > 3));
+            assert_eq!(whole, view.added_up(None, view.extent, 1)?);
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn activity_is_the_time_on_cpus() {
+        ask_example(|view| {
+            let states = view.added_up(None, view.extent, u64::MAX)?;
+            let cpu = |row: u32| {
+                let thread = states.threads.iter().find(|thread| thread.row == row);
+                thread.map_or(0, |it| [1, 2, 3, 8].iter().map(|&state| it.by_state[state]).sum())
+            };
+            let activity = view.activity(view.extent)?;
+            assert!(activity.len() > 20);
+            for (row, ns) in activity {
+                // The clocks' rates are up to 100 ppm apart.
+                assert!((ns - cpu(row)).abs() <= 50 + ns / 5_000, "{row}: {ns} {}", cpu(row));
+            }
+            Ok(())
+        });
     }
 }
