@@ -15,16 +15,16 @@ const MAX_STEPS: u64 = 1000;
 
 /// The resources of all hosts.
 #[derive(Debug, Serialize)]
-pub(crate) struct Resources {
-    verdicts: Vec<Verdict>,
-    resources: Vec<Resource>,
+pub(crate) struct Bottlenecks {
+    verdicts: Vec<OfHost>,
+    resources: Vec<ResourceSeries>,
     notes: Vec<String>,
     command: String,
 }
 
 /// The bottleneck of a host.
 #[derive(Debug, Serialize)]
-struct Verdict {
+struct OfHost {
     host: usize,
     /// `saturated`, `requests`, `nothing`, `unknown`.
     because: String,
@@ -36,7 +36,7 @@ struct Verdict {
 
 /// A resource: each of its values is null where it is unknown, and absent where it has no such thing.
 #[derive(Debug, Serialize)]
-struct Resource {
+struct ResourceSeries {
     host: usize,
     row: Option<u32>,
     /// Its kind.
@@ -86,12 +86,11 @@ fn rounded(percent: f64) -> f64 {
     (percent * 100.0).round() / 100.0
 }
 
-/// A part of a time in percent; the inner `None` is unknown, the outer one does not apply.
-fn share(cell: &Cell, whole: f64) -> Option<Option<f64>> {
+/// A part of a time in percent, if it is known.
+fn share(cell: &Cell, whole: f64) -> Option<f64> {
     match cell {
-        Cell::NotApplicable => None,
-        Cell::Int(ns) => Some(Some(rounded(*ns as f64 * 100.0 / whole.max(1.0)))),
-        _ => Some(None),
+        Cell::Int(ns) => Some(rounded(*ns as f64 * 100.0 / whole.max(1.0))),
+        _ => None,
     }
 }
 
@@ -100,19 +99,19 @@ impl ExperimentView<'_> {
     ///
     /// # Errors
     /// The window is empty, or the store cannot be read.
-    pub(crate) fn resources(&self, window: Window<SinceOrigin>, steps: u64) -> Result<Resources> {
+    pub(crate) fn resources(&self, window: Window<SinceOrigin>, steps: u64) -> Result<Bottlenecks> {
         let window = self.inside(window)?;
         let (report, notes) = self.bottlenecks(Some(window), steps.clamp(1, MAX_STEPS))?;
         let table = |name| report.table(name).into_iter().flat_map(Named::rows);
         let host = |name: Option<String>| name.and_then(|name| self.host_index(&name)).unwrap_or_default();
-        let verdict = |row: Named<'_>| Verdict {
+        let verdict = |row: Named<'_>| OfHost {
             host: host(row.text("host")),
             because: row.text("because").unwrap_or_default(),
             resource: row.text("resource"),
             of: row.text("of"),
             verdict: row.text("verdict").unwrap_or_default(),
         };
-        let mut resources: Vec<Resource> = Vec::new();
+        let mut resources: Vec<ResourceSeries> = Vec::new();
         let mut steps = table("steps").peekable();
         for row in table("resources") {
             let key = row.key();
@@ -132,7 +131,7 @@ impl ExperimentView<'_> {
             }
             resources.push(resource);
         }
-        Ok(Resources {
+        Ok(Bottlenecks {
             verdicts: table("verdicts").map(verdict).collect(),
             resources,
             notes,
@@ -140,7 +139,7 @@ impl ExperimentView<'_> {
         })
     }
 
-    fn resource(&self, host: usize, resource: String, of: Option<String>) -> Resource {
+    fn resource(&self, host: usize, resource: String, of: Option<String>) -> ResourceSeries {
         let is_its = |row: &&super::rows::GraphRow| {
             let device = row.device.filter(|_| row.kind == RowKind::Disk && row.host == host);
             let name = device.map(|device| self.hosts[host].store.entry().disk_name(device));
@@ -149,11 +148,11 @@ impl ExperimentView<'_> {
         let row = self.rows.all.iter().find(is_its).map(|row| row.id).or_else(|| self.rows.of_host(host));
         let (whole, begin, end) = (serde_json::Map::new(), Vec::new(), Vec::new());
         let (busy, waited, unknown) = (None, None, Vec::new());
-        Resource { host, row, resource, of, whole, begin, end, busy, waited, unknown }
+        ResourceSeries { host, row, resource, of, whole, begin, end, busy, waited, unknown }
     }
 
     /// Adds a row of `steps`: its times are cut to the window, and to those of the host.
-    fn add_step(&self, to: &mut Resource, step: &Named<'_>, window: Window<SinceOrigin>) {
+    fn add_step(&self, to: &mut ResourceSeries, step: &Named<'_>, window: Window<SinceOrigin>) {
         let Some(host) = self.hosts.get(to.host) else { return };
         let instant = |column| match step.cell(column) {
             Cell::Int(at) => self.since(isochrone_time::UnixNs(at)),
@@ -166,14 +165,14 @@ impl ExperimentView<'_> {
         let units = if to.resource == "CPU" { host.store.entry().cpus.len().max(1) } else { 1 } as f64;
         to.begin.push(part.start);
         to.end.push(part.end);
-        for (series, value) in [
-            (&mut to.busy, share(&step.cell("busy_ns"), length * units)),
-            (&mut to.waited, share(&step.cell("waited_ns"), length)),
-        ] {
-            if let Some(value) = value {
-                series.get_or_insert_default().push(value);
+        for (series, column, whole) in
+            [(&mut to.busy, "busy_ns", length * units), (&mut to.waited, "waited_ns", length)]
+        {
+            let cell = step.cell(column);
+            if cell != Cell::NotApplicable {
+                series.get_or_insert_default().push(share(&cell, whole));
             }
         }
-        to.unknown.push(share(&step.cell("unknown_ns"), length * units).flatten());
+        to.unknown.push(share(&step.cell("unknown_ns"), length * units));
     }
 }
