@@ -11,17 +11,18 @@ import type { Navigation } from "./navigation";
 import type { Rows } from "./rows";
 import type { Search } from "./search";
 import type { Status } from "./status";
+import type { TimeField } from "./timeField";
 import type { Tree } from "./tree";
 import type { View } from "./view";
 
 export interface Doers {
   view: View; rows: Rows; layout: Layout; navigation: Navigation; clock: ClockSwitch; bookmarks: Bookmarks; status: Status; activity: Activity; tree: Tree; graph: Graph; search: Search; drawer: Drawer;
-  inspector: Inspector; goToBookmark(mark: Bookmark): void; help(): void;
+  inspector: Inspector; timeField: TimeField; goToBookmark(mark: Bookmark): void; help(): void;
 }
 const ZOOM = 1.6, PAN = 0.2;
 
 export function commandsOf(doers: Doers): Command[] {
-  const { view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector } = doers;
+  const { view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector, timeField } = doers;
   const pan = (share: number) => { const { begin, end } = navigation.window; navigation.pan((end - begin) * share, "glide"); };
   const zoom = (factor: number) => navigation.zoom(factor, view.now.hover ?? undefined, "glide");
   const list: Command[] = [];
@@ -33,7 +34,7 @@ export function commandsOf(doers: Doers): Command[] {
     ["a  ArrowLeft", "pan left", () => pan(-PAN)], ["d  ArrowRight", "pan right", () => pan(PAN)],
     ["Enter", "zoom to the selection", () => { const { selection } = view.now; if (selection !== null) navigation.show(selection); else status.say("Nothing is selected."); }],
     ["f", "fit all", () => navigation.fit()], ["z", "undo of zoom", () => navigation.undo()], ["Z", "redo", () => navigation.redo()],
-    ["k", "own clocks or the common one", () => clock.toggle()],
+    ["t", "type an instant or a window", () => timeField.focus()], ["k", "own clocks or the common one", () => clock.toggle()],
     ["b", "bookmark this place, or remove it", () => { const mark = bookmarks.toggle(); status.say(mark === null ? "Bookmark removed" : `Bookmark at ${mark.name}`); }],
     ["B", "next bookmark", () => nextBookmark(doers)]);
   group("States",

@@ -25,6 +25,7 @@ import { Search } from "./search";
 import { StagePicture } from "./stage";
 import { Status } from "./status";
 import "./style.css";
+import { TimeField } from "./timeField";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree";
 import { Address, hideToken, readAddress, type AddressState } from "./url";
@@ -46,10 +47,11 @@ const tree = new Tree(view, rows, layout, () => void activity.toggle());
 const graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
 const search = new Search(view, rows, tree, navigation);
 const drawer = new Drawer(panels.map((make) => make(view, navigation)));
+const timeField = new TimeField(view, navigation, status);
 const inspector = new Inspector(view, rows, graph, navigation, clock, status, () => drawer.open(PATH_PANEL));
 const tooltip = new Tooltip(view, rows, graph, clock, status);
 const commands: Command[] = commandsOf({
-  view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector, goToBookmark, help: () => help.toggle(),
+  view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector, timeField, goToBookmark, help: () => help.toggle(),
 });
 const help = new Help(commands);
 const header = new Header(view, clock, search, bookmarks, {
@@ -85,6 +87,7 @@ async function start(): Promise<void> {
   view.set({ experiment, clock: asked.clock, window: navigation.padded(navigation.boundsOf(asked.clock)), rows: await api.rows() });
   growth.start(experiment);
   await loadOverview();
+  status.element.append(timeField.element);
   stage.element.replaceWith(minimap.element, body, drawer.element, status.element);
   listen(commands);
   tree.focus();

@@ -11,7 +11,7 @@ globalThis.localStorage = { getItem: () => null, setItem() {} };
 globalThis.ImageData = class { constructor(width, height) { this.width = width; this.height = height; this.data = new Uint8ClampedArray(width * height * 4); } };
 
 const format = await load("format"), url = await load("url"), times = await load("panels/times"), tiles = await load("graph/tiles"), paint = await load("graph/paint"), view = await load("view"), renewal = await load("renewal");
-const arrows = await load("graph/arrows"), picture = await load("panels/timePicture"), resources = await load("panels/resourceScene"), lives = await load("panels/livesScene"), disks = await load("panels/diskScene");
+const parse = await load("parseTime"), arrows = await load("graph/arrows"), picture = await load("panels/timePicture"), resources = await load("panels/resourceScene"), lives = await load("panels/livesScene"), disks = await load("panels/diskScene");
 
 test("durations have the unit that fits", () => {
   const check = (ns, text) => assert.equal(format.formatDuration(ns), text, `${ns}`);
@@ -40,6 +40,30 @@ test("times keep every nanosecond of an origin that numbers cannot hold", () => 
   assert.equal(format.formatTime(origin, 823_216_897, 0), "05:54:01");
   assert.equal(format.formatDate(origin, 0), "2026-11-20");
   assert.deepEqual([1, 10, 1_000, 1e9, 0].map(format.placesFor), [9, 8, 6, 0, 9]);
+});
+
+test("instants and windows are read as people type them", () => {
+  const origin = "1795154041000000000", base = { origin, begin: 823_216_897, near: 2e9, format: "UTC" };
+  const check = (text, begin, end = begin, by = base) => assert.deepEqual(parse.parseTimes(text, by), begin === null ? null : { begin, end }, text);
+  check("05:54:01.823216897", 823_216_897);
+  check(" 05:54:02 .. 05:54:03.5 ", 1e9, 2.5e9);
+  check("05:54:02 to +40ms", 1e9, 1.04e9);
+  check("2026-11-20 05:54:02Z", 1e9);
+  check("2026-11-21T05:54:02", 1e9 + 86_400e9);
+  check("1795154042.5", 1.5e9);
+  check("1795154041000000007", 7);
+  check("+1.5s", 823_216_897 + 1.5e9);
+  check("250 ms..300 ms", 823_216_897 + 250e6, 823_216_897 + 300e6);
+  check("23:59:59", -21_242e9, undefined, { ...base, near: -30_000e9 });
+  check("2.25", 823_216_897 + 2.25e9, undefined, { ...base, format: "since begin" });
+  check("0.1 .. 0.2", 823_216_897 + 0.1e9, 823_216_897 + 0.2e9, { ...base, format: "since begin" });
+  for (const wrong of ["", "..", "x", "25:00", "05:60", "2.25", "05:54:03 .. 05:54:02", "05:54:02 .. x", "2026-13-40 00:00"]) check(wrong, null);
+  // What is shown means what is seen.
+  for (const format of ["UTC", "local", "since begin"]) {
+    const text = parse.timesText({ begin: 1e9, end: 2.5e9 }, { ...base, format }), { begin, end } = parse.parseTimes(text, { ...base, format });
+    assert.ok(Math.abs(begin - 1e9) < 1e6 && Math.abs(end - 2.5e9) < 1e6, `${format} ${text}`);
+  }
+  assert.equal(parse.timesText({ begin: 1e9, end: 2.5e9 }, base), "05:54:02.000 .. 05:54:03.500");
 });
 
 const nothing = {

@@ -388,3 +388,42 @@ test("the token does not stay in the address, and is not needed again", async ()
   await context.close();
   await server.stop();
 });
+
+test("a time that is typed is gone to; the field shows the window as a text that means it", async () => {
+  const { begin, origin_unix_ns: origin } = await page.evaluate(() => isochrone.view.now.experiment), field = page.locator(".times");
+  const clock = (ns) => new Date(Number(BigInt(origin) / 1_000_000n) + ns / 1e6).toISOString().slice(11, 23), at = Math.ceil(begin / 1e9) * 1e9 + 2.5e9;
+  const before = span(await now(page));
+  await page.keyboard.press("t");
+  assert.ok(await field.evaluate((it) => it === document.activeElement));
+  await field.fill(clock(at));
+  await page.keyboard.press("Enter");
+  await rest(page);
+  const { selection } = await now(page);
+  assert.deepEqual(selection, { begin: at, end: at });
+  near(span(await now(page)), before, before / 1000);
+  await field.fill(`${clock(at)} .. +40ms`);
+  await field.press("Enter");
+  await rest(page);
+  assert.deepEqual((await now(page)).window, { begin: at, end: at + 40e6 });
+  assert.match(await field.inputValue(), new RegExp(`^${clock(at)}\\d* \\.\\. ${clock(at + 40e6)}`));
+  // What it shows brings the same window back, in each format.
+  for (const format of ["local", "since begin", "UTC"]) {
+    await page.locator(".time-field select").selectOption(format);
+    const text = await field.inputValue();
+    await page.evaluate(() => isochrone.navigation.fit());
+    await rest(page);
+    await field.fill(text);
+    await field.press("Enter");
+    await rest(page);
+    const { window } = await now(page);
+    near(window.begin, at, 1e5);
+    near(window.end, at + 40e6, 1e5);
+  }
+  await field.fill("tomorrow");
+  await field.press("Enter");
+  assert.ok(await page.locator(".times.wrong").isVisible());
+  assert.match(await page.locator(".status .answer.wrong").textContent(), /no instant and no window/);
+  await field.fill("1000000000");
+  await field.press("Enter");
+  assert.match(await page.locator(".status .answer.wrong").textContent(), /Nothing was recorded at that time/);
+});

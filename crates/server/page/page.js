@@ -530,7 +530,7 @@ var ClockSwitch = class {
 var ZOOM = 1.6;
 var PAN = .2;
 function commandsOf(doers) {
-	const { view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector } = doers;
+	const { view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector, timeField } = doers;
 	const pan = (share) => {
 		const { begin, end } = navigation.window;
 		navigation.pan((end - begin) * share, "glide");
@@ -581,6 +581,10 @@ function commandsOf(doers) {
 		"Z",
 		"redo",
 		() => navigation.redo()
+	], [
+		"t",
+		"type an instant or a window",
+		() => timeField.focus()
 	], [
 		"k",
 		"own clocks or the common one",
@@ -792,7 +796,7 @@ function splitter(orientation, label, move, done) {
 	return bar;
 }
 // src/drawer.ts
-var KEPT$2 = "isochrone.drawer";
+var KEPT$3 = "isochrone.drawer";
 var LEAST = 120;
 var LEFT_FOR_GRAPH = 180;
 var Drawer = class {
@@ -810,7 +814,7 @@ var Drawer = class {
 	element;
 	shown = null;
 	last = null;
-	height = Number(localStorage.getItem(KEPT$2) ?? "") || Math.round(innerHeight * .32);
+	height = Number(localStorage.getItem(KEPT$3) ?? "") || Math.round(innerHeight * .32);
 	watchers = /* @__PURE__ */ new Set();
 	constructor(panels) {
 		this.panels = panels;
@@ -821,7 +825,7 @@ var Drawer = class {
 		}, splitter("horizontal", "Height of the drawer", (by) => {
 			this.height = this.fitting(this.fitting(this.height) - by);
 			this.fit();
-		}, () => localStorage.setItem(KEPT$2, String(this.height))), bar, this.body);
+		}, () => localStorage.setItem(KEPT$3, String(this.height))), bar, this.body);
 		for (const panel of panels) this.tabs.append(h("button", {
 			type: "button",
 			role: "tab",
@@ -889,12 +893,12 @@ var Drawer = class {
 	}
 };
 // src/theme.ts
-var KEPT$1 = "isochrone.theme";
+var KEPT$2 = "isochrone.theme";
 var system = matchMedia("(prefers-color-scheme: dark)");
 var watchers = /* @__PURE__ */ new Set();
 var theme = "light";
 function chosen() {
-	const kept = localStorage.getItem(KEPT$1);
+	const kept = localStorage.getItem(KEPT$2);
 	return kept === "light" || kept === "dark" ? kept : null;
 }
 function apply() {
@@ -908,7 +912,7 @@ function isDark() {
 	return theme === "dark";
 }
 function switchTheme() {
-	localStorage.setItem(KEPT$1, isDark() ? "light" : "dark");
+	localStorage.setItem(KEPT$2, isDark() ? "light" : "dark");
 	apply();
 }
 /** Calls `watcher` when the theme changes: canvases and charts draw again. Gives what stops it. */
@@ -4953,7 +4957,7 @@ var RequestList = class {
 };
 // src/panels/criticalPath.ts
 /** Lists of more requests than this are not kept while another panel is seen. */
-var KEPT = 5e4;
+var KEPT$1 = 5e4;
 var CriticalPathPanel = class extends AskingPanel {
 	requests = null;
 	note = "";
@@ -4994,7 +4998,7 @@ var CriticalPathPanel = class extends AskingPanel {
 	forget() {
 		this.wanted += 1;
 		this.details.clear();
-		if ((this.requests?.length ?? 0) > KEPT) {
+		if ((this.requests?.length ?? 0) > KEPT$1) {
 			this.requests = null;
 			this.list.set([]);
 		}
@@ -12754,6 +12758,162 @@ var Status = class {
 		if (this.right.textContent !== text) this.right.textContent = text;
 	}
 };
+// src/parseTime.ts
+var TIME_FORMATS = [
+	"UTC",
+	"local",
+	"since begin"
+];
+var UNITS = {
+	ns: 1,
+	us: 1e3,
+	"µs": 1e3,
+	ms: 1e6,
+	s: 1e9,
+	min: 6e10,
+	h: 36e11
+};
+var DAY = 86400n * 1000000000n;
+/** ns of a decimal number of seconds, to the last digit. */
+function nsOf(seconds) {
+	const [whole = "0", fraction = ""] = seconds.split(".");
+	return BigInt(whole === "" ? "0" : whole) * 1000000000n + BigInt(fraction.slice(0, 9).padEnd(9, "0"));
+}
+/** How much local time is ahead of UTC at an instant, ns. */
+function ahead(unix) {
+	return -60000000000n * BigInt(new Date(Number(unix / 1000000n)).getTimezoneOffset());
+}
+/** An instant; `start`: that of the window, after which "+40ms" is. Null: it is none. */
+function parseInstant(text, base, start = null) {
+	const origin = BigInt(base.origin), since = (unix) => Number(unix - origin);
+	const [, sign = "", number = "", unit = ""] = /^([+-]?)\s*(\d+(?:\.\d+)?|\.\d+)\s*(ns|us|µs|ms|s|min|h)$/.exec(text) ?? [];
+	if (number !== "") return (sign === "" || start === null ? base.begin : start) + (sign === "-" ? -1 : 1) * Number(number) * UNITS[unit];
+	if (/^\d{16,20}$/.test(text)) return since(BigInt(text));
+	if (/^\d{9,11}(\.\d+)?$/.test(text)) return since(nsOf(text));
+	if (base.format === "since begin" && /^\d+(\.\d+)?$/.test(text)) return base.begin + Number(nsOf(text));
+	const [, date, hours, minutes, seconds = "0", zone] = /^(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}):(\d\d)(?::(\d\d(?:\.\d+)?))?\s*(Z|UTC)?$/.exec(text) ?? [];
+	if (hours === void 0 || minutes === void 0 || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) >= 60) return null;
+	const ofDay = (BigInt(hours) * 60n + BigInt(minutes)) * 60000000000n + nsOf(seconds), isLocal = base.format === "local" && zone === void 0;
+	const near = origin + BigInt(Math.round(base.near)), shift = isLocal ? ahead(near) : 0n;
+	if (date !== void 0) {
+		const day = Date.parse(`${date}T00:00:00Z`);
+		return Number.isNaN(day) ? null : since(BigInt(day) * 1000000n + ofDay - shift);
+	}
+	const first = (near + shift) / DAY * DAY + ofDay - shift, distance = (unix) => unix > near ? unix - near : near - unix;
+	return since([
+		first - DAY,
+		first,
+		first + DAY
+	].reduce((best, unix) => distance(unix) < distance(best) ? unix : best));
+}
+/** An instant (its begin is its end), or a window "A .. B"; null where the text is neither. */
+function parseTimes(text, base) {
+	const [from = "", to] = text.trim().split(/\s*(?:\.\.|…|\sto\s)\s*/), begin = parseInstant(from, base);
+	if (begin === null || to === void 0) return begin === null ? null : {
+		begin,
+		end: begin
+	};
+	const end = parseInstant(to, base, begin);
+	return end === null || end <= begin ? null : {
+		begin,
+		end
+	};
+}
+/** A window as a text that means it, with as many digits as it is worth. */
+function timesText({ begin, end }, base) {
+	const places = Math.max(3, placesFor((end - begin) / 1e3));
+	const text = (at) => {
+		if (base.format === "since begin") return ((at - base.begin) / 1e9).toFixed(places);
+		return formatTime(base.origin, base.format === "local" ? at + Number(ahead(BigInt(base.origin) + BigInt(Math.round(at)))) : at, places);
+	};
+	return `${text(begin)} .. ${text(end)}`;
+}
+// src/timeField.ts
+var KEPT = "isochrone.times";
+var EXAMPLES = "06:11:28.259, 06:11:28.25 .. 06:11:28.3, 2.3s .. +40ms (since the begin), 1795155088.259 or 1795155088259000000 (Unix)";
+var TimeField = class {
+	view;
+	navigation;
+	status;
+	format = TIME_FORMATS.find((it) => it === localStorage.getItem(KEPT)) ?? "UTC";
+	input = h("input", {
+		class: "times",
+		"aria-label": "Window, or an instant to go to",
+		title: `Type an instant or a window, Enter goes there (t): ${EXAMPLES}`,
+		spellcheck: "false",
+		autocomplete: "off"
+	});
+	formats = h("select", {
+		"aria-label": "Times are",
+		title: "How times are read here, and shown"
+	}, ...TIME_FORMATS.map((it) => h("option", {
+		value: it,
+		selected: it === this.format
+	}, it)));
+	element = h("span", { class: "time-field" }, this.input, this.formats);
+	constructor(view, navigation, status) {
+		this.view = view;
+		this.navigation = navigation;
+		this.status = status;
+		this.formats.addEventListener("change", () => {
+			this.format = this.formats.value;
+			localStorage.setItem(KEPT, this.format);
+			this.show();
+		});
+		this.input.addEventListener("keydown", (event) => {
+			if (event.key === "Enter") {
+				this.go();
+				event.preventDefault();
+			}
+			if (event.key === "Escape") this.input.blur();
+			event.stopPropagation();
+		});
+		this.input.addEventListener("input", () => this.input.classList.remove("wrong"));
+		this.input.addEventListener("focus", () => this.input.select());
+		this.input.addEventListener("blur", () => this.show());
+		view.watch(() => {
+			if (document.activeElement !== this.input) this.show();
+		}, "window", "experiment", "clock");
+	}
+	focus() {
+		this.input.focus();
+	}
+	get base() {
+		const { experiment, window } = this.view.now;
+		return experiment?.origin_unix_ns == null ? null : {
+			origin: experiment.origin_unix_ns,
+			begin: this.navigation.bounds.begin,
+			near: (window.begin + window.end) / 2,
+			format: this.format
+		};
+	}
+	show() {
+		this.input.classList.remove("wrong");
+		if (this.base !== null) this.input.value = timesText(this.view.now.window, this.base);
+	}
+	go() {
+		const times = this.base === null ? null : parseTimes(this.input.value, this.base), { begin, end } = this.navigation.bounds;
+		this.input.classList.toggle("wrong", times === null);
+		if (times === null) {
+			this.status.say(`That is no instant and no window, as these are: ${EXAMPLES}`, true);
+			return;
+		}
+		if (times.end < begin || times.begin > end) {
+			this.status.say("Nothing was recorded at that time.", true);
+			return;
+		}
+		const window = this.navigation.window, half = (window.end - window.begin) / 2;
+		if (times.end > times.begin) this.navigation.set(times, "glide");
+		else {
+			this.view.set({ selection: { ...times } });
+			this.navigation.set({
+				begin: times.begin - half,
+				end: times.begin + half
+			}, "glide");
+		}
+		this.input.blur();
+	}
+};
 // src/tooltip.ts
 /** The pointer has to rest this long before the server is asked. */
 var REST_MS$1 = 140;
@@ -13301,6 +13461,7 @@ var tree = new Tree(view, rows, layout, () => void activity.toggle());
 var graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
 var search = new Search(view, rows, tree, navigation);
 var drawer = new Drawer(panels.map((make) => make(view, navigation)));
+var timeField = new TimeField(view, navigation, status);
 var inspector = new Inspector(view, rows, graph, navigation, clock, status, () => drawer.open(PATH_PANEL));
 var tooltip = new Tooltip(view, rows, graph, clock, status);
 var commands = commandsOf({
@@ -13317,6 +13478,7 @@ var commands = commandsOf({
 	search,
 	drawer,
 	inspector,
+	timeField,
 	goToBookmark,
 	help: () => help.toggle()
 });
@@ -13373,6 +13535,7 @@ async function start() {
 	});
 	growth.start(experiment);
 	await loadOverview();
+	status.element.append(timeField.element);
 	stage.element.replaceWith(minimap.element, body, drawer.element, status.element);
 	listen(commands);
 	tree.focus();

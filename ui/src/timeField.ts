@@ -1,0 +1,55 @@
+// The field in which an instant or a window is typed; it shows what is seen now, as a text that can be copied. Talks to: view, navigation. Used by: main, keys, status.
+import { h } from "./dom";
+import type { Navigation } from "./navigation";
+import { parseTimes, timesText, TIME_FORMATS, type TimeBase, type TimeFormat } from "./parseTime";
+import type { Status } from "./status";
+import type { View } from "./view";
+
+const KEPT = "isochrone.times";
+const EXAMPLES = "06:11:28.259, 06:11:28.25 .. 06:11:28.3, 2.3s .. +40ms (since the begin), 1795155088.259 or 1795155088259000000 (Unix)";
+
+export class TimeField {
+  private format: TimeFormat = TIME_FORMATS.find((it) => it === localStorage.getItem(KEPT)) ?? "UTC";
+  readonly input = h("input", { class: "times", "aria-label": "Window, or an instant to go to", title: `Type an instant or a window, Enter goes there (t): ${EXAMPLES}`, spellcheck: "false", autocomplete: "off" });
+  private readonly formats = h("select", { "aria-label": "Times are", title: "How times are read here, and shown" }, ...TIME_FORMATS.map((it) => h("option", { value: it, selected: it === this.format }, it)));
+  readonly element = h("span", { class: "time-field" }, this.input, this.formats);
+
+  constructor(private readonly view: View, private readonly navigation: Navigation, private readonly status: Status) {
+    this.formats.addEventListener("change", () => {
+      this.format = this.formats.value as TimeFormat;
+      localStorage.setItem(KEPT, this.format);
+      this.show();
+    });
+    this.input.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") { this.go(); event.preventDefault(); }
+      if (event.key === "Escape") this.input.blur();
+      event.stopPropagation();
+    });
+    this.input.addEventListener("input", () => this.input.classList.remove("wrong"));
+    this.input.addEventListener("focus", () => this.input.select());
+    this.input.addEventListener("blur", () => this.show());
+    view.watch(() => { if (document.activeElement !== this.input) this.show(); }, "window", "experiment", "clock");
+  }
+  focus(): void { this.input.focus(); }
+  private get base(): TimeBase | null {
+    const { experiment, window } = this.view.now;
+    return experiment?.origin_unix_ns == null ? null : { origin: experiment.origin_unix_ns, begin: this.navigation.bounds.begin, near: (window.begin + window.end) / 2, format: this.format };
+  }
+  private show(): void {
+    this.input.classList.remove("wrong");
+    if (this.base !== null) this.input.value = timesText(this.view.now.window, this.base);
+  }
+  private go(): void {
+    const times = this.base === null ? null : parseTimes(this.input.value, this.base), { begin, end } = this.navigation.bounds;
+    this.input.classList.toggle("wrong", times === null);
+    if (times === null) { this.status.say(`That is no instant and no window, as these are: ${EXAMPLES}`, true); return; }
+    if (times.end < begin || times.begin > end) { this.status.say("Nothing was recorded at that time.", true); return; }
+    const window = this.navigation.window, half = (window.end - window.begin) / 2;
+    if (times.end > times.begin) this.navigation.set(times, "glide");
+    else {
+      this.view.set({ selection: { ...times } });
+      this.navigation.set({ begin: times.begin - half, end: times.begin + half }, "glide");
+    }
+    this.input.blur();
+  }
+}
