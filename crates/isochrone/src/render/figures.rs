@@ -1,5 +1,8 @@
 //! Numbers for people: durations in the unit that fits, signs aligned, thousands apart.
 
+use std::cmp::Ordering;
+use std::fmt::Write;
+
 /// A duration of any number of ns; the greatest that 64 bits have where it is longer.
 pub(crate) fn span(ns: i128) -> String {
     duration(i64::try_from(ns).unwrap_or(i64::MAX))
@@ -21,7 +24,7 @@ pub(crate) fn put_duration(text: &mut String, ns: i64) {
         1_000_000..1_000_000_000 => (1_000_000, " ms"),
         _ => (1_000_000_000, " s"),
     };
-    // With as many decimals as leave four digits; half of the last one and more is rounded up.
+    // With as many decimals as leave four digits.
     let size = u128::from(size);
     let decimals = [(3, 99_995), (2, 999_950), (1, 9_999_500)];
     let fits = |&(_, limit): &(u32, u128)| size * 10_000 < limit * u128::from(unit);
@@ -30,7 +33,17 @@ pub(crate) fn put_duration(text: &mut String, ns: i64) {
         _ => decimals.iter().find(|it| fits(it)).map_or(0, |(decimals, _)| *decimals),
     };
     let power = 10_u128.pow(decimals);
-    let number = (size * power * 2 + u128::from(unit)) / (u128::from(unit) * 2);
+    let (number, rest) = (size * power / u128::from(unit), size * power % u128::from(unit));
+    let number = match (rest * 2).cmp(&u128::from(unit)) {
+        Ordering::Less => number,
+        // As numbers with decimals are rounded everywhere.
+        Ordering::Equal => {
+            let value = ns as f64 / unit as f64;
+            let _ = write!(text, "{value:.0$}{name}", decimals as usize);
+            return;
+        }
+        Ordering::Greater => number + 1,
+    };
     if ns < 0 {
         text.push('-');
     }
@@ -157,7 +170,9 @@ mod tests {
         check(9_999_499, "9.999 ms");
         check(9_999_500, "10.00 ms");
         check(10_050_000, "10.05 ms");
-        check(1_002_500, "1.003 ms");
+        check(1_002_500, "1.002 ms");
+        check(10_125, "10.12 µs");
+        check(10_375, "10.38 µs");
         check(1_000_000_000_000_000_500, "1000000000 s");
         check(i64::MIN, "-9223372037 s");
     }

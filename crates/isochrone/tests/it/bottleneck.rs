@@ -52,8 +52,8 @@ fn what_was_built_in_is_named() {
 fn idle_hosts_have_none() {
     let cache = tempfile::tempdir().unwrap();
     for scenario in ["udp2", "step2", "pause2", "ipv6_2", "web2gso", "rot2", "lossy2", "ipc1", "ping5"] {
-        let hosts = cuts::hosts(&shared().join("data/vm").join(scenario));
-        let found = verdicts(&hosts, cache.path());
+        let found = verdicts(&[shared().join("data/vm").join(scenario)], cache.path());
+        assert!(!found.is_empty(), "{scenario}");
         assert!(found.iter().all(|it| it.ends_with(" nothing - -")), "{scenario}: {found:?}");
     }
 }
