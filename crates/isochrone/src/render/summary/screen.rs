@@ -16,6 +16,8 @@ use crate::render::{plain::plain, time};
 const WIDTHS: (usize, usize) = (80, 100);
 /// Width of the labels on the left.
 const LABEL: usize = 11;
+/// The label of what to type.
+const NEXT: &str = "Next";
 /// Most requests and programs that are shown.
 const FEW: usize = 3;
 /// Most hosts, and most complaints about them, that are shown.
@@ -47,7 +49,7 @@ pub(crate) fn print(findings: &Findings<'_, '_>, out: &mut impl Write) -> io::Re
     screen.lines("Bottleneck", bottlenecks(findings))?;
     screen.lines("Requests", requests(findings))?;
     screen.lines("Programs", programs(findings))?;
-    screen.lines("Next", next(findings))
+    screen.lines(NEXT, next(findings))
 }
 
 /// Lines with labels on their left.
@@ -59,9 +61,11 @@ struct Screen<'o, W> {
 impl<W: Write> Screen<'_, W> {
     /// Prints some texts under a label; nothing where there are none.
     fn lines(&mut self, label: &str, texts: impl IntoIterator<Item = String>) -> io::Result<()> {
-        let mut label = label;
+        let (of, mut label) = (label, label);
         for text in texts {
-            for line in wrapped(&text, self.width - LABEL) {
+            // Commands are copied: they stay whole.
+            let width = if of == NEXT { usize::MAX } else { self.width - LABEL };
+            for line in wrapped(&text, width) {
                 let space = LABEL - label.len();
                 let heading = if label.is_empty() { "".into() } else { output::heading(label) };
                 writeln!(self.out, "{heading}{:space$}{line}", "")?;
