@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use isochrone_analysis::{Cell, Need};
 use isochrone_crosshost::{Request, ThreadRef};
+use isochrone_time::UnixNs;
 
 use super::{Findings, by_cause, verdict, word};
 use crate::output;
@@ -194,13 +195,24 @@ fn requests(findings: &Findings<'_, '_>) -> Vec<String> {
             "#{} {} at {}, {} -> {}{service}: {}",
             request.number,
             duration(request.duration()),
-            time::full(request.start),
+            when(findings, request.start),
             who[0],
             who[1],
             spent.join(", ")
         )
     };
     std::iter::once(sentence).chain(slowest.iter().take(FEW).map(line)).collect()
+}
+
+/// A time, with its date where there are several.
+fn when(findings: &Findings<'_, '_>, at: UnixNs) -> String {
+    let full = time::full(at);
+    let dates =
+        findings.range.map(|range| range.map(|at| time::full(at).split(' ').next().map(str::to_owned)));
+    match full.split_once(' ') {
+        Some((_, of_day)) if dates.is_some_and(|[first, last]| first == last) => of_day.to_owned(),
+        _ => full,
+    }
 }
 
 /// `wget 263 on h1`.
