@@ -21,6 +21,8 @@ const LABEL: usize = 11;
 const NEXT: &str = "Next";
 /// Most requests and programs that are shown.
 const FEW: usize = 3;
+/// Most causes of the time of a request that are shown.
+const CAUSES: usize = 2;
 /// Most hosts, and most complaints about them, that are shown.
 const MAX_LINES: usize = 6;
 
@@ -182,24 +184,19 @@ fn requests(findings: &Findings<'_, '_>) -> Vec<String> {
     let mut slowest: Vec<&Request> = findings.requests.iter().collect();
     slowest.sort_by_key(|request| (Reverse(request.duration()), request.number));
     let line = |request: &&Request| {
-        let who = [request.client, request.server]
-            .map(|party| party.map_or("?".to_owned(), |it| thread(findings, it)));
+        let of_thread = |party: Option<ThreadRef>| party.map(|party| thread(findings, party));
+        let service = || request.service.as_ref().map(|of| plain(&of.to_string()).into_owned());
+        let unknown = || "?".to_owned();
+        let client = of_thread(request.client).unwrap_or_else(unknown);
+        let server = of_thread(request.server).or_else(service).unwrap_or_else(unknown);
         let mut spent: Vec<(&str, i64)> =
             by_cause(request).into_iter().map(|(cause, ns)| (cause.name(), ns)).collect();
         spent.sort_by_key(|&(name, ns)| (Reverse(ns), name));
         let spent: Vec<String> =
-            spent.iter().take(FEW).map(|&(name, ns)| format!("{name} {}", duration(ns))).collect();
-        let service =
-            request.service.as_ref().map_or(String::new(), |of| format!(" ({})", plain(&of.to_string())));
-        format!(
-            "#{} {} at {}, {} -> {}{service}: {}",
-            request.number,
-            duration(request.duration()),
-            when(findings, request.start),
-            who[0],
-            who[1],
-            spent.join(", ")
-        )
+            spent.iter().take(CAUSES).map(|&(name, ns)| format!("{name} {}", duration(ns))).collect();
+        let (number, took) = (request.number, duration(request.duration()));
+        let at = when(findings, request.start);
+        format!("#{number} {took} at {at}, {client} -> {server}: {}", spent.join(", "))
     };
     std::iter::once(sentence).chain(slowest.iter().take(FEW).map(line)).collect()
 }
