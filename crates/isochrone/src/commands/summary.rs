@@ -67,8 +67,7 @@ pub(crate) fn run(arguments: &Summary, console: &Console) -> anyhow::Result<()> 
 
 pub(crate) fn overview(arguments: &Overview, console: &Console) -> anyhow::Result<()> {
     let Overview { hosts: names, sources } = arguments;
-    // What is missing is a part of it.
-    find(names, sources, &[AnalysisKind::CpuTop], &console.apart(), |findings| {
+    find(names, sources, &[AnalysisKind::CpuTop], console, |findings| {
         output::print(|stdout| Ok(screen::print(&findings, stdout)?)).map(|_| ())
     })
 }

@@ -228,11 +228,15 @@ fn programs(findings: &Findings<'_, '_>) -> Vec<String> {
     let is_tracer = |row: &Vec<Cell>| word(row.get(comm)).starts_with("lttng");
     let line = |row: Vec<Cell>| {
         let number = |column: usize| row.get(column).map_or(0.0, Cell::as_f64);
+        let of_host = word(row.get(host));
+        let is_partial =
+            findings.hosts.iter().any(|host| host.name() == of_host && !host.traced.notes().is_empty());
         format!(
-            "{} ({}) on {}: {}, {:.1} % of its CPUs",
+            "{} ({}) on {}: {}{}, {:.1} % of its CPUs",
             plain(&word(row.get(comm))),
             word(row.get(tid)),
-            plain(&word(row.get(host))),
+            plain(&of_host),
+            if is_partial { "≥ " } else { "" },
             duration(number(cpu) as i64),
             number(percent)
         )

@@ -1,5 +1,6 @@
 //! The first look: one screen, without a command's name; and analyses by their names alone.
 
+use isochrone_testkit::{Generation, KernelScript};
 use unicode_width::UnicodeWidthStr;
 
 use super::{check, hosts, on_hosts, run, run_in, run_with};
@@ -69,4 +70,28 @@ fn analyze_may_be_left_out() {
     // What is neither a command nor a file stays an error.
     check(&run(&["cputopp"]), 2, &["unrecognized subcommand 'cputopp'"]);
     check(&run_with(&[], &["/nowhere"]), 2, &["unrecognized subcommand '/nowhere'"]);
+}
+
+/// Where events are missing, programs used at least what is known; what cannot be read makes it partial.
+#[test]
+fn a_poor_trace_is_said_to_be_poor() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
+    host.process(10, "db");
+    host.at(100).switch(0, 10).after(900).switch(10, 0).after(100).page_alloc(0);
+    host.write(&directory.path().join("whole")).unwrap();
+    host.lose(0, 300, 900, 5);
+    host.write(&directory.path().join("lossy")).unwrap();
+    let shown = |name: &str| run(&["-q", directory.path().join(name).to_str().unwrap()]);
+    let (whole, lossy) = (shown("whole"), shown("lossy"));
+    assert!(whole.out.contains("db (10) on h1: 900 ns, "), "{}", whole.out);
+    assert!(
+        lossy.out.contains("db (10) on h1: ≥ ") && lossy.out.contains("Lost       h1: "),
+        "{}",
+        lossy.out
+    );
+    let broken = directory.path().join("broken");
+    std::fs::create_dir(&broken).unwrap();
+    std::fs::write(broken.join("metadata"), "/* CTF 1.8 */ trace {").unwrap();
+    check(&run(&[directory.path().to_str().unwrap()]), 1, &["broken"]);
 }
