@@ -92,7 +92,7 @@ pub(crate) struct Verdict<'s> {
     pub(crate) name: Option<&'s str>,
     /// Why: `saturated`, `requests`, `nothing` (is saturated), `unknown`.
     pub(crate) because: &'static str,
-    /// All of it in words, with the evidence.
+    /// All of it in words, with the evidence: what was measured, and what requests spent on the host.
     pub(crate) sentence: String,
 }
 
@@ -202,6 +202,20 @@ impl Resource {
     }
 }
 
+impl OfRequests {
+    /// What they spent of their time on the host, by kind: nothing where that is less than a thousandth.
+    fn evidence(&self) -> String {
+        let kinds = [Kind::Cpu, Kind::Disk, Kind::Locks];
+        let spent = kinds.map(|kind| (kind.name(), self.spent_on(kind).unwrap_or_default()));
+        let parts = spent.iter().filter(|(_, ns)| u128::from(*ns) * 1000 >= u128::from(self.total.max(1)));
+        let parts: Vec<_> = parts.map(|(name, ns)| format!("{name} {}", share(*ns, self.total))).collect();
+        if parts.is_empty() {
+            return String::new();
+        }
+        format!("; of the time of requests: {}", parts.join(", "))
+    }
+}
+
 /// A share in percent: whole ones, and below 10 with a decimal.
 fn share(part: u64, whole: u64) -> String {
     let percent = part as f64 * 100.0 / whole.max(1) as f64;
@@ -238,7 +252,7 @@ pub(crate) fn verdict<'s>(seen: &Seen<'s, '_>) -> Verdict<'s> {
                     let times = format!("{} of {}", seconds(part), seconds(whole));
                     format!("{evidence} (while requests were in progress, {times})")
                 }
-            };
+            } + &requests.evidence();
             let name = most.name.as_deref();
             return Verdict { kind: Some(most.kind), name, because: "saturated", sentence };
         }
@@ -259,7 +273,7 @@ pub(crate) fn verdict<'s>(seen: &Seen<'s, '_>) -> Verdict<'s> {
     }
     let busiest = busiest(resources, frame);
     let busiest = busiest.map(|it| format!("; the busiest is {}", it.evidence(Scope::Whole, frame)));
-    let busiest = busiest.unwrap_or_default();
+    let busiest = busiest.unwrap_or_default() + &requests.evidence();
     let none = |because, sentence| Verdict { kind: None, name: None, because, sentence };
     let missing = missing(host);
     if !missing.is_empty() {

@@ -226,7 +226,9 @@ fn wide_hexadecimal(out: &mut Vec<u8>, bytes: &[u8]) {
 /// assert_eq!(isochrone_ctf::text::plain("h1\u{1b}[2J\nh2"), r"h1\u{1b}[2J\nh2");
 /// ```
 pub fn plain(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    // Nearly all are printable ASCII, which is seen many bytes at once.
+    let is_printable = text.bytes().fold(true, |is_so, byte| is_so & matches!(byte, b' '..=b'~'));
+    if is_printable || !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);

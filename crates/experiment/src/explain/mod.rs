@@ -11,7 +11,9 @@ mod view;
 use isochrone_ctf::plan::NodeKind;
 use isochrone_ctf::{Event, FieldRef};
 use isochrone_kernel::Name;
-use isochrone_store::{Cause, HostStore, OpenFile, State, Store, StoreError, ThreadInfo, ThreadRow};
+use isochrone_store::{
+    CallSpan, Cause, HostStore, OpenFile, State, Store, StoreError, ThreadInfo, ThreadRow,
+};
 use isochrone_time::RawNs;
 use rustc_hash::FxHashMap;
 
@@ -101,18 +103,35 @@ pub struct Took<'e> {
 }
 
 /// What is known of an event.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Explanation<'e> {
     /// The thread that it is of, if known.
     pub who: Option<Who<'e>>,
-    /// What that did, if known.
-    pub state: Option<State>,
+    /// Where its state is looked up, as few readers want it.
+    state_at: Option<StateAt<'e>>,
     /// The call that it was in, if it was in one that is known.
     pub call: Option<InCall<'e>>,
     /// The descriptors that the event names, by field.
     pub fds: Vec<(&'e str, Descriptor<'e>)>,
     /// What it ends, and what the time since the start of that went to. Nothing where the start is not known.
     pub took: Vec<Took<'e>>,
+}
+
+impl Explanation<'_> {
+    /// What the thread did, if known. Binary search.
+    pub fn state(&self) -> Option<State> {
+        let StateAt { part, thread, at, is_end } = self.state_at.as_ref()?;
+        part.state(*thread, *at, *is_end).map(|row| row.state)
+    }
+}
+
+#[derive(Debug)]
+struct StateAt<'e> {
+    part: &'e Part<'e>,
+    thread: ThreadRow,
+    at: RawNs,
+    /// Whether it is the state that ends then.
+    is_end: bool,
 }
 
 /// What is needed of a class of events.
@@ -248,8 +267,12 @@ impl<'s> Explainer<'s> {
         let mut fds: Vec<_> = fields.collect();
         let made = class.ret.as_ref().and_then(fd).map(|fd| descriptor(fd, at));
         fds.extend(made.filter(|it| it.file.is_some_and(|file| is_made_at(file, at))).map(|it| ("ret", it)));
+        let call = match &class.kind {
+            Kind::CallExit => part.ended_call(thread, at),
+            _ => part.call_at(thread, at),
+        };
         let ended = match &class.kind {
-            Kind::CallExit => part.ended_call(thread, at).map(|it| (&it.name, it.start)),
+            Kind::CallExit => call.map(|it| (&it.name, it.start)),
             Kind::PhaseEnd(stem) => part.ended_phase(thread, at, stem).map(|it| (&it.name, it.start)),
             Kind::Switch | Kind::Other => None,
         };
@@ -258,8 +281,8 @@ impl<'s> Explainer<'s> {
         let took = ended.into_iter().chain(periods).map(took).collect::<Result<_, _>>()?;
         Ok(Explanation {
             who: view.who(thread, at),
-            state: part.state(thread, at, is_end).map(|row| row.state),
-            call: view.call(part, thread, at, &class.kind),
+            state_at: Some(StateAt { part, thread, at, is_end }),
+            call: view.call(part, thread, at, call, class.kind == Kind::CallExit),
             fds,
             took,
         })
@@ -290,15 +313,16 @@ impl View<'_> {
         }
     }
 
+    /// The call of a thread at an instant: a whole one that is found already, or one of which an end is
+    /// missing. `is_exit`: it returns then.
     fn call<'p>(
         &'p self,
         part: &'p Part<'_>,
         thread: ThreadRow,
         at: RawNs,
-        kind: &Kind,
+        whole: Option<&'p CallSpan>,
+        is_exit: bool,
     ) -> Option<InCall<'p>> {
-        let is_exit = *kind == Kind::CallExit;
-        let whole = if is_exit { part.ended_call(thread, at) } else { part.call_at(thread, at) };
         // Its descriptor is that of its entry: it may be closed by now.
         let fd = |fd: Option<i32>, since| fd.map(|fd| self.descriptor(part, thread, fd, since));
         if let Some(it) = whole {

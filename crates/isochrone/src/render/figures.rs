@@ -25,16 +25,17 @@ pub(crate) fn put_duration(text: &mut String, ns: i64) {
         _ => (1_000_000_000, " s"),
     };
     // With as many decimals as leave four digits.
-    let size = u128::from(size);
     let decimals = [(3, 99_995), (2, 999_950), (1, 9_999_500)];
-    let fits = |&(_, limit): &(u32, u128)| size * 10_000 < limit * u128::from(unit);
+    let fits = |&(_, limit): &(u32, u64)| size.saturating_mul(10_000) < limit * unit;
     let decimals = match unit {
         1 => 0,
         _ => decimals.iter().find(|it| fits(it)).map_or(0, |(decimals, _)| *decimals),
     };
-    let power = 10_u128.pow(decimals);
-    let (number, rest) = (size * power / u128::from(unit), size * power % u128::from(unit));
-    let number = match (rest * 2).cmp(&u128::from(unit)) {
+    let power = 10_u64.pow(decimals);
+    // The whole units apart: the product with the power fits.
+    let part = size % unit * power;
+    let (number, rest) = (size / unit * power + part / unit, part % unit);
+    let number = match (rest * 2).cmp(&unit) {
         Ordering::Less => number,
         // As numbers with decimals are rounded everywhere.
         Ordering::Equal => {
@@ -48,10 +49,10 @@ pub(crate) fn put_duration(text: &mut String, ns: i64) {
         text.push('-');
     }
     let mut digits = itoa::Buffer::new();
-    text.push_str(digits.format((number / power) as u64));
+    text.push_str(digits.format(number / power));
     if decimals > 0 {
         text.push('.');
-        let part = (number % power) as u64;
+        let part = number % power;
         let zeros = decimals as usize - digits.format(part).len();
         text.push_str(&"00"[..zeros]);
         text.push_str(digits.format(part));

@@ -290,7 +290,7 @@ fn object(out: &mut Vec<u8>, it: &Explanation<'_>, when: EventTime<'_, '_>) {
         json_who(to, who);
         to.text("process", who.process);
     });
-    all.text("state", it.state.map(State::name));
+    all.text("state", it.state().map(State::name));
     all.object("call", it.call.as_ref(), |to, call| {
         to.text("name", call.name);
         to.number("begin_ns", begin(call.start));
