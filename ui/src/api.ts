@@ -123,17 +123,20 @@ async function answer(path: string, init: RequestInit | undefined, signal?: Abor
 
 /** The server takes whole ns; places between pixels have fractions of them. */
 const whole = (value: unknown) => (typeof value === "number" ? Math.round(value) : value);
+/** Names may hold signs that turn the direction of a text around, the digits beside them too: these are shown as unknown signs. */
+const TURNS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const parsed = async <T>(response: Response): Promise<T> => JSON.parse((await response.text()).replace(TURNS, "\ufffd")) as T;
 type Query = Record<string, string | number | boolean | null | undefined>;
 async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
   const there = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
   const text = new URLSearchParams(there.map(([name, value]) => [name, String(whole(value))])).toString();
-  return await (await answer(text ? `${path}?${text}` : path, undefined, signal)).json() as T;
+  return parsed<T>(await answer(text ? `${path}?${text}` : path, undefined, signal));
 }
 function posted(body: unknown): RequestInit {
   return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body, (_, value: unknown) => whole(value)) };
 }
 async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  return await (await answer(path, posted(body), signal)).json() as T;
+  return parsed<T>(await answer(path, posted(body), signal));
 }
 
 const NO_LABEL = 0xffffffff;
@@ -149,7 +152,7 @@ export function decodeStates(buffer: ArrayBuffer): States {
   const style = new Uint8Array(buffer, at, states);
   at = Math.ceil((at + states) / 8) * 8;
   const begin = f64(states), end = f64(states);
-  const labels = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, at, json))) as string[];
+  const labels = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, at, json)).replace(TURNS, "\ufffd")) as string[];
   return { rows: ids, starts, label, style, begin, end, labels };
 }
 /** The label of a state; "" if it has none. */

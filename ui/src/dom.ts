@@ -16,16 +16,17 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Pro
 export function button(text: string, title: string, run: () => void, properties: Properties = {}): HTMLButtonElement {
   return h("button", { type: "button", title, "aria-label": title, onclick: () => run(), ...properties }, text);
 }
-/** A bar between two parts that can be dragged, or moved with the arrow keys: `move` gets pixels. */
-export function splitter(orientation: "vertical" | "horizontal", label: string, move: (by: number) => void, done: () => void): HTMLElement {
+/** A bar between two parts that can be dragged, or moved with the arrow keys: `move` gets pixels; `size` says how large what is resized is. */
+export function splitter(orientation: "vertical" | "horizontal", label: string, move: (by: number) => void, size: () => number, done: () => void): HTMLElement {
   const isVertical = orientation === "vertical";
-  const bar = h("div", { class: `splitter ${orientation}`, role: "separator", "aria-orientation": orientation, "aria-label": label, tabindex: 0 });
+  const bar = h("div", { class: `splitter ${orientation}`, role: "separator", "aria-orientation": orientation, "aria-label": label, "aria-valuenow": Math.round(size()), tabindex: 0 });
+  const moved = (by: number) => { move(by); bar.setAttribute("aria-valuenow", String(Math.round(size()))); };
   bar.addEventListener("pointerdown", (event) => {
     bar.setPointerCapture(event.pointerId);
     let last = isVertical ? event.clientX : event.clientY;
-    const drag = (moved: PointerEvent) => {
-      const now = isVertical ? moved.clientX : moved.clientY;
-      move(now - last);
+    const drag = (event: PointerEvent) => {
+      const now = isVertical ? event.clientX : event.clientY;
+      moved(now - last);
       last = now;
     };
     bar.addEventListener("pointermove", drag);
@@ -35,7 +36,7 @@ export function splitter(orientation: "vertical" | "horizontal", label: string, 
   bar.addEventListener("keydown", (event) => {
     const by = event.key === (isVertical ? "ArrowLeft" : "ArrowUp") ? -16 : event.key === (isVertical ? "ArrowRight" : "ArrowDown") ? 16 : 0;
     if (by === 0) return;
-    move(by);
+    moved(by);
     done();
     event.preventDefault();
     event.stopPropagation();

@@ -17,7 +17,7 @@ export class Drawer {
 
   constructor(private readonly panels: readonly Panel[]) {
     const bar = h("div", { class: "tab-bar" }, this.tabs, button("×", "Close the drawer (v)", () => this.open(null), { class: "close" }));
-    this.element = h("section", { class: "drawer", "aria-label": "Details" }, splitter("horizontal", "Height of the drawer", (by) => { this.height = this.fitting(this.fitting(this.height) - by); this.fit(); }, () => localStorage.setItem(KEPT, String(this.height))), bar, this.body);
+    this.element = h("section", { class: "drawer", "aria-label": "Details" }, splitter("horizontal", "Height of the drawer", (by) => { this.height = this.fitting(this.fitting(this.height) - by); this.fit(); }, () => this.fitting(this.height), () => localStorage.setItem(KEPT, String(this.height))), bar, this.body);
     for (const panel of panels) {
       this.tabs.append(h("button", { type: "button", role: "tab", id: `tab-${panel.id}`, "data-id": panel.id, onclick: () => this.open(this.shown === panel ? null : panel.id) }, panel.title));
     }

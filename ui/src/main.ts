@@ -56,14 +56,14 @@ const commands: Command[] = commandsOf({
 const help = new Help(commands);
 const header = new Header(view, clock, search, bookmarks, {
   requests: () => drawer.open(PATH_PANEL), help: () => help.toggle(), exportPng: () => exportPng(graph), exportSvg: () => exportSvg(graph),
-  bookmark: () => void bookmarks.toggle(), goTo: goToBookmark, clearRows: () => view.set({ onlyRows: null, path: null }),
+  bookmark: () => void bookmarks.toggle(), goTo: goToBookmark, clearRows: () => view.set({ onlyRows: null }),
 });
 new GraphPointer(graph, navigation, inspector, tooltip);
 const growth = new Growth(view, navigation, [rows, tree, bookmarks, navigation, activity, graph.tiles, graph.arrows], loadOverview, showOthers);
 
 let isReady = false;
 hideToken();
-const asked = readAddress(location.hash), address = new Address(place);
+const asked = readAddress(location.hash), address = new Address(place, async (typed) => restore(fitting(typed, view.now.experiment!)));
 const page = document.getElementById("page")!;
 const body = layoutBody();
 page.append(header.element, stage.banner, stage.element, tooltip.element, help.element);
@@ -77,7 +77,7 @@ function layoutBody(): HTMLElement {
     tree.element.style.width = `${width}px`;
   };
   resize(0);
-  const handle = splitter("vertical", "Width of the names", resize, () => localStorage.setItem(TREE_WIDTH, String(width)));
+  const handle = splitter("vertical", "Width of the names", resize, () => width, () => localStorage.setItem(TREE_WIDTH, String(width)));
   return h("main", { class: "body" }, tree.element, handle, graph.element, new Scrollbar(layout).element);
 }
 
@@ -92,6 +92,7 @@ async function start(): Promise<void> {
   listen(commands);
   tree.focus();
   await restore(fitting(asked, experiment));
+  address.changed();
   const changed = () => address.changed();
   view.watch(changed, "window", "selection", "row", "clock", "onlyRows", "path");
   for (const part of [rows, drawer, search, bookmarks, activity]) part.watch(changed);
@@ -119,19 +120,25 @@ async function restore(asked: AddressState): Promise<void> {
   const row = asked.row !== null && rows.row(asked.row) !== undefined ? asked.row : null;
   rows.restore(asked.rows);
   bookmarks.set(asked.bookmarks);
-  if (asked.window !== null) view.set({ window: navigation.clamp(asked.window) });
+  view.set({ clock: asked.clock });
+  const window = asked.window ?? navigation.padded(navigation.boundsOf(asked.clock));
+  if (isReady) navigation.set(window);
+  else view.set({ window: navigation.clamp(window) });
   view.set({ selection: asked.selection, row, onlyRows: asked.only.length > 0 ? new Set(asked.only) : null });
-  if (asked.path !== null) await restorePath(asked.path);
-  if (asked.search !== "") search.set(asked.search);
+  await restorePath(asked.path);
+  if (asked.search !== search.text) search.set(asked.search);
   drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null));
   graph.fit();
-  if (asked.sorted !== false) await activity.sort(asked.sorted ?? navigation.boundsOf("common"));
+  if (asked.sorted === false) { if (rows.isSorted) await activity.toggle(); }
+  else if (activity.sortedBy === null || JSON.stringify(asked.sorted) !== JSON.stringify(activity.sortedBy)) await activity.sort(asked.sorted ?? navigation.boundsOf("common"));
   const place = row === null ? -1 : rows.lineOf(row);
   if (place >= 0) layout.see(place);
 }
-async function restorePath(of: PathOf): Promise<void> {
+async function restorePath(of: PathOf | null): Promise<void> {
+  if (JSON.stringify(of) === JSON.stringify(view.now.path?.of ?? null)) return;
+  view.set({ path: null });
   try {
-    view.set({ path: await api.path(of) });
+    if (of !== null) view.set({ path: await api.path(of) });
   } catch (error) {
     status.say(`The path in the address cannot be shown: ${error instanceof Error ? error.message : ""}`, true);
   }

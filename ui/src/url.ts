@@ -93,15 +93,46 @@ export function writeAddress(place: AddressState): string {
   return `#${values.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%7E/g, "~")}`;
 }
 
-/** Keeps the address up to date, not more often than needed. */
+/** Whether the browser's Back should lead from one place to the one before: another request, clock or rows, or a window that shares less than half with it. */
+export function isStep(before: AddressState, after: AddressState): boolean {
+  if (before.clock !== after.clock || JSON.stringify([before.path, before.only]) !== JSON.stringify([after.path, after.only])) return true;
+  const [a, b] = [before.window, after.window];
+  if (a === null || b === null) return false;
+  const shared = Math.min(a.end, b.end) - Math.max(a.begin, b.begin);
+  return shared < Math.max(a.end - a.begin, b.end - b.begin) / 2;
+}
+
+/** Keeps the address up to date, not more often than needed; tells of another one that was typed, pasted, or gone back to. */
 export class Address {
   private timer = 0;
-  constructor(private readonly place: () => AddressState) {}
+  /** What the address says; null before it says anything, and while another one is being gone to: that is no step of its own. */
+  private last: AddressState | null = null;
+  private text: string | null = null;
+  private going = 0;
+  constructor(private readonly place: () => AddressState, private readonly typed: (asked: AddressState) => Promise<void>) {
+    addEventListener("popstate", () => { if (this.text !== null && location.hash !== this.text) void this.go(); });
+  }
   /** It says what is shown. */
-  get isIdle(): boolean { return this.timer === 0; }
+  get isIdle(): boolean { return this.timer === 0 && this.going === 0; }
+  private async go(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.last = null;
+    this.going += 1;
+    await this.typed(readAddress(location.hash)).finally(() => { this.going -= 1; });
+    if (this.going === 0) this.changed();
+  }
   /** Something has changed. */
   changed(): void {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.timer = 0; history.replaceState(null, "", writeAddress(this.place())); }, REST_MS);
+    this.timer = window.setTimeout(() => this.write(), REST_MS);
+  }
+  private write(): void {
+    this.timer = 0;
+    if (this.going > 0) return;
+    const place = this.place(), text = this.text = writeAddress(place);
+    if (this.last !== null && isStep(this.last, place)) history.pushState(null, "", text);
+    else history.replaceState(null, "", text);
+    this.last = place;
   }
 }

@@ -21,6 +21,8 @@ export interface ViewState {
   readonly path: Path | null;
   /** An expression: states for which it does not hold are pale. */
   readonly filter: string | null;
+  /** How often a time was selected by hand: panels that stay with a time follow that. */
+  readonly chosen: number;
   /** Rows that a request touches: if there are any, only these are shown. */
   readonly onlyRows: ReadonlySet<number> | null;
 }
@@ -29,7 +31,7 @@ type Watcher = (now: ViewState, changed: ReadonlySet<Key>) => void;
 
 export class View {
   private state: ViewState = {
-    experiment: null, rows: [], clock: "common", window: { begin: 0, end: 1 }, selection: null, row: null, hover: null, path: null, filter: null, onlyRows: null,
+    experiment: null, rows: [], clock: "common", window: { begin: 0, end: 1 }, selection: null, row: null, hover: null, path: null, filter: null, chosen: 0, onlyRows: null,
   };
   private readonly watchers = new Map<Watcher, ReadonlySet<Key> | null>();
   get now(): ViewState { return this.state; }

@@ -270,7 +270,7 @@ test("the critical path has rows of its own, in the order in which it comes to t
   const count = await page.evaluate(() => isochrone.rows.lines.length);
   await page.locator(`#line${head.id} .twist`).click();
   assert.equal(await page.evaluate(() => isochrone.rows.lines.length), count - order.length);
-  await page.locator("button", { hasText: "show all rows" }).click();
+  await page.locator("button", { hasText: "close the path" }).click();
   await rest(page);
   assert.equal(await page.evaluate(() => isochrone.rows.lines.some((line) => line.id < -1000)), false);
 });

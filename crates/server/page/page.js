@@ -31,10 +31,13 @@ async function answer(path, init, signal) {
 }
 /** The server takes whole ns; places between pixels have fractions of them. */
 var whole = (value) => typeof value === "number" ? Math.round(value) : value;
+/** Names may hold signs that turn the direction of a text around, the digits beside them too: these are shown as unknown signs. */
+var TURNS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+var parsed = async (response) => JSON.parse((await response.text()).replace(TURNS, "�"));
 async function get(path, query = {}, signal) {
 	const there = Object.entries(query).filter(([, value]) => value !== null && value !== void 0);
 	const text = new URLSearchParams(there.map(([name, value]) => [name, String(whole(value))])).toString();
-	return await (await answer(text ? `${path}?${text}` : path, void 0, signal)).json();
+	return parsed(await answer(text ? `${path}?${text}` : path, void 0, signal));
 }
 function posted(body) {
 	return {
@@ -44,7 +47,7 @@ function posted(body) {
 	};
 }
 async function post(path, body, signal) {
-	return await (await answer(path, posted(body), signal)).json();
+	return parsed(await answer(path, posted(body), signal));
 }
 var NO_LABEL = 4294967295;
 /** Decodes the binary form of states. */
@@ -73,7 +76,7 @@ function decodeStates(buffer) {
 		style,
 		begin: f64(states),
 		end: f64(states),
-		labels: JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, at, json)))
+		labels: JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, at, json)).replace(TURNS, "�"))
 	};
 }
 /** The label of a state; "" if it has none. */
@@ -760,22 +763,27 @@ function button(text, title, run, properties = {}) {
 		...properties
 	}, text);
 }
-/** A bar between two parts that can be dragged, or moved with the arrow keys: `move` gets pixels. */
-function splitter(orientation, label, move, done) {
+/** A bar between two parts that can be dragged, or moved with the arrow keys: `move` gets pixels; `size` says how large what is resized is. */
+function splitter(orientation, label, move, size, done) {
 	const isVertical = orientation === "vertical";
 	const bar = h("div", {
 		class: `splitter ${orientation}`,
 		role: "separator",
 		"aria-orientation": orientation,
 		"aria-label": label,
+		"aria-valuenow": Math.round(size()),
 		tabindex: 0
 	});
+	const moved = (by) => {
+		move(by);
+		bar.setAttribute("aria-valuenow", String(Math.round(size())));
+	};
 	bar.addEventListener("pointerdown", (event) => {
 		bar.setPointerCapture(event.pointerId);
 		let last = isVertical ? event.clientX : event.clientY;
-		const drag = (moved) => {
-			const now = isVertical ? moved.clientX : moved.clientY;
-			move(now - last);
+		const drag = (event) => {
+			const now = isVertical ? event.clientX : event.clientY;
+			moved(now - last);
 			last = now;
 		};
 		bar.addEventListener("pointermove", drag);
@@ -788,7 +796,7 @@ function splitter(orientation, label, move, done) {
 	bar.addEventListener("keydown", (event) => {
 		const by = event.key === (isVertical ? "ArrowLeft" : "ArrowUp") ? -16 : event.key === (isVertical ? "ArrowRight" : "ArrowDown") ? 16 : 0;
 		if (by === 0) return;
-		move(by);
+		moved(by);
 		done();
 		event.preventDefault();
 		event.stopPropagation();
@@ -825,7 +833,7 @@ var Drawer = class {
 		}, splitter("horizontal", "Height of the drawer", (by) => {
 			this.height = this.fitting(this.fitting(this.height) - by);
 			this.fit();
-		}, () => localStorage.setItem(KEPT$3, String(this.height))), bar, this.body);
+		}, () => this.fitting(this.height), () => localStorage.setItem(KEPT$3, String(this.height))), bar, this.body);
 		for (const panel of panels) this.tabs.append(h("button", {
 			type: "button",
 			role: "tab",
@@ -2068,7 +2076,8 @@ function drawSelection(ctx, scene) {
 }
 // src/graph/svg.ts
 var round$1 = (value) => String(Math.round(value * 100) / 100);
-var escaped = (text) => text.replace(/[&<>"]/g, (it) => ({
+/** Signs that XML has no way to write are shown as unknown ones. */
+var escaped = (text) => text.replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "�").replace(/[&<>"]/g, (it) => ({
 	"&": "&amp;",
 	"<": "&lt;",
 	">": "&gt;",
@@ -3020,6 +3029,7 @@ var GraphPointer = class {
 			this.element.removeEventListener("pointerup", end);
 			this.element.removeEventListener("pointercancel", end);
 			if (!isMoved && up.type === "pointerup" && event.button === 0 && !event.shiftKey) this.click(x, y);
+			else if (isMoved && event.button === 0 && !event.shiftKey) view.set({ chosen: view.now.chosen + 1 });
 		};
 		this.element.addEventListener("pointermove", move);
 		this.element.addEventListener("pointerup", end);
@@ -4107,6 +4117,23 @@ function rowOf(view, id) {
 	if (byId === void 0) places.set(rows, byId = new Map(rows.map((row) => [row.id, row])));
 	return byId.get(id);
 }
+/** The row that a line of a table is about, by its host and the number of a thread, a process or a CPU; of several threads that had one number, the one that lived at the instant. */
+function rowOfLine(view, value, at) {
+	const { rows, experiment } = view.now, named = experiment?.hosts.find((it) => it.name === value("host")), hosts = experiment?.hosts ?? [], host = named ?? (hosts.length === 1 ? hosts[0] : void 0);
+	if (host === void 0) return null;
+	for (const key of [
+		"tid",
+		"pid",
+		"cpu"
+	]) {
+		const number = value(key);
+		if (typeof number !== "number") continue;
+		const found = rows.filter((row) => row.host === host.host && row[key] === number && (key === "cpu" || row.kind === "thread" || row.kind === "process"));
+		const alive = found.find((row) => at !== null && row.begin !== void 0 && row.end !== void 0 && at >= row.begin && at <= row.end);
+		if (found.length > 0) return (alive ?? found[0]).id;
+	}
+	return host.row;
+}
 /** "h1 wget 228" */
 function nameOf$1(view, id) {
 	const row = rowOf(view, id);
@@ -4186,7 +4213,10 @@ var AskingPanel = class {
 	since = 0;
 	/** What is seen is of another time than what is asked for now. */
 	isStale = false;
-	again = button("the range is another: ask again", "Ask for the answer of the time of now", () => void this.ask(), { hidden: true });
+	again = button("the range is another: ask again", "Ask for the answer of the time of now", () => this.release(), { hidden: true });
+	/** What the panel is about, and that of then where it stays with it: what is clicked in a panel moves the page, and does not change what the panel is about. */
+	covered = null;
+	held = null;
 	/** No request is pending or scheduled. */
 	get isIdle() {
 		return this.timer === 0 && this.asking === null && this.works === 0;
@@ -4210,7 +4240,9 @@ var AskingPanel = class {
 	show() {
 		this.isSeen = true;
 		if (this.keys.length > 0) this.stops.push(this.view.watch((now, changed) => this.changed(now, changed), ...this.keys));
-		this.stops.push(watchTheme(() => this.themed()), this.view.watch(() => this.renewed(), "experiment"));
+		this.stops.push(this.view.watch(() => {
+			if (this.held !== null) this.release();
+		}, "chosen"), watchTheme(() => this.themed()), this.view.watch(() => this.renewed(), "experiment"));
 		this.shown();
 		this.ask();
 	}
@@ -4223,6 +4255,7 @@ var AskingPanel = class {
 		this.asking?.abort();
 		this.asking = null;
 		this.busy.textContent = "";
+		this.held = this.covered = null;
 		this.forget();
 	}
 	/** Something that the panel watches is another now. */
@@ -4231,6 +4264,7 @@ var AskingPanel = class {
 	}
 	/** The traces have grown: rows and times may have other numbers. */
 	renewed() {
+		this.held = null;
 		this.askSoon();
 	}
 	themed() {}
@@ -4238,8 +4272,21 @@ var AskingPanel = class {
 	watchWhileSeen(stop) {
 		this.stops.push(stop);
 	}
-	/** Asks when nothing has changed for a moment. What was asked for before is no longer wanted. */
+	/** Stays with the time of now, wherever the page goes, until a time is selected by hand, or it is asked to follow. */
+	hold() {
+		this.held = this.covered;
+	}
+	release() {
+		this.held = null;
+		this.ask();
+	}
+	/** Asks when what it is about has changed; while it stays with a time, that is only offered. */
 	askSoon(rest = REST_MS$4) {
+		if (this.held === null) this.askAgain(rest);
+		else this.again.hidden = false;
+	}
+	/** Asks when nothing has changed for a moment. What was asked for before is no longer wanted. */
+	askAgain(rest) {
 		this.asking?.abort();
 		this.asking = null;
 		clearTimeout(this.timer);
@@ -4247,6 +4294,10 @@ var AskingPanel = class {
 	}
 	/** The same, or offers to, where the last answer took long: the server goes on with what it was asked for before. */
 	askWhenQuick() {
+		if (this.held !== null) {
+			this.again.hidden = false;
+			return;
+		}
 		const pending = this.asking === null ? 0 : performance.now() - this.since;
 		if (Math.max(this.took, pending) <= QUICK_MS) {
 			this.askSoon(REST_OF_QUICK_MS);
@@ -4265,8 +4316,10 @@ var AskingPanel = class {
 			this.busy.textContent = "loading …";
 		}, 250);
 		this.element.setAttribute("aria-busy", "true");
-		this.isStale = false;
-		this.again.hidden = true;
+		if (this.held === null) {
+			this.isStale = false;
+			this.again.hidden = true;
+		}
 		this.since = performance.now();
 		try {
 			await this.load(asking.signal);
@@ -4300,7 +4353,7 @@ var AskingPanel = class {
 	}
 	/** Says what time the panel is about, and gives it. */
 	showRange(scope = "range") {
-		const covered = panelRange(this.view, scope), { experiment, clock } = this.view.now, origin = experiment?.origin_unix_ns ?? null;
+		const covered = this.covered = this.held ?? panelRange(this.view, scope), { experiment, clock } = this.view.now, origin = experiment?.origin_unix_ns ?? null;
 		this.heading.textContent = `${covered.what} ${formatDuration(covered.end - covered.begin)} from ${formatTime(origin, covered.begin, Math.min(9, placesFor((covered.end - covered.begin) / 1e3)))}${clock === "own" ? ", by the common clock" : ""}`;
 		return covered;
 	}
@@ -4330,6 +4383,7 @@ var DataTable = class {
 	column;
 	isDown;
 	active = -1;
+	picked = null;
 	frame = 0;
 	id = `table-${tables += 1}`;
 	cols = h("colgroup");
@@ -4465,7 +4519,8 @@ var DataTable = class {
 		const line = event.target.closest("tr[data-at]");
 		if (line === null || act === void 0) return;
 		this.active = Number(line.dataset.at);
-		act(this.sorted[this.active]);
+		this.picked = this.sorted[this.active];
+		act(this.picked);
 		this.draw();
 	}
 	key(event) {
@@ -4491,7 +4546,9 @@ var DataTable = class {
 			this.see(this.active);
 			this.draw();
 		} else if (event.key === "Enter" && this.active >= 0) {
-			(event.shiftKey ? this.options.open ?? this.options.pick : this.options.pick)(this.sorted[this.active]);
+			const row = this.sorted[this.active], isOpened = event.shiftKey || row === this.picked;
+			this.picked = row;
+			(isOpened ? this.options.open ?? this.options.pick : this.options.pick)(row);
 			this.draw();
 		} else return;
 		event.preventDefault();
@@ -4590,7 +4647,10 @@ var AnalysesPanel = class extends AskingPanel {
 		const shown = new DataTable({
 			label: table.title,
 			origin: () => this.origin,
-			...table.columns.some((it) => it.unit === "time") ? { pick: (line) => this.go(table, line) } : {},
+			...isSomewhere(table) ? {
+				pick: (line) => this.go(table, line, false),
+				open: (line) => this.go(table, line, true)
+			} : {},
 			columns: table.columns.map((column, place) => ({
 				title: columnTitle(column.name),
 				description: column.name,
@@ -4606,20 +4666,24 @@ var AnalysesPanel = class extends AskingPanel {
 		shown.set(table.rows);
 		return block;
 	}
-	/** Goes to the first instant of a line. */
-	go(table, line) {
+	/** Goes to the thread, the CPU or the host of a line, at its first instant; `isZoomed`: shows its time alone. The list stays. */
+	go(table, line, isZoomed) {
 		const times = table.columns.flatMap((column, place) => column.unit === "time" && typeof line[place] === "number" ? [line[place]] : []);
-		const host = table.columns.findIndex((column) => column.name === "host"), row = this.view.now.experiment?.hosts.find((it) => it.name === line[host])?.row ?? null;
-		if (times.length === 0) return;
+		const { window } = this.view.now, row = rowOfLine(this.view, (name) => line[table.columns.findIndex((column) => column.name === name)] ?? null, times[0] ?? null);
+		this.hold();
+		if (times.length === 0) {
+			this.navigator.go(row, (window.begin + window.end) / 2);
+			return;
+		}
 		const begin = toShown(this.view, row, Math.min(...times)), end = toShown(this.view, row, Math.max(...times));
+		this.navigator.go(row, begin, isZoomed || end - begin > window.end - window.begin ? {
+			begin,
+			end
+		} : void 0);
 		this.view.set(end > begin ? { selection: {
 			begin,
 			end
 		} } : { hover: begin });
-		this.navigator.go(null, begin, end - begin > this.view.now.window.end - this.view.now.window.begin ? {
-			begin,
-			end
-		} : void 0);
 	}
 	drawList() {
 		this.list.replaceChildren(...this.all.map((it) => h("div", {
@@ -4641,7 +4705,7 @@ var AnalysesPanel = class extends AskingPanel {
 		this.list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
 		this.result.replaceChildren();
 		this.took = 0;
-		this.askSoon(120);
+		this.askAgain(120);
 	}
 	key(event) {
 		const at = this.all.findIndex((it) => it.name === this.chosen), to = {
@@ -4656,6 +4720,15 @@ var AnalysesPanel = class extends AskingPanel {
 		event.stopPropagation();
 	}
 };
+/** Whether its lines are of an instant, or of a thread, a CPU or a host. */
+function isSomewhere(table) {
+	return table.columns.some((it) => it.unit === "time" || [
+		"host",
+		"tid",
+		"pid",
+		"cpu"
+	].includes(it.name));
+}
 // src/panels/pathDetails.ts
 var PathDetails = class {
 	path = null;
@@ -4967,11 +5040,11 @@ var CriticalPathPanel = class extends AskingPanel {
 	details;
 	detail = h("div", { class: "detail" });
 	ofThread = button("path of the thread", "Critical path of the selected thread in the selected time, else in the window (c)", () => void this.pathOfThread());
-	back = button("show all rows", "Leave the path: all rows again", () => this.view.set({
+	only = button("its rows only", "All rows, or only those that the path touches; the path stays", () => this.toggleRows());
+	leave = button("close the path ×", "Leave the path: all rows again (Esc)", () => this.view.set({
 		path: null,
 		onlyRows: null
 	}));
-	only = button("its rows only", "Show only the rows that the path touches", () => this.toggleRows());
 	constructor(view, navigator) {
 		super("critical-path", "Critical path", view, navigator, [
 			"path",
@@ -4982,7 +5055,7 @@ var CriticalPathPanel = class extends AskingPanel {
 		const origin = () => this.origin;
 		this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin);
 		this.details = new PathDetails((step) => this.go(step, false), (step) => this.go(step, true), origin);
-		this.controls.append(this.ofThread, this.only, this.back);
+		this.controls.append(this.ofThread, this.only, this.leave);
 	}
 	shown() {
 		this.drawPath();
@@ -5019,9 +5092,9 @@ var CriticalPathPanel = class extends AskingPanel {
 		const { path, onlyRows, row } = this.view.now, isThread = rowOf(this.view, row)?.kind === "thread";
 		this.ofThread.disabled = !isThread;
 		this.ofThread.textContent = isThread ? `path of ${nameOf$1(this.view, row)}` : "path of the thread";
-		this.back.hidden = path === null && onlyRows === null;
-		this.only.hidden = path === null;
-		this.only.setAttribute("aria-pressed", String(onlyRows !== null));
+		this.leave.hidden = path === null;
+		this.only.hidden = path === null && onlyRows === null;
+		this.only.textContent = onlyRows === null ? "its rows only" : "show all rows";
 	}
 	drawPath() {
 		const { path, experiment } = this.view.now;
@@ -5780,7 +5853,7 @@ var EventsPanel = class extends AskingPanel {
 		type: "search",
 		placeholder: "text, or =prev_tid == 216 && $cpu > 0",
 		"aria-label": "Search events: a text, or an expression after =",
-		oninput: () => this.askSoon(REST_MS$3)
+		oninput: () => this.askAgain(REST_MS$3)
 	});
 	hosts = h("select", {
 		"aria-label": "Host",
@@ -5971,11 +6044,13 @@ var EventsPanel = class extends AskingPanel {
 	}
 	go(it) {
 		const row = this.rowOf(it), at = toShown(this.view, row, it.at);
+		this.hold();
 		this.navigator.go(row, at);
 		this.view.set({ hover: at });
 	}
 	zoom(it) {
 		const row = this.rowOf(it), at = toShown(this.view, row, it.at), { begin, end } = this.view.now.window, half = Math.min((end - begin) / 20, 5e5);
+		this.hold();
 		this.navigator.go(row, at, {
 			begin: at - half,
 			end: at + half
@@ -6190,6 +6265,7 @@ var LivesPanel = class extends PicturePanel {
 		click: (it, at) => this.go(it, at),
 		open: (it) => {
 			const begin = toShown(this.view, it.row, it.begin), end = toShown(this.view, it.row, it.end);
+			this.hold();
 			this.navigator.go(it.row, begin, {
 				begin,
 				end
@@ -6199,6 +6275,7 @@ var LivesPanel = class extends PicturePanel {
 	/** Goes to the row of a process; without an instant, at the start of its life, if that is not seen now. */
 	go(it, at) {
 		const { begin, end } = this.view.now.window, from = toShown(this.view, it.row, it.begin), to = toShown(this.view, it.row, it.end);
+		this.hold();
 		this.navigator.go(it.row, at ?? (to < begin || from > end ? from : (begin + end) / 2));
 	}
 	nameOf(it) {
@@ -6322,6 +6399,7 @@ var MessagesPanel = class extends AskingPanel {
 	}
 	go([from, , sent, received], isZoom) {
 		const begin = Math.min(sent, received), end = Math.max(sent, received), room = Math.max(end - begin, 1e3);
+		this.hold();
 		this.view.set({ hover: sent });
 		this.navigator.go(from, sent, isZoom ? {
 			begin: begin - room,
@@ -6632,6 +6710,7 @@ var ResourcesPanel = class extends PicturePanel {
 	/** Selects a step in the time graph; `isZoomed`: shows it alone. */
 	go(it, step, isZoomed) {
 		const begin = toShown(this.view, it.row, it.begin[step]), end = toShown(this.view, it.row, it.end[step]);
+		this.hold();
 		this.view.set({ selection: {
 			begin,
 			end
@@ -7171,6 +7250,7 @@ var StatisticsPanel = class extends AskingPanel {
 		return this.view.now.row === null ? "selected row" : `only ${nameOf$1(this.view, this.view.now.row)}`;
 	}
 	go(it) {
+		this.hold();
 		if (this.range !== null) this.navigator.go(it.row, toShown(this.view, it.row, (this.range.begin + this.range.end) / 2));
 	}
 };
@@ -13376,24 +13456,55 @@ function writeAddress(place) {
 	for (const it of place.bookmarks) values.append("b", `${it.at}~${it.row ?? ""}~${it.clock === "own" ? "o" : "c"}~${Math.round(it.span)}~${it.name}`);
 	return `#${values.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%7E/g, "~")}`;
 }
-/** Keeps the address up to date, not more often than needed. */
+/** Whether the browser's Back should lead from one place to the one before: another request, clock or rows, or a window that shares less than half with it. */
+function isStep(before, after) {
+	if (before.clock !== after.clock || JSON.stringify([before.path, before.only]) !== JSON.stringify([after.path, after.only])) return true;
+	const [a, b] = [before.window, after.window];
+	if (a === null || b === null) return false;
+	return Math.min(a.end, b.end) - Math.max(a.begin, b.begin) < Math.max(a.end - a.begin, b.end - b.begin) / 2;
+}
+/** Keeps the address up to date, not more often than needed; tells of another one that was typed, pasted, or gone back to. */
 var Address = class {
 	place;
+	typed;
 	timer = 0;
-	constructor(place) {
+	/** What the address says; null before it says anything, and while another one is being gone to: that is no step of its own. */
+	last = null;
+	text = null;
+	going = 0;
+	constructor(place, typed) {
 		this.place = place;
+		this.typed = typed;
+		addEventListener("popstate", () => {
+			if (this.text !== null && location.hash !== this.text) this.go();
+		});
 	}
 	/** It says what is shown. */
 	get isIdle() {
-		return this.timer === 0;
+		return this.timer === 0 && this.going === 0;
+	}
+	async go() {
+		clearTimeout(this.timer);
+		this.timer = 0;
+		this.last = null;
+		this.going += 1;
+		await this.typed(readAddress(location.hash)).finally(() => {
+			this.going -= 1;
+		});
+		if (this.going === 0) this.changed();
 	}
 	/** Something has changed. */
 	changed() {
 		clearTimeout(this.timer);
-		this.timer = window.setTimeout(() => {
-			this.timer = 0;
-			history.replaceState(null, "", writeAddress(this.place()));
-		}, REST_MS);
+		this.timer = window.setTimeout(() => this.write(), REST_MS);
+	}
+	write() {
+		this.timer = 0;
+		if (this.going > 0) return;
+		const place = this.place(), text = this.text = writeAddress(place);
+		if (this.last !== null && isStep(this.last, place)) history.pushState(null, "", text);
+		else history.replaceState(null, "", text);
+		this.last = place;
 	}
 };
 // src/view.ts
@@ -13411,6 +13522,7 @@ var View = class {
 		hover: null,
 		path: null,
 		filter: null,
+		chosen: 0,
 		onlyRows: null
 	};
 	watchers = /* @__PURE__ */ new Map();
@@ -13490,10 +13602,7 @@ var header = new Header(view, clock, search, bookmarks, {
 	exportSvg: () => exportSvg(graph),
 	bookmark: () => void bookmarks.toggle(),
 	goTo: goToBookmark,
-	clearRows: () => view.set({
-		onlyRows: null,
-		path: null
-	})
+	clearRows: () => view.set({ onlyRows: null })
 });
 new GraphPointer(graph, navigation, inspector, tooltip);
 var growth = new Growth(view, navigation, [
@@ -13508,7 +13617,7 @@ var growth = new Growth(view, navigation, [
 var isReady = false;
 hideToken();
 var asked = readAddress(location.hash);
-var address = new Address(place);
+var address = new Address(place, async (typed) => restore(fitting(typed, view.now.experiment)));
 var page = document.getElementById("page");
 var body = layoutBody();
 page.append(header.element, stage.banner, stage.element, tooltip.element, help.element);
@@ -13521,7 +13630,7 @@ function layoutBody() {
 		tree.element.style.width = `${width}px`;
 	};
 	resize(0);
-	const handle = splitter("vertical", "Width of the names", resize, () => localStorage.setItem(TREE_WIDTH, String(width)));
+	const handle = splitter("vertical", "Width of the names", resize, () => width, () => localStorage.setItem(TREE_WIDTH, String(width)));
 	return h("main", { class: "body" }, tree.element, handle, graph.element, new Scrollbar(layout).element);
 }
 async function start() {
@@ -13540,6 +13649,7 @@ async function start() {
 	listen(commands);
 	tree.focus();
 	await restore(fitting(asked, experiment));
+	address.changed();
 	const changed = () => address.changed();
 	view.watch(changed, "window", "selection", "row", "clock", "onlyRows", "path");
 	for (const part of [
@@ -13576,23 +13686,30 @@ async function restore(asked) {
 	const row = asked.row !== null && rows.row(asked.row) !== void 0 ? asked.row : null;
 	rows.restore(asked.rows);
 	bookmarks.set(asked.bookmarks);
-	if (asked.window !== null) view.set({ window: navigation.clamp(asked.window) });
+	view.set({ clock: asked.clock });
+	const window = asked.window ?? navigation.padded(navigation.boundsOf(asked.clock));
+	if (isReady) navigation.set(window);
+	else view.set({ window: navigation.clamp(window) });
 	view.set({
 		selection: asked.selection,
 		row,
 		onlyRows: asked.only.length > 0 ? new Set(asked.only) : null
 	});
-	if (asked.path !== null) await restorePath(asked.path);
-	if (asked.search !== "") search.set(asked.search);
+	await restorePath(asked.path);
+	if (asked.search !== search.text) search.set(asked.search);
 	drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null));
 	graph.fit();
-	if (asked.sorted !== false) await activity.sort(asked.sorted ?? navigation.boundsOf("common"));
+	if (asked.sorted === false) {
+		if (rows.isSorted) await activity.toggle();
+	} else if (activity.sortedBy === null || JSON.stringify(asked.sorted) !== JSON.stringify(activity.sortedBy)) await activity.sort(asked.sorted ?? navigation.boundsOf("common"));
 	const place = row === null ? -1 : rows.lineOf(row);
 	if (place >= 0) layout.see(place);
 }
 async function restorePath(of) {
+	if (JSON.stringify(of) === JSON.stringify(view.now.path?.of ?? null)) return;
+	view.set({ path: null });
 	try {
-		view.set({ path: await api.path(of) });
+		if (of !== null) view.set({ path: await api.path(of) });
 	} catch (error) {
 		status.say(`The path in the address cannot be shown: ${error instanceof Error ? error.message : ""}`, true);
 	}

@@ -83,6 +83,7 @@ export class GraphPointer {
       this.element.removeEventListener("pointerup", end);
       this.element.removeEventListener("pointercancel", end);
       if (!isMoved && up.type === "pointerup" && event.button === 0 && !event.shiftKey) this.click(x, y);
+      else if (isMoved && event.button === 0 && !event.shiftKey) view.set({ chosen: view.now.chosen + 1 });
     };
     this.element.addEventListener("pointermove", move);
     this.element.addEventListener("pointerup", end);

@@ -2,7 +2,8 @@
 import type { Ctx } from "./scene";
 
 const round = (value: number) => String(Math.round(value * 100) / 100);
-const escaped = (text: string) => text.replace(/[&<>"]/g, (it) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[it]!);
+/** Signs that XML has no way to write are shown as unknown ones. */
+const escaped = (text: string) => text.replace(/[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd").replace(/[&<>"]/g, (it) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[it]!);
 
 export class SvgContext implements Ctx {
   fillStyle: string | CanvasGradient | CanvasPattern = "#000";

@@ -7,7 +7,7 @@ import { columnTitle } from "./cells";
 import { notice, withCode } from "./notice";
 import { AskingPanel } from "./panel";
 import { DataTable, titled } from "./table";
-import { toShown } from "./times";
+import { rowOfLine, toShown } from "./times";
 
 const LIMIT = 1000, FIRST = "cputop";
 type Line = readonly CellValue[];
@@ -59,7 +59,7 @@ export class AnalysesPanel extends AskingPanel {
   }
   private table(table: Table): HTMLElement {
     const shown = new DataTable<Line>({
-      label: table.title, origin: () => this.origin, ...(table.columns.some((it) => it.unit === "time") ? { pick: (line: Line) => this.go(table, line) } : {}),
+      label: table.title, origin: () => this.origin, ...(isSomewhere(table) ? { pick: (line: Line) => this.go(table, line, false), open: (line: Line) => this.go(table, line, true) } : {}),
       columns: table.columns.map((column, place) => ({
         title: columnTitle(column.name), description: column.name, unit: column.unit, isNumber: column.unit !== "none" || table.rows.every((row) => row[place] === null || typeof row[place] === "number"),
         value: (line: Line) => line[place] ?? null, grow: column.unit === "none" && table.rows.some((row) => String(row[place] ?? "").length > 24),
@@ -72,14 +72,15 @@ export class AnalysesPanel extends AskingPanel {
     shown.set(table.rows);
     return block;
   }
-  /** Goes to the first instant of a line. */
-  private go(table: Table, line: Line): void {
+  /** Goes to the thread, the CPU or the host of a line, at its first instant; `isZoomed`: shows its time alone. The list stays. */
+  private go(table: Table, line: Line, isZoomed: boolean): void {
     const times = table.columns.flatMap((column, place) => (column.unit === "time" && typeof line[place] === "number" ? [line[place]] : []));
-    const host = table.columns.findIndex((column) => column.name === "host"), row = this.view.now.experiment?.hosts.find((it) => it.name === line[host])?.row ?? null;
-    if (times.length === 0) return;
+    const { window } = this.view.now, row = rowOfLine(this.view, (name) => line[table.columns.findIndex((column) => column.name === name)] ?? null, times[0] ?? null);
+    this.hold();
+    if (times.length === 0) { this.navigator.go(row, (window.begin + window.end) / 2); return; }
     const begin = toShown(this.view, row, Math.min(...times)), end = toShown(this.view, row, Math.max(...times));
+    this.navigator.go(row, begin, isZoomed || end - begin > window.end - window.begin ? { begin, end } : undefined);
     this.view.set(end > begin ? { selection: { begin, end } } : { hover: begin });
-    this.navigator.go(null, begin, end - begin > this.view.now.window.end - this.view.now.window.begin ? { begin, end } : undefined);
   }
   private drawList(): void {
     this.list.replaceChildren(...this.all.map((it) => h("div", { role: "option", id: `analysis-${it.name}`, class: "option", title: it.about, "data-name": it.name, "aria-selected": String(it.name === this.chosen), onclick: () => this.choose(it.name) },
@@ -94,7 +95,7 @@ export class AnalysesPanel extends AskingPanel {
     this.list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
     this.result.replaceChildren();
     this.took = 0;
-    this.askSoon(120);
+    this.askAgain(120);
   }
   private key(event: KeyboardEvent): void {
     const at = this.all.findIndex((it) => it.name === this.chosen), to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: this.all.length - 1 }[event.key];
@@ -104,3 +105,5 @@ export class AnalysesPanel extends AskingPanel {
     event.stopPropagation();
   }
 }
+/** Whether its lines are of an instant, or of a thread, a CPU or a host. */
+function isSomewhere(table: Table): boolean { return table.columns.some((it) => it.unit === "time" || ["host", "tid", "pid", "cpu"].includes(it.name)); }

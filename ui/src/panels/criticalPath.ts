@@ -22,15 +22,15 @@ export class CriticalPathPanel extends AskingPanel {
   private readonly details: PathDetails;
   private readonly detail = h("div", { class: "detail" });
   private readonly ofThread = button("path of the thread", "Critical path of the selected thread in the selected time, else in the window (c)", () => void this.pathOfThread());
-  private readonly back = button("show all rows", "Leave the path: all rows again", () => this.view.set({ path: null, onlyRows: null }));
-  private readonly only = button("its rows only", "Show only the rows that the path touches", () => this.toggleRows());
+  private readonly only = button("its rows only", "All rows, or only those that the path touches; the path stays", () => this.toggleRows());
+  private readonly leave = button("close the path ×", "Leave the path: all rows again (Esc)", () => this.view.set({ path: null, onlyRows: null }));
 
   constructor(view: View, navigator: Navigator) {
     super("critical-path", "Critical path", view, navigator, ["path", "row", "selection", "onlyRows"]);
     const origin = () => this.origin;
     this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin);
     this.details = new PathDetails((step) => this.go(step, false), (step) => this.go(step, true), origin);
-    this.controls.append(this.ofThread, this.only, this.back);
+    this.controls.append(this.ofThread, this.only, this.leave);
   }
   protected override shown(): void { this.drawPath(); }
   protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
@@ -62,9 +62,9 @@ export class CriticalPathPanel extends AskingPanel {
     const { path, onlyRows, row } = this.view.now, it = rowOf(this.view, row), isThread = it?.kind === "thread";
     this.ofThread.disabled = !isThread;
     this.ofThread.textContent = isThread ? `path of ${nameOf(this.view, row)}` : "path of the thread";
-    this.back.hidden = path === null && onlyRows === null;
-    this.only.hidden = path === null;
-    this.only.setAttribute("aria-pressed", String(onlyRows !== null));
+    this.leave.hidden = path === null;
+    this.only.hidden = path === null && onlyRows === null;
+    this.only.textContent = onlyRows === null ? "its rows only" : "show all rows";
   }
   private drawPath(): void {
     const { path, experiment } = this.view.now;

@@ -17,7 +17,7 @@ export class EventsPanel extends AskingPanel {
   private asked: { range: PanelRange; search: string; hosts: string } | null = null;
   private more: AbortController | null = null;
   private nearest: TraceEvent | null = null;
-  private readonly input = h("input", { type: "search", placeholder: "text, or =prev_tid == 216 && $cpu > 0", "aria-label": "Search events: a text, or an expression after =", oninput: () => this.askSoon(REST_MS) });
+  private readonly input = h("input", { type: "search", placeholder: "text, or =prev_tid == 216 && $cpu > 0", "aria-label": "Search events: a text, or an expression after =", oninput: () => this.askAgain(REST_MS) });
   private readonly hosts = h("select", { "aria-label": "Host", onchange: () => void this.ask() });
   private readonly scope = h("select", { "aria-label": "Of which time", onchange: () => void this.ask() },
     h("option", { value: "range" }, "selection / window"), h("option", { value: "window" }, "window"), h("option", { value: "from" }, "from the instant on"));
@@ -134,11 +134,13 @@ export class EventsPanel extends AskingPanel {
   private rowOf(it: TraceEvent): number | null { return it.row ?? this.view.now.experiment?.hosts[it.host]?.row ?? null; }
   private go(it: TraceEvent): void {
     const row = this.rowOf(it), at = toShown(this.view, row, it.at);
+    this.hold();
     this.navigator.go(row, at);
     this.view.set({ hover: at });
   }
   private zoom(it: TraceEvent): void {
     const row = this.rowOf(it), at = toShown(this.view, row, it.at), { begin, end } = this.view.now.window, half = Math.min((end - begin) / 20, 5e5);
+    this.hold();
     this.navigator.go(row, at, { begin: at - half, end: at + half });
   }
 }

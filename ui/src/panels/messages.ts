@@ -66,6 +66,7 @@ export class MessagesPanel extends AskingPanel {
   }
   private go([from, , sent, received]: Message, isZoom: boolean): void {
     const begin = Math.min(sent, received), end = Math.max(sent, received), room = Math.max(end - begin, 1000);
+    this.hold();
     this.view.set({ hover: sent });
     this.navigator.go(from, sent, isZoom ? { begin: begin - room, end: end + room } : undefined);
   }

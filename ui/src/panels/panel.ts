@@ -28,7 +28,10 @@ export abstract class AskingPanel implements Panel {
   private since = 0;
   /** What is seen is of another time than what is asked for now. */
   protected isStale = false;
-  protected readonly again = button("the range is another: ask again", "Ask for the answer of the time of now", () => void this.ask(), { hidden: true });
+  protected readonly again = button("the range is another: ask again", "Ask for the answer of the time of now", () => this.release(), { hidden: true });
+  /** What the panel is about, and that of then where it stays with it: what is clicked in a panel moves the page, and does not change what the panel is about. */
+  private covered: PanelRange | null = null;
+  private held: PanelRange | null = null;
   /** No request is pending or scheduled. */
   get isIdle(): boolean { return this.timer === 0 && this.asking === null && this.works === 0; }
   private stops: (() => void)[] = [];
@@ -43,7 +46,7 @@ export abstract class AskingPanel implements Panel {
   show(): void {
     this.isSeen = true;
     if (this.keys.length > 0) this.stops.push(this.view.watch((now, changed) => this.changed(now, changed), ...this.keys));
-    this.stops.push(watchTheme(() => this.themed()), this.view.watch(() => this.renewed(), "experiment"));
+    this.stops.push(this.view.watch(() => { if (this.held !== null) this.release(); }, "chosen"), watchTheme(() => this.themed()), this.view.watch(() => this.renewed(), "experiment"));
     this.shown();
     void this.ask();
   }
@@ -56,6 +59,7 @@ export abstract class AskingPanel implements Panel {
     this.asking?.abort();
     this.asking = null;
     this.busy.textContent = "";
+    this.held = this.covered = null;
     this.forget();
   }
   /** Asks the server, and shows its answer. Throws what the server says is wrong. */
@@ -65,13 +69,24 @@ export abstract class AskingPanel implements Panel {
   /** Something that the panel watches is another now. */
   protected changed(_now: ViewState, _changed: ReadonlySet<keyof ViewState>): void { this.askSoon(); }
   /** The traces have grown: rows and times may have other numbers. */
-  protected renewed(): void { this.askSoon(); }
+  protected renewed(): void { this.held = null; this.askSoon(); }
   protected themed(): void { /* Most are coloured by the style sheet alone. */ }
   protected shown(): void { /* Most wait for the server. */ }
   protected watchWhileSeen(stop: () => void): void { this.stops.push(stop); }
 
-  /** Asks when nothing has changed for a moment. What was asked for before is no longer wanted. */
+  /** Stays with the time of now, wherever the page goes, until a time is selected by hand, or it is asked to follow. */
+  protected hold(): void { this.held = this.covered; }
+  private release(): void {
+    this.held = null;
+    void this.ask();
+  }
+  /** Asks when what it is about has changed; while it stays with a time, that is only offered. */
   protected askSoon(rest = REST_MS): void {
+    if (this.held === null) this.askAgain(rest);
+    else this.again.hidden = false;
+  }
+  /** Asks when nothing has changed for a moment. What was asked for before is no longer wanted. */
+  protected askAgain(rest: number): void {
     this.asking?.abort();
     this.asking = null;
     clearTimeout(this.timer);
@@ -79,6 +94,7 @@ export abstract class AskingPanel implements Panel {
   }
   /** The same, or offers to, where the last answer took long: the server goes on with what it was asked for before. */
   protected askWhenQuick(): void {
+    if (this.held !== null) { this.again.hidden = false; return; }
     const pending = this.asking === null ? 0 : performance.now() - this.since;
     if (Math.max(this.took, pending) <= QUICK_MS) { this.askSoon(REST_OF_QUICK_MS); return; }
     this.isStale = true;
@@ -93,8 +109,7 @@ export abstract class AskingPanel implements Panel {
     // Quick answers need no word.
     const slow = window.setTimeout(() => { this.busy.textContent = "loading …"; }, 250);
     this.element.setAttribute("aria-busy", "true");
-    this.isStale = false;
-    this.again.hidden = true;
+    if (this.held === null) { this.isStale = false; this.again.hidden = true; }
     this.since = performance.now();
     try {
       await this.load(asking.signal);
@@ -124,7 +139,7 @@ export abstract class AskingPanel implements Panel {
   }
   /** Says what time the panel is about, and gives it. */
   protected showRange(scope: "range" | "window" = "range"): PanelRange {
-    const covered = panelRange(this.view, scope), { experiment, clock } = this.view.now, origin = experiment?.origin_unix_ns ?? null;
+    const covered = this.covered = this.held ?? panelRange(this.view, scope), { experiment, clock } = this.view.now, origin = experiment?.origin_unix_ns ?? null;
     this.heading.textContent = `${covered.what} ${formatDuration(covered.end - covered.begin)} from ${formatTime(origin, covered.begin, Math.min(9, placesFor((covered.end - covered.begin) / 1000)))}${clock === "own" ? ", by the common clock" : ""}`;
     return covered;
   }

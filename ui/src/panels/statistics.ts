@@ -165,6 +165,7 @@ export class StatisticsPanel extends AskingPanel {
   }
   private rowText(): string { return this.view.now.row === null ? "selected row" : `only ${nameOf(this.view, this.view.now.row)}`; }
   private go(it: Sums): void {
+    this.hold();
     if (this.range !== null) this.navigator.go(it.row, toShown(this.view, it.row, (this.range.begin + this.range.end) / 2));
   }
 }

@@ -25,7 +25,7 @@ export interface TableOptions<T> {
   origin(): string | null;
   /** A click, or Enter. */
   pick?(row: T): void;
-  /** A double click, or Shift and Enter. */
+  /** A double click, Shift and Enter, or Enter where it was picked before. */
   open?(row: T): void;
   /** Rows that stand out. */
   mark?(row: T): string | null;
@@ -50,6 +50,7 @@ export class DataTable<T> {
   private column: number | null;
   private isDown: boolean;
   private active = -1;
+  private picked: T | null = null;
   private frame = 0;
   private readonly id = `table-${tables += 1}`;
   private readonly cols = h("colgroup");
@@ -152,7 +153,8 @@ export class DataTable<T> {
     const line = (event.target as HTMLElement).closest<HTMLElement>("tr[data-at]");
     if (line === null || act === undefined) return;
     this.active = Number(line.dataset.at);
-    act(this.sorted[this.active]!);
+    this.picked = this.sorted[this.active]!;
+    act(this.picked);
     this.draw();
   }
   private key(event: KeyboardEvent): void {
@@ -164,7 +166,9 @@ export class DataTable<T> {
       this.see(this.active);
       this.draw();
     } else if (event.key === "Enter" && this.active >= 0) {
-      (event.shiftKey ? this.options.open ?? this.options.pick : this.options.pick)(this.sorted[this.active]!);
+      const row = this.sorted[this.active]!, isOpened = event.shiftKey || row === this.picked;
+      this.picked = row;
+      (isOpened ? this.options.open ?? this.options.pick : this.options.pick)(row);
       this.draw();
     } else {
       return;

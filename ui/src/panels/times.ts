@@ -1,6 +1,6 @@
 // Which time a panel is about, always on the common clock (the figures are by it), and back to the clock that is shown.
 // Talks to: view. Used by: all panels.
-import type { Host, Row, Time } from "../api";
+import type { CellValue, Host, Row, Time } from "../api";
 import type { Range, View } from "../view";
 
 /** What a panel is about: the selected time, else the window. */
@@ -18,6 +18,19 @@ export function rowOf(view: View, id: number | null): Row | undefined {
   let byId = places.get(rows);
   if (byId === undefined) places.set(rows, byId = new Map(rows.map((row) => [row.id, row])));
   return byId.get(id);
+}
+/** The row that a line of a table is about, by its host and the number of a thread, a process or a CPU; of several threads that had one number, the one that lived at the instant. */
+export function rowOfLine(view: View, value: (column: string) => CellValue, at: Time | null): number | null {
+  const { rows, experiment } = view.now, named = experiment?.hosts.find((it) => it.name === value("host")), hosts = experiment?.hosts ?? [], host = named ?? (hosts.length === 1 ? hosts[0] : undefined);
+  if (host === undefined) return null;
+  for (const key of ["tid", "pid", "cpu"] as const) {
+    const number = value(key);
+    if (typeof number !== "number") continue;
+    const found = rows.filter((row) => row.host === host.host && row[key] === number && (key === "cpu" || row.kind === "thread" || row.kind === "process"));
+    const alive = found.find((row) => at !== null && row.begin !== undefined && row.end !== undefined && at >= row.begin && at <= row.end);
+    if (found.length > 0) return (alive ?? found[0]!).id;
+  }
+  return host.row;
 }
 /** "h1 wget 228" */
 export function nameOf(view: View, id: number | null): string {
