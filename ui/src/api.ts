@@ -8,7 +8,7 @@ export type Clock = "common" | "own";
 export interface Stage { name: "opening" | "synchronizing" | "indexing" | "ready" | "failed"; done: number; total: number; message: string }
 export interface Host {
   host: number; name: string; row: number; island: number | null; is_reference: boolean;
-  likely_ns: number | null; sure_ns: number | null; begin: Time; end: Time; cpus: number[]; shift_ns: number;
+  likely_ns: number | null; sure_ns: number | null; begin: Time; end: Time; cpus: number[]; shift_ns: number; traces: string[];
 }
 export interface Experiment {
   name: string; version: string; stage: Stage; origin_unix_ns: string | null; begin: Time | null; end: Time | null;
@@ -21,7 +21,8 @@ export interface Experiment {
 }
 export interface Loss { host: number; cpu: number | null; begin: Time; end: Time; what: string; count: number | null }
 export interface Break { host: number | string; at: Time; text: string }
-export interface Overview { begin: Time; end: Time; hosts: { host: number; name: string; bytes: number[] }[]; losses: Loss[]; breaks: Break[] }
+/** `losses` are `losses_total` at most. */
+export interface Overview { begin: Time; end: Time; hosts: { host: number; name: string; bytes: number[] }[]; losses: Loss[]; losses_total: number; breaks: Break[] }
 /** Parts of CPUs: [begin, read, end, idle, threads, interrupts, softirqs]; of threads: [begin, read, end, on the CPU]. The shares are of a thousand; what lies after `read` is only likely. */
 export interface Sample { share: number; hosts: { host: number; name: string; cpus: { cpu: number; parts: number[][] }[]; threads: { label: string; tid: number; parts: number[][] }[] }[] }
 export type RowKind = "host" | "cpu" | "disk" | "phase" | "process" | "thread";
@@ -39,7 +40,16 @@ export type Wakeup = [number | null, number, Time, string];
 export interface StateAt {
   row: number; label: string; state: string; style: number; begin: Time; end: Time; fields: [string, string][];
   times: { own: string; common: string; sure?: string; likely?: string };
+  /** Of a wait for a CPU: the thread that ended the wait before it, and what ran instead. */
+  waker?: number; meanwhile?: Meanwhile;
 }
+/** `row` is null for an idle task. */
+export interface Ran { row: number | null; label: string; total_ns: number }
+export interface Meanwhile { cpu: number; ran: Ran[]; unknown_ns: number }
+export interface Instead { waits: number; wait_ns: number; unknown_ns: number; ran: Ran[]; ran_count: number }
+/** [row, style, label, begin, end] */
+export type Match = [number, number, string | null, Time, Time];
+export interface Matching { rows: number[]; states: number; total_ns: number; is_whole: boolean; matches: Match[] }
 export interface Request {
   request: number; service: string; client: string; server: string; begin: Time; end: Time; total_ns: number;
   client_row: number | null; server_row: number | null;
@@ -171,7 +181,7 @@ export const api = {
   },
   messages: (begin: Time, end: Time, clock: Clock, limit: number, signal?: AbortSignal) =>
     get<{ total: number; messages: Message[]; mpi_total: number; mpi: Message[]; command: string }>("messages", { begin, end, clock, limit }, signal),
-  matching: (text: string, begin: Time, end: Time, clock: Clock) => get<{ rows: number[]; states: number; is_whole: boolean }>("matching", { text, begin, end, clock }),
+  matching: (text: string, begin: Time, end: Time, clock: Clock, list: { limit: number; order: string } | null = null, signal?: AbortSignal) => get<Matching>("matching", { text, begin, end, clock, ...list }, signal),
   wakeups: (begin: Time, end: Time, clock: Clock, rows: number[], limit: number, signal?: AbortSignal) =>
     get<{ total: number; wakeups: Wakeup[] }>("wakeups", { begin, end, clock, rows: rows.join(","), limit }, signal),
   state: (row: number, at: Time, clock: Clock, signal?: AbortSignal) => get<StateAt>("state", { row, at, clock }, signal),
@@ -183,6 +193,7 @@ export const api = {
   analyses: async () => (await get<{ analyses: { name: string; about: string }[] }>("analyses")).analyses,
   table: (asked: { analysis: string; begin: Time | null; end: Time | null; limit: number }, signal?: AbortSignal) => post<Answer>("table", asked, signal),
   statistics: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal, isQuick = false) => post<Statistics>("statistics", { begin, end, rows, is_quick: isQuick }, signal),
+  instead: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal) => post<Instead>("instead", { begin, end, rows }, signal),
   activity: async (begin: Time, end: Time) => (await get<{ threads: [row: number, ns: number][] }>("activity", { begin, end })).threads,
   usage: (begin: Time, end: Time, points: number, signal?: AbortSignal) => get<{ series: Series[]; command: string }>("usage", { begin, end, points }, signal),
   resources: (begin: Time, end: Time, steps: number, signal?: AbortSignal) => get<{ verdicts: Verdict[]; resources: Resource[]; notes: string[]; command: string }>("resources", { begin, end, steps }, signal),

@@ -25,6 +25,8 @@ export class ClockSwitch {
     if (clock === this.view.now.clock) return 0;
     return clock === "own" ? -this.shift(host) : this.shift(host);
   }
+  /** What a time that is shown of a host needs to be one of the common clock. */
+  back(host: number): Time { return -this.convert(host, "common"); }
   /** How far a host's times are moved now, while rows slide. */
   offset(host: number): Time {
     return this.left === 0 ? 0 : this.left * (this.view.now.clock === "common" ? this.shift(host) : -this.shift(host));

@@ -7,6 +7,7 @@ import type { Graph } from "./graph/graph";
 import type { Inspector } from "./inspector";
 import type { Command } from "./keys";
 import { LINE, type Layout } from "./layout";
+import { lossText } from "./losses";
 import type { Navigation } from "./navigation";
 import type { Rows } from "./rows";
 import type { Search } from "./search";
@@ -33,6 +34,7 @@ export function commandsOf(doers: Doers): Command[] {
     ["w  +  =", "zoom in (at the pointer)", () => zoom(1 / ZOOM)], ["s  -", "zoom out", () => zoom(ZOOM)],
     ["a  ArrowLeft", "pan left", () => pan(-PAN)], ["d  ArrowRight", "pan right", () => pan(PAN)],
     ["Enter", "zoom to the selection", () => { const { selection } = view.now; if (selection !== null) navigation.show(selection); else status.say("Nothing is selected."); }],
+    ["Shift+ArrowLeft", "select less time, or begin to", () => extend(doers, -1)], ["Shift+ArrowRight", "select more time", () => extend(doers, 1)],
     ["f", "fit all", () => navigation.fit()], ["z", "undo of zoom", () => navigation.undo()], ["Z", "redo", () => navigation.redo()],
     ["t", "type an instant or a window", () => timeField.focus()], ["k", "own clocks or the common one", () => clock.toggle()],
     ["b", "bookmark this place, or remove it", () => { const mark = bookmarks.toggle(); status.say(mark === null ? "Bookmark removed" : `Bookmark at ${mark.name}`); }],
@@ -41,10 +43,13 @@ export function commandsOf(doers: Doers): Command[] {
     ["[", "previous state of the row", () => void inspector.step("previous")], ["]", "next state", () => void inspector.step("next")],
     ["m", "follow the message to its other end", () => void inspector.follow("message")], ["e", "follow the wake-up: whom it wakes next", () => void inspector.follow("wakeup")],
     ["E", "who woke it", () => void inspector.follow("waker")], ["c", "critical path of the thread over the selection", () => void inspector.path()],
+    ["n", "next match of the search, or event of the list", () => drawer.step(1, "matches")], ["N", "the match before", () => drawer.step(-1, "matches")],
+    ["l", "next loss of events", () => nextLoss(doers)],
     ["W", "arrows of wake-ups of the row", () => { graph.arrows.areWakeupsOn = !graph.arrows.areWakeupsOn; graph.invalidate(); status.say(graph.arrows.areWakeupsOn ? "Wake-ups of the selected row are shown" : "Wake-ups are not shown"); }],
     ["g", "arrows of messages", () => { graph.arrows.areMessagesOn = !graph.arrows.areMessagesOn; graph.invalidate(); status.say(graph.arrows.areMessagesOn ? "Messages are shown" : "Messages are not shown"); }],
     ["Escape", "clear the selection, then the path, then the rows of a request", () => clear(doers)]);
   group("Rows",
+    ["Shift+ArrowUp", "select rows, up", () => tree.extend(-1)], ["Shift+ArrowDown", "select rows, down", () => tree.extend(1)],
     ["ArrowUp", "row above", () => tree.move(-1)], ["ArrowDown", "row below", () => tree.move(1)],
     ["PageUp", "a page up", () => tree.move(-Math.floor(layout.height / LINE))], ["PageDown", "a page down", () => tree.move(Math.floor(layout.height / LINE))],
     ["Home", "first row", () => tree.move(-Infinity)], ["End", "last row", () => tree.move(Infinity)],
@@ -55,12 +60,26 @@ export function commandsOf(doers: Doers): Command[] {
   group("Page", ["v", "open or close the drawer", () => drawer.toggle()], ["?", "this help", () => doers.help()]);
   return list;
 }
+/** Moves the end of the selection; without one, it begins at the pointer, else in the middle. */
+function extend({ view }: Doers, by: number): void {
+  const { window, selection, hover, area, chosen } = view.now, at = hover ?? (window.begin + window.end) / 2, step = by * 0.02 * (window.end - window.begin), begin = selection?.begin ?? at;
+  view.set({ selection: { begin, end: Math.max(begin, (selection?.end ?? at) + step) }, area, chosen: chosen + 1 });
+}
 function clear({ view, search }: Doers): void {
-  if (view.now.selection !== null) view.set({ selection: null });
+  if (view.now.selection !== null || view.now.area !== null) view.set({ selection: null });
   else if (view.now.path !== null) view.set({ path: null });
   else if (view.now.onlyRows !== null) view.set({ onlyRows: null });
   else if (search.text !== "") search.set("");
   else view.set({ row: null });
+}
+function nextLoss({ view, graph, navigation, clock, status, rows }: Doers): void {
+  const shown = graph.losses.map((loss) => { const moved = clock.convert(loss.host, "common"); return { loss, begin: loss.begin + moved, end: loss.end + moved }; }).sort((a, b) => a.begin - b.begin);
+  const { selection, window } = view.now, at = selection?.begin ?? window.begin - 1, next = shown.find((it) => it.begin > at) ?? shown[0];
+  if (next === undefined) { status.say("Nothing is missing of these traces."); return; }
+  const host = rows.childrenOf(null).find((row) => row.host === next.loss.host), cpu = rows.childrenOf(host?.id ?? null).find((row) => row.kind === "cpu" && row.cpu === next.loss.cpu);
+  navigation.go((cpu ?? host)?.id ?? null, next.begin);
+  view.set({ selection: { begin: next.begin, end: next.end } });
+  status.say(`${cpu === undefined ? host?.label ?? "" : rows.fullName(cpu)}: ${lossText(next.loss)}`);
 }
 function nextBookmark({ view, bookmarks, goToBookmark, status }: Doers): void {
   const list = [...bookmarks.list].sort((a, b) => a.at - b.at), { window } = view.now, middle = (window.begin + window.end) / 2;

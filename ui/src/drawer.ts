@@ -41,6 +41,11 @@ export class Drawer {
     next?.show();
     for (const watcher of this.watchers) watcher();
   }
+  /** The next of what the panel that is seen lists, else of the panel of matches. */
+  step(by: number, otherwise: string): void {
+    if (this.shown?.stepList === undefined) this.open(otherwise);
+    void this.shown?.stepList?.(by);
+  }
   toggle(): void { this.open(this.shown === null ? this.last ?? this.first : null); }
   /** What of a height the page has room for: on a larger page, it has its own height again. */
   private fitting(height: number): number { return Math.max(LEAST, Math.min(height, innerHeight - LEFT_FOR_GRAPH)); }

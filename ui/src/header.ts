@@ -8,13 +8,14 @@ import { switchTheme } from "./theme";
 import type { View } from "./view";
 
 /** What the header can start. */
-export interface HeaderActs { requests(): void; help(): void; exportPng(): void; exportSvg(): void; bookmark(): void; goTo(mark: Bookmark): void; clearRows(): void }
+export interface HeaderActs { requests(): void; losses(): void; help(): void; exportPng(): void; exportSvg(): void; bookmark(): void; goTo(mark: Bookmark): void; clearRows(): void }
 
 export class Header {
   private readonly name = h("span", { class: "experiment" });
   private readonly growth = h("span", { class: "growth", title: "The traces are still being recorded; what comes is shown as soon as it was looked at" }, "● recording");
   private readonly switch: HTMLButtonElement;
   private readonly count = h("span", { class: "inverted", role: "status" });
+  private readonly lost: HTMLButtonElement;
   private readonly only: HTMLButtonElement;
   private readonly marks = h("div", { class: "items" });
   readonly element: HTMLElement;
@@ -23,19 +24,25 @@ export class Header {
     this.switch = h("button", { type: "button", class: "clock-switch", role: "switch", "aria-checked": "true", title: "Own clocks or the common one (k)", onclick: () => clock.toggle() },
       h("span", { class: "own" }, "own clocks"), h("span", { class: "knob", "aria-hidden": "true" }), h("span", { class: "common" }, "common clock"));
     this.only = button("rows of one request ×", "Show all rows again", () => acts.clearRows(), { class: "chip" });
+    this.lost = button("", "What is missing of the traces, and when", () => acts.losses(), { class: "chip lost", hidden: true });
     this.element = h("header", { class: "header" },
-      h("h1", {}, "isochrone"), this.name, this.growth, this.switch, this.count, h("span", { class: "room" }), this.only, search.element,
+      h("h1", {}, "isochrone"), this.name, this.growth, this.switch, this.count, this.lost, h("span", { class: "room" }), this.only, search.element,
       button("requests", "Pick a request: its critical path", () => acts.requests()), this.bookmarkMenu(), this.exportMenu(),
       button("◐", "Light or dark", switchTheme, { class: "icon" }), button("?", "Keys, mouse, colours (?)", () => acts.help(), { class: "icon" }));
     const draw = () => this.draw();
-    view.watch(draw, "experiment", "clock", "onlyRows");
+    view.watch(draw, "experiment", "clock", "onlyRows", "path");
     clock.watch(draw);
     bookmarks.watch(() => this.drawMarks());
     this.draw();
     this.drawMarks();
   }
+  /** Says what is lost; nothing, if there is no text. */
+  tellLosses(text: string): void {
+    this.lost.textContent = text;
+    this.lost.hidden = text === "";
+  }
   private draw(): void {
-    const { experiment, clock, onlyRows } = this.view.now;
+    const { experiment, clock, onlyRows, path } = this.view.now;
     document.title = experiment === null ? "isochrone" : `${experiment.name} – isochrone`;
     this.name.textContent = experiment?.name ?? "";
     this.name.title = [...(experiment?.traces ?? []), ...(experiment?.notes ?? [])].join("\n");
@@ -43,6 +50,7 @@ export class Header {
     this.switch.setAttribute("aria-checked", String(clock === "common"));
     this.switch.disabled = (experiment?.hosts.length ?? 0) < 2;
     this.only.hidden = onlyRows === null;
+    this.only.textContent = path === null ? "some rows only ×" : "rows of one request ×";
     const messages = experiment?.messages ?? null;
     this.count.hidden = messages === null || messages.count === 0;
     if (messages === null) return;

@@ -6,7 +6,7 @@ import { causeWord } from "./panels/pathWords";
 import { swatch } from "./panels/stack";
 
 const GESTURES: readonly [string, string][] = [
-  ["wheel", "scroll rows"], ["Ctrl or ⌘ + wheel", "zoom at the pointer"], ["Shift + wheel, or sideways", "pan"], ["drag", "select time; its edges can be dragged"],
+  ["wheel", "scroll rows"], ["Ctrl or ⌘ + wheel", "zoom at the pointer"], ["Shift + wheel, or sideways", "pan"], ["drag", "select time: from the axis or along one row, of all rows; across rows, of these; its edges can be dragged"],
   ["middle button or Shift + drag", "pan"], ["click", "select row and state"], ["double click", "zoom to the state"], ["minimap", "drag the lens, its edges, or a new window; double click: all"],
 ];
 const SEARCH: readonly [string, string][] = [
@@ -43,5 +43,6 @@ function definitions(pairs: readonly [string, string][]): HTMLElement {
   return list;
 }
 function readable(key: string): string {
+  if (key.startsWith("Shift+")) return `Shift+${readable(key.slice(6))}`;
   return { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", " ": "Space", PageUp: "Page ↑", PageDown: "Page ↓" }[key] ?? (/^[A-Z]$/.test(key) ? `Shift+${key}` : key);
 }

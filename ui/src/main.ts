@@ -15,6 +15,7 @@ import { Help } from "./help";
 import { Inspector } from "./inspector";
 import { listen, type Command } from "./keys";
 import { Layout } from "./layout";
+import { lossesText } from "./losses";
 import { Minimap } from "./minimap";
 import { Navigation } from "./navigation";
 import { panels } from "./panels/index";
@@ -41,11 +42,11 @@ const OTHERS_MS = 2000;
 
 const view = new View(), rows = new Rows(view), layout = new Layout(rows), navigation = new Navigation(view, rows, layout);
 const clock = new ClockSwitch(view, navigation), bookmarks = new Bookmarks(view), status = new Status();
-const minimap = new Minimap(view, navigation, clock), stage = new StagePicture(minimap, new SamplePicture(view));
+const minimap = new Minimap(view, navigation, clock, status), stage = new StagePicture(minimap, new SamplePicture(view));
 const activity = new Activity(view, rows, layout, status);
 const tree = new Tree(view, rows, layout, () => void activity.toggle());
 const graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
-const search = new Search(view, rows, tree, navigation);
+const search = new Search(view, rows, tree, navigation, () => drawer.open("matches"));
 const drawer = new Drawer(panels.map((make) => make(view, navigation)));
 const timeField = new TimeField(view, navigation, status);
 const inspector = new Inspector(view, rows, graph, navigation, clock, status, () => drawer.open(PATH_PANEL));
@@ -55,7 +56,7 @@ const commands: Command[] = commandsOf({
 });
 const help = new Help(commands);
 const header = new Header(view, clock, search, bookmarks, {
-  requests: () => drawer.open(PATH_PANEL), help: () => help.toggle(), exportPng: () => exportPng(graph), exportSvg: () => exportSvg(graph),
+  requests: () => drawer.open(PATH_PANEL), losses: () => drawer.open("losses"), help: () => help.toggle(), exportPng: () => exportPng(graph), exportSvg: () => exportSvg(graph),
   bookmark: () => void bookmarks.toggle(), goTo: goToBookmark, clearRows: () => view.set({ onlyRows: null }),
 });
 new GraphPointer(graph, navigation, inspector, tooltip);
@@ -94,13 +95,14 @@ async function start(): Promise<void> {
   await restore(fitting(asked, experiment));
   address.changed();
   const changed = () => address.changed();
-  view.watch(changed, "window", "selection", "row", "clock", "onlyRows", "path");
+  view.watch(changed, "window", "selection", "area", "row", "clock", "onlyRows", "path");
   for (const part of [rows, drawer, search, bookmarks, activity]) part.watch(changed);
   isReady = true;
 }
 async function loadOverview(): Promise<void> {
   await minimap.load();
   graph.losses = minimap.overview?.losses ?? [];
+  header.tellLosses(lossesText(graph.losses, minimap.overview?.losses_total ?? 0));
   graph.invalidate();
 }
 /** The server has other traces than the page shows: nothing of the place is of these. */
@@ -124,7 +126,7 @@ async function restore(asked: AddressState): Promise<void> {
   const window = asked.window ?? navigation.padded(navigation.boundsOf(asked.clock));
   if (isReady) navigation.set(window);
   else view.set({ window: navigation.clamp(window) });
-  view.set({ selection: asked.selection, row, onlyRows: asked.only.length > 0 ? new Set(asked.only) : null });
+  view.set({ selection: asked.selection, area: asked.area.length > 0 ? new Set(asked.area) : null, row, onlyRows: asked.only.length > 0 ? new Set(asked.only) : null });
   await restorePath(asked.path);
   if (asked.search !== search.text) search.set(asked.search);
   drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null));
@@ -144,9 +146,9 @@ async function restorePath(of: PathOf | null): Promise<void> {
   }
 }
 function place(): AddressState {
-  const { window, selection, row, clock, onlyRows, path } = view.now;
+  const { window, selection, area, row, clock, onlyRows, path } = view.now;
   return {
-    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection, row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
+    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection, area: [...(area ?? [])], row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
   };
 }
 function goToBookmark(mark: Bookmark): void {

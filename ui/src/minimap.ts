@@ -4,7 +4,9 @@ import { api, type Overview, type Time } from "./api";
 import type { ClockSwitch } from "./clock";
 import { css, ink } from "./colours";
 import { h } from "./dom";
+import { lossesAt, lossText } from "./losses";
 import type { Navigation } from "./navigation";
+import type { Status } from "./status";
 import { isDark, watchTheme } from "./theme";
 import type { Range, View } from "./view";
 
@@ -22,15 +24,15 @@ export class Minimap {
   private readonly hosts = h("canvas");
   private drawn = "";
 
-  constructor(private readonly view: View, private readonly navigation: Navigation, private readonly clock: ClockSwitch) {
+  constructor(private readonly view: View, private readonly navigation: Navigation, private readonly clock: ClockSwitch, private readonly status: Status) {
     const again = () => this.invalidate();
-    view.watch(again, "window", "clock", "selection", "hover", "experiment", "path");
+    view.watch(again, "window", "clock", "selection", "hover", "experiment", "path", "marks");
     clock.watch(again);
     watchTheme(again);
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     this.canvas.addEventListener("pointerdown", (event) => this.down(event));
     this.canvas.addEventListener("pointermove", (event) => { if (event.buttons === 0) this.hover(event); });
-    this.canvas.addEventListener("pointerleave", () => this.view.set({ hover: null }));
+    this.canvas.addEventListener("pointerleave", () => { this.status.show(""); this.view.set({ hover: null }); });
     this.canvas.addEventListener("dblclick", () => this.navigation.fit());
     this.canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
@@ -111,7 +113,7 @@ export class Minimap {
     ctx.fillText(name, 4, top + 11);
   }
   private lens(ctx: CanvasRenderingContext2D, width: number, height: number): void {
-    const colours = ink(), { window, selection, hover, path } = this.view.now, x0 = this.at(window.begin), x1 = Math.max(this.at(window.end), x0 + 2);
+    const colours = ink(), { window, selection, hover, path, marks } = this.view.now, x0 = this.at(window.begin), x1 = Math.max(this.at(window.end), x0 + 2);
     for (const [range, colour] of [[selection, colours.selection], [path, colours.sure]] as const) {
       if (range === null) continue;
       ctx.fillStyle = colour;
@@ -125,11 +127,21 @@ export class Minimap {
     ctx.fillStyle = colours.edge;
     for (const x of [x0, x1]) ctx.fillRect(x - 1.5, height / 2 - 8, 3, 16);
     if (hover !== null) ctx.fillRect(this.at(hover), 0, 1, height);
+    ctx.fillStyle = colours.mark;
+    for (const mark of marks ?? []) ctx.fillRect(Math.round(this.at(mark)) - 1, height - 5, 2, 5);
   }
   private hover(event: PointerEvent): void {
     const x = this.x(event), { begin, end } = this.view.now.window, x0 = this.at(begin), x1 = this.at(end);
     this.canvas.style.cursor = Math.abs(x - x0) <= EDGE || Math.abs(x - x1) <= EDGE ? "ew-resize" : x > x0 && x < x1 ? "grab" : "crosshair";
     if (this.isReady) this.view.set({ hover: this.time(x) });
+    this.tellLosses(x, event.clientY - this.canvas.getBoundingClientRect().top);
+  }
+  /** Says what is missing of the host and the time under the pointer. */
+  private tellLosses(x: number, y: number): void {
+    const it = this.overview, hosts = it?.hosts ?? [], host = hosts[Math.floor(y / Math.max(this.canvas.clientHeight / Math.max(hosts.length, 1), MIN_LANE))];
+    if (it === null || host === undefined) return;
+    const room = this.time(2) - this.time(0), losses = lossesAt(it.losses, host.host, null, this.time(x) + this.clock.back(host.host), room);
+    this.status.show(losses.length === 0 ? host.name : `${host.name}: ${losses.slice(0, 3).map((loss) => `${loss.cpu === null ? "" : `CPU ${loss.cpu}: `}${lossText(loss)}`).join("; ")}`);
   }
   private down(event: PointerEvent): void {
     if (!this.isReady || event.button !== 0) return;

@@ -1,7 +1,7 @@
 // Which rows are shown, and in which order: the tree without what is collapsed, hidden or filtered out, sorted or not, pinned ones first.
 // Talks to: view (all rows, the rows of a request). Used by: tree, time graph, search, URL.
 import type { Path, Row } from "./api";
-import { PATH_HEAD, pathRows } from "./pathRows";
+import { PATH_HEAD, pathRow, pathRows } from "./pathRows";
 import type { Renewal } from "./renewal";
 import type { View } from "./view";
 
@@ -76,6 +76,16 @@ export class Rows {
     return row.kind === "host" ? row.label : `${host} ${this.name(row)}`;
   }
 
+  /** The rows that a line is about: its own, those of its fold, the thread of a path. */
+  idsOf(line: Line): readonly number[] {
+    if (line.row !== null) return [line.row.id];
+    const thread = pathRow(this.view.now.path, line.id)?.row;
+    return thread !== undefined ? [thread] : this.foldedOf(line.host).map((row) => row.id);
+  }
+  private foldedOf(host: number): Row[] {
+    const top = this.childrenOf(null).find((row) => row.host === host);
+    return top === undefined ? [] : this.childrenOf(top.id).filter((row) => this.folds(row));
+  }
   toggle(id: number): void {
     if (id === PATH_HEAD) this.isPathClosed = !this.isPathClosed;
     else if (id < 0) flip(this.unfolded, -1 - id);

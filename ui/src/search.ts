@@ -2,7 +2,7 @@
 // regular expression. Comparisons are an expression on states: rows that have such states in the window are shown, and all other states are pale.
 // Talks to: api (rows that are in a state, or fit an expression), rows, tree (what to highlight), view (the expression). Used by: main, keys, URL.
 import { api, type Row } from "./api";
-import { h } from "./dom";
+import { button, h } from "./dom";
 import { formatCount } from "./format";
 import type { Navigation } from "./navigation";
 import type { Rows } from "./rows";
@@ -45,14 +45,17 @@ export class Search {
   readonly input = h("input", { type: "search", class: "search", placeholder: "Search rows  ( / )", "aria-label": "Search rows: words, host:, pid:, tid:, kind:, state:, /regular expression/, or an expression on states", spellcheck: "false", autocomplete: "off",
     title: "Words, host:h1, pid:199, tid:216, kind:cpu, state:blocked, /regular expression/; or an expression on states: duration > 10ms && state == blocked" });
   private readonly count = h("span", { class: "count", "aria-live": "polite" });
-  readonly element = h("div", { class: "search-box", role: "search" }, this.input, this.count);
+  private readonly list: HTMLButtonElement;
+  readonly element: HTMLElement;
   private timer = 0;
   private turn = 0;
   private runs = 0;
   private found: number[] = [];
   private readonly watchers = new Set<() => void>();
 
-  constructor(private readonly view: View, private readonly rows: Rows, private readonly tree: Tree, private readonly navigation: Navigation) {
+  constructor(private readonly view: View, private readonly rows: Rows, private readonly tree: Tree, private readonly navigation: Navigation, openList: () => void) {
+    this.list = button("list", "All of them, one after the other (n, N)", openList, { hidden: true });
+    this.element = h("div", { class: "search-box", role: "search" }, this.input, this.count, this.list);
     this.input.addEventListener("input", () => { clearTimeout(this.timer); this.timer = window.setTimeout(() => void this.run(), REST_MS); });
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter") { void this.jump(event.shiftKey ? -1 : 1); event.preventDefault(); }
@@ -84,6 +87,7 @@ export class Search {
   private async look(): Promise<void> {
     const turn = this.turn += 1, text = this.input.value.trim(), query = parseQuery(text);
     for (const watcher of this.watchers) watcher();
+    this.list.hidden = query.expression === null || text === "";
     this.input.classList.toggle("wrong", query.wrong !== "");
     if (query.expression !== null && text !== "") { await this.byExpression(query, turn); return; }
     this.view.set({ filter: null });

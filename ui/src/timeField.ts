@@ -10,7 +10,7 @@ const EXAMPLES = "06:11:28.259, 06:11:28.25 .. 06:11:28.3, 2.3s .. +40ms (since 
 
 export class TimeField {
   private format: TimeFormat = TIME_FORMATS.find((it) => it === localStorage.getItem(KEPT)) ?? "UTC";
-  readonly input = h("input", { class: "times", "aria-label": "Window, or an instant to go to", title: `Type an instant or a window, Enter goes there (t): ${EXAMPLES}`, spellcheck: "false", autocomplete: "off" });
+  readonly input = h("input", { class: "times", "aria-label": "Window, or an instant to go to", title: `Type an instant or a window, Enter goes there, Shift and Enter selects it (t): ${EXAMPLES}`, spellcheck: "false", autocomplete: "off" });
   private readonly formats = h("select", { "aria-label": "Times are", title: "How times are read here, and shown" }, ...TIME_FORMATS.map((it) => h("option", { value: it, selected: it === this.format }, it)));
   readonly element = h("span", { class: "time-field" }, this.input, this.formats);
 
@@ -21,7 +21,7 @@ export class TimeField {
       this.show();
     });
     this.input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") { this.go(); event.preventDefault(); }
+      if (event.key === "Enter") { this.go(event.shiftKey); event.preventDefault(); }
       if (event.key === "Escape") this.input.blur();
       event.stopPropagation();
     });
@@ -39,13 +39,16 @@ export class TimeField {
     this.input.classList.remove("wrong");
     if (this.base !== null) this.input.value = timesText(this.view.now.window, this.base);
   }
-  private go(): void {
+  /** Goes to what was typed; `isSelected`: selects it, too. */
+  private go(isSelected: boolean): void {
     const times = this.base === null ? null : parseTimes(this.input.value, this.base), { begin, end } = this.navigation.bounds;
     this.input.classList.toggle("wrong", times === null);
     if (times === null) { this.status.say(`That is no instant and no window, as these are: ${EXAMPLES}`, true); return; }
     if (times.end < begin || times.begin > end) { this.status.say("Nothing was recorded at that time.", true); return; }
     const window = this.navigation.window, half = (window.end - window.begin) / 2;
-    if (times.end > times.begin) this.navigation.set(times, "glide");
+    if (isSelected && times.end > times.begin) this.view.set({ selection: { ...times }, chosen: this.view.now.chosen + 1 });
+    if (times.end > times.begin && !(isSelected && times.begin >= window.begin && times.end <= window.end)) this.navigation.set(times, "glide");
+    else if (times.end > times.begin) { this.input.blur(); return; }
     else {
       this.view.set({ selection: { ...times } });
       this.navigation.set({ begin: times.begin - half, end: times.begin + half }, "glide");

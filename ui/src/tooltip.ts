@@ -1,10 +1,12 @@
 // What is under the pointer: at once what is known here, then all the server knows of the state. Talks to: api, graph, rows. Used by: pointer.
-import { api, type Message, type StateAt, type Step, type Time } from "./api";
+import { api, type Message, type Row, type StateAt, type Step, type Time } from "./api";
 import type { ClockSwitch } from "./clock";
 import { causeStyle, look, stateColour } from "./colours";
 import { h } from "./dom";
 import { formatDuration, formatTime, placesFor } from "./format";
 import type { Graph } from "./graph/graph";
+import { lossesAt, lossText } from "./losses";
+import { meanwhileText } from "./panels/meanwhile";
 import { causeWord } from "./panels/pathWords";
 import type { Rows } from "./rows";
 import type { Status } from "./status";
@@ -48,13 +50,14 @@ export class Tooltip {
     const name = this.rows.fullName(it);
     if (here === null && this.exact === null) {
       const isAlive = it.begin === undefined || it.end === undefined || clock === "own" || (at >= it.begin && at < it.end);
-      this.fill(name, null, isAlive ? "nothing known" : "not alive", [], at);
-      this.status.show(`${name}: ${isAlive ? "nothing known" : "not alive"}`);
+      const lost = this.missing(it, at), text = lost ?? (isAlive ? "nothing known" : "not alive");
+      this.fill(name, null, text, [], at);
+      this.status.show(`${name}: ${text}`);
     } else {
       // What is drawn is cut at pixels: about so long, until the server has said it.
       const about = this.exact === null ? "≈ " : "", state = this.exact?.state ?? look(here!.style).name, begin = this.exact?.begin ?? here!.begin, end = this.exact?.end ?? here!.end;
       const label = this.exact === null ? here!.label : "";
-      this.fill(name, this.exact?.style ?? here!.style, label === "" ? state : `${state}: ${label}`, [["since", about + formatDuration(at - begin)], ["lasts", about + formatDuration(end - begin)], ...(this.exact?.fields ?? [])], at);
+      this.fill(name, this.exact?.style ?? here!.style, label === "" ? state : `${state}: ${label}`, [["since", about + formatDuration(at - begin)], ["lasts", about + formatDuration(end - begin)], ...(this.exact?.fields ?? []), ...this.further(it, at)], at);
       this.tell(name, label === "" ? state : `${state} ${label}`, begin, end, this.exact !== null);
     }
     this.place(x, y);
@@ -88,6 +91,15 @@ export class Tooltip {
     const { window } = this.view.now, places = isExact ? 9 : placesFor((window.end - window.begin) / 1000);
     this.status.show(`${name}: ${state}, ${isExact ? "" : "≈ "}${formatDuration(end - begin)} from ${formatTime(this.origin, begin, places)}`);
   }
+  /** What is missing of a row's host, or of its CPU, at an instant: null if nothing is. */
+  private missing(it: Row, at: Time): string | null {
+    const losses = lossesAt(this.graph.losses, it.host, it.cpu ?? null, at + this.clock.back(it.host));
+    return losses.length === 0 ? null : losses.slice(0, 3).map((loss) => `${it.cpu === undefined && loss.cpu !== null ? `CPU ${loss.cpu}: ` : ""}${lossText(loss)}`).join("; ");
+  }
+  private further(it: Row, at: Time): [string, string][] {
+    const missing = this.missing(it, at), meanwhile = this.exact?.meanwhile;
+    return [...(meanwhile === undefined ? [] : [["ran instead", meanwhileText(meanwhile)] as [string, string]]), ...(missing === null ? [] : [["missing", missing] as [string, string]])];
+  }
   private get origin(): string | null { return this.view.now.experiment?.origin_unix_ns ?? null; }
   private async ask(row: number, at: Time, key: string): Promise<void> {
     this.stop = new AbortController();
@@ -99,7 +111,7 @@ export class Tooltip {
     const times: [string, string][] = [["own clock", exact.times.own], ["common clock", exact.times.common]];
     if (exact.times.sure !== undefined) times.push(["surely within", exact.times.sure]);
     if (exact.times.likely !== undefined) times.push(["likely within", exact.times.likely]);
-    this.fill(this.rows.fullName(it), exact.style, exact.state, [["begin", formatTime(this.origin, exact.begin)], ["lasts", formatDuration(exact.end - exact.begin)], ...exact.fields, ...times], at);
+    this.fill(this.rows.fullName(it), exact.style, exact.state, [["begin", formatTime(this.origin, exact.begin)], ["lasts", formatDuration(exact.end - exact.begin)], ...exact.fields, ...this.further(it, at), ...times], at);
     this.tell(this.rows.fullName(it), exact.state, exact.begin, exact.end, true);
     // The longer text needs another place.
     this.place(...this.placed);

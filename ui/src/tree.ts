@@ -28,6 +28,8 @@ export class Tree {
   private readonly items = new Map<number, Item>();
   /** The line that the keyboard is on: a row's number, or a fold. */
   active: number | null = null;
+  /** The line from which rows are selected. */
+  private anchor = 0;
 
   constructor(private readonly view: View, private readonly rows: Rows, private readonly layout: Layout, sort: () => void) {
     this.sortButton = button("by activity", "Sort rows by their CPU time in the window; those with little of it go to a fold (o)", sort, { "aria-pressed": "false" });
@@ -60,6 +62,17 @@ export class Tree {
     this.choose(lines[place]!);
     this.layout.see(place);
   }
+  /** Makes the selection one of the rows from where that began to a line further up or down. */
+  extend(by: number): void {
+    const { lines } = this.rows, from = this.active === null ? -1 : this.rows.placeOf(this.active) ?? -1, place = Math.max(0, Math.min(from + by, lines.length - 1));
+    if (from < 0) { this.move(by); return; }
+    if (this.view.now.area === null) this.anchor = from;
+    const ids = lines.slice(Math.min(this.anchor, place), Math.max(this.anchor, place) + 1).flatMap((line) => this.rows.idsOf(line));
+    this.active = lines[place]!.id;
+    this.view.set({ area: new Set(ids), chosen: this.view.now.chosen + 1 });
+    this.layout.see(place);
+    this.draw();
+  }
   choose(line: Line): void {
     this.active = line.id;
     const row = line.row === null ? pathRow(this.view.now.path, line.id)?.row ?? null : line.id;
@@ -76,7 +89,7 @@ export class Tree {
   /** As in all trees: left closes a line or goes to the one around it, right opens it. Elsewhere these keys pan. */
   private key(event: KeyboardEvent): void {
     const line = this.activeLine;
-    if (line === null || (event.key !== "ArrowLeft" && event.key !== "ArrowRight") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (line === null || (event.key !== "ArrowLeft" && event.key !== "ArrowRight") || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     event.preventDefault();
     if (line.expandable && line.expanded !== (event.key === "ArrowRight")) this.rows.toggle(line.id);
     else if (event.key === "ArrowRight") this.move(1);

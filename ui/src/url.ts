@@ -8,7 +8,7 @@ import type { Range } from "./view";
 export interface AddressState {
   /** How the name of the store begins that rows and times are of. */
   of: string | null;
-  window: Range | null; selection: Range | null; row: number | null; clock: Clock; drawer: string | null; search: string;
+  window: Range | null; selection: Range | null; area: number[]; row: number | null; clock: Clock; drawer: string | null; search: string;
   /** Of which time rows are sorted by activity; false: they are not; null: not said. */
   sorted: Range | false | null;
   rows: KeptRows; only: number[]; bookmarks: Bookmark[];
@@ -66,7 +66,7 @@ export function readAddress(hash: string): AddressState {
     if (at !== undefined) bookmarks.push({ at: Number(at), row: mark === "" ? null : Number(mark), clock: clock === "o" ? "own" : "common", span: Number(span), name: name ?? "" });
   }
   return {
-    of: values.get("of"), window: unpackRange(values.get("w")), selection: unpackRange(values.get("s")), row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
+    of: values.get("of"), window: unpackRange(values.get("w")), selection: unpackRange(values.get("s")), area: unpackIds(values.get("a")), row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
     clock: values.get("c") === "own" ? "own" : "common", drawer: values.get("d"), search: values.get("q") ?? "", sorted: sorted === "0" ? false : unpackRange(sorted),
     rows: { collapsed: unpackIds(values.get("x")), unfolded: unpackIds(values.get("u")), pinned: unpackIds(values.get("p")), hidden: unpackIds(values.get("h")) },
     only: unpackIds(values.get("o")), bookmarks, path: unpackPath(values),
@@ -77,6 +77,7 @@ export function writeAddress(place: AddressState): string {
   if (place.of !== null) values.set("of", place.of);
   if (place.window !== null) values.set("w", packRange(place.window));
   if (place.selection !== null) values.set("s", packRange(place.selection));
+  if (place.area.length > 0) values.set("a", packIds(place.area, false));
   if (place.row !== null) values.set("r", String(place.row));
   if (place.clock === "own") values.set("c", "own");
   if (place.path !== null && "request" in place.path) values.set("request", String(place.path.request));

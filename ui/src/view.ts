@@ -13,6 +13,8 @@ export interface ViewState {
   readonly window: Range;
   /** The selected time, if any. */
   readonly selection: Range | null;
+  /** Rows that the selection (else the window) is about, if not all: an area. */
+  readonly area: ReadonlySet<number> | null;
   /** The selected row. */
   readonly row: number | null;
   /** The instant under the pointer, in all pictures at once. */
@@ -21,6 +23,8 @@ export interface ViewState {
   readonly path: Path | null;
   /** An expression: states for which it does not hold are pale. */
   readonly filter: string | null;
+  /** Instants that stand out on the strip: of matches. */
+  readonly marks: readonly Time[] | null;
   /** How often a time was selected by hand: panels that stay with a time follow that. */
   readonly chosen: number;
   /** Rows that a request touches: if there are any, only these are shown. */
@@ -31,13 +35,14 @@ type Watcher = (now: ViewState, changed: ReadonlySet<Key>) => void;
 
 export class View {
   private state: ViewState = {
-    experiment: null, rows: [], clock: "common", window: { begin: 0, end: 1 }, selection: null, row: null, hover: null, path: null, filter: null, chosen: 0, onlyRows: null,
+    experiment: null, rows: [], clock: "common", window: { begin: 0, end: 1 }, selection: null, row: null, hover: null, path: null, filter: null, area: null, marks: null, chosen: 0, onlyRows: null,
   };
   private readonly watchers = new Map<Watcher, ReadonlySet<Key> | null>();
   get now(): ViewState { return this.state; }
   /** Replaces parts, and calls the watchers of one of them. */
-  set(parts: Partial<ViewState>): void {
-    const before = this.state;
+  set(asked: Partial<ViewState>): void {
+    // A time that is selected is one of all rows, if nothing else is said.
+    const before = this.state, parts = "selection" in asked && !("area" in asked) ? { ...asked, area: null } : asked;
     const changed = new Set((Object.keys(parts) as Key[]).filter((key) => parts[key] !== before[key]));
     if (changed.size === 0) return;
     this.state = { ...before, ...parts };
@@ -67,6 +72,8 @@ export interface Panel {
   show(): void;
   /** It is no longer visible: it frees memory and cancels requests. */
   hide(): void;
+  /** Goes to the next of what it lists, or to the one before. */
+  stepList?(by: number): Promise<void>;
 }
 /** Made by `panels/index.ts`; `go` moves the window to an instant and selects a row. */
 export interface Navigator { go(row: number | null, at: Time, range?: Range): void }

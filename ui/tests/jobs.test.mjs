@@ -131,3 +131,119 @@ test("what is resized says its size, and texts have contrast", async () => {
   });
   assert.ok(ratio >= 4.5, `${ratio}`);
 });
+
+test("a wait for a CPU says who ran instead, exactly; each of them, who woke it and the CPU can be gone to", async () => {
+  await slowest();
+  const wait = await page.evaluate(() => isochrone.view.now.path.steps.filter((step) => step.cause === "wait-cpu").sort((a, b) => b.end - b.begin - a.end + a.begin)[0]);
+  const state = await page.evaluate(async ({ row, begin, end }) => (await (await fetch(`api/state?row=${row}&at=${Math.round((begin + end) / 2)}&clock=common`)).json()), wait);
+  assert.equal(state.state, "wait-cpu");
+  await page.evaluate(({ row, begin, end }) => isochrone.view.set({ row, selection: { begin, end } }), state);
+  await panel("state");
+  const list = page.locator(".meanwhile"), ran = state.meanwhile.ran, sum = ran.reduce((all, it) => all + it.total_ns, 0) + state.meanwhile.unknown_ns;
+  assert.equal(sum, state.end - state.begin, "what ran makes up the wait");
+  assert.match(await list.locator("h3").textContent(), /^Ran instead, on h2 CPU 0$/);
+  assert.equal(await list.locator("dd").first().textContent(), ran[0].label);
+  await list.locator("dd button").first().click();
+  await rest(page);
+  const there = await now(page);
+  assert.equal(there.row, ran[0].row);
+  assert.ok(there.selection.begin === state.begin, "the time stays selected");
+  await page.evaluate(({ row, begin, end }) => isochrone.view.set({ row, selection: { begin, end } }), state);
+  await rest(page);
+  await list.locator("button", { hasText: "show these rows" }).click();
+  const shown = await page.evaluate(() => isochrone.rows.lines.flatMap((line) => line.row?.id ?? []));
+  assert.ok([state.row, ...ran.flatMap((it) => it.row ?? [])].every((row) => shown.includes(row)));
+  if (state.waker !== undefined) {
+    await page.locator("dd button.link", { hasText: state.fields.find(([key]) => key === "woken by")[1] }).first().click();
+    await rest(page);
+    assert.equal((await now(page)).row, state.waker);
+  }
+});
+
+test("matches of an expression are a list; n and N go from one to the next, also where the window is moved", async () => {
+  const text = "duration > 5ms && state == wait-cpu && host == h2";
+  await page.locator(".search").fill(text);
+  await rest(page);
+  await page.locator(".search-box button", { hasText: "list" }).click();
+  await rest(page);
+  const { states, matches, total_ns: total } = await page.evaluate(async (text) => { const { begin, end } = isochrone.view.now.experiment; return (await fetch(`api/matching?text=${encodeURIComponent(text)}&begin=${begin}&end=${end + 1}&limit=1000`)).json(); }, text);
+  assert.ok(states > 5 && matches.length === states);
+  assert.match(await page.locator(".matches .controls .muted").textContent(), new RegExp(`^${states} states on \\d+ rows, .* in all$`));
+  assert.ok(total === matches.reduce((sum, it) => sum + it[4] - it[3], 0));
+  const marks = await page.evaluate(() => isochrone.view.now.marks.length);
+  assert.equal(marks, states);
+  await page.locator("[role=tree]").focus();
+  for (const at of [0, 1, 2, 1]) {
+    await page.keyboard.press(at === 1 && await page.locator(".place").textContent().then((it) => it.startsWith("3")) ? "N" : "n");
+    await page.waitForFunction((text) => document.querySelector(".place").textContent === text, `${at + 1} of ${states}`);
+    await rest(page);
+    const { row, selection } = await now(page);
+    assert.deepEqual([row, selection.begin, selection.end], [matches[at][0], matches[at][3], matches[at][4]]);
+  }
+  // Zoomed into one, the list stays.
+  await page.keyboard.press("Enter");
+  await rest(page);
+  await page.keyboard.press("n");
+  await page.waitForFunction((text) => document.querySelector(".place").textContent === text, `3 of ${states}`);
+  await rest(page);
+  const { selection, window } = await now(page);
+  assert.deepEqual(selection, { begin: matches[2][3], end: matches[2][4] });
+  assert.ok(window.begin <= selection.begin && window.end >= selection.begin, "it is seen");
+  await page.locator(".matches select").nth(1).selectOption("longest");
+  await rest(page);
+  await page.locator(".matches tbody tr:not(.gap)").first().click();
+  const longest = matches.reduce((a, b) => (b[4] - b[3] > a[4] - a[3] ? b : a));
+  assert.equal((await now(page)).row, longest[0]);
+  await panel("state");
+  assert.equal(await page.evaluate(() => isochrone.view.now.marks), null);
+});
+
+test("an area of rows and time has its own sums: by mouse, by keys, in the address", async () => {
+  const box = await page.locator(".graph").boundingBox();
+  const lines = await page.evaluate(() => { const scene = isochrone.graph.scene(); return isochrone.rows.lines.map((line, place) => ({ id: line.id, kind: line.row?.kind, y: scene.middle(place) })).filter((line) => line.kind === "thread").slice(0, 2); });
+  await panel("statistics");
+  await page.mouse.move(box.x + 300, box.y + lines[0].y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 900, box.y + lines[1].y, { steps: 5 });
+  await page.mouse.up();
+  await rest(page);
+  const area = () => page.evaluate(() => [...(isochrone.view.now.area ?? [])].sort((a, b) => a - b)), ids = lines.map((line) => line.id).sort((a, b) => a - b), { selection } = await now(page);
+  assert.deepEqual(await area(), ids);
+  const sums = (rows) => page.evaluate(async ([{ begin, end }, rows]) => (await fetch("api/statistics", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ begin: Math.round(begin), end: Math.round(end), rows }) })).json(), [selection, rows]);
+  const told = () => page.locator(".statistics .controls .muted").textContent(), { threads } = await sums(await area());
+  assert.equal(await told(), `${threads.length} threads`);
+  assert.match(await page.locator(".statistics select").evaluate((it) => it.selectedOptions[0].textContent), /the 2 selected rows/);
+  // A click in its table leaves it as it is.
+  await page.locator("table[aria-label^='Time by thread'] tbody tr:not(.gap)").first().click();
+  await rest(page);
+  assert.equal(await told(), `${threads.length} threads`);
+  await page.locator("button:visible", { hasText: "ran instead" }).click();
+  await rest(page);
+  const wait = threads.reduce((sum, it) => sum + it.by_state[4], 0), instead = await page.evaluate(async ([{ begin, end }, rows]) => (await fetch("api/instead", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ begin: Math.round(begin), end: Math.round(end), rows }) })).json(), [selection, await area()]);
+  assert.equal(instead.wait_ns, wait, "the waits are those of the states");
+  assert.equal(instead.ran.reduce((sum, it) => sum + it.total_ns, 0) + instead.unknown_ns, wait);
+  // It comes back with its address, and is drawn over its rows alone.
+  await rest(page);
+  await page.waitForFunction(() => /[#&]a=/.test(location.hash));
+  await page.reload();
+  await page.waitForFunction(() => globalThis.isochrone?.isReady());
+  await rest(page);
+  assert.deepEqual(await area(), ids);
+  await page.locator("[role=tree]").focus();
+  await page.keyboard.press("Escape");
+  assert.deepEqual(await area(), []);
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.keyboard.press("Shift+ArrowDown");
+  assert.equal((await area()).length, 3);
+  await page.keyboard.press("Shift+ArrowRight");
+  await page.keyboard.press("Shift+ArrowRight");
+  const { selection: timed, window } = await now(page);
+  assert.ok(Math.abs(timed.end - timed.begin - 0.04 * (window.end - window.begin)) < 2 && (await area()).length === 3);
+  // From the axis, a time is one of all rows.
+  await page.mouse.move(box.x + 300, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 600, box.y + 200, { steps: 5 });
+  await page.mouse.up();
+  assert.deepEqual(await area(), []);
+});

@@ -98,12 +98,13 @@ var api = {
 		clock,
 		limit
 	}, signal),
-	matching: (text, begin, end, clock) => get("matching", {
+	matching: (text, begin, end, clock, list = null, signal) => get("matching", {
 		text,
 		begin,
 		end,
-		clock
-	}),
+		clock,
+		...list
+	}, signal),
 	wakeups: (begin, end, clock, rows, limit, signal) => get("wakeups", {
 		begin,
 		end,
@@ -140,6 +141,11 @@ var api = {
 		end,
 		rows,
 		is_quick: isQuick
+	}, signal),
+	instead: (begin, end, rows, signal) => post("instead", {
+		begin,
+		end,
+		rows
 	}, signal),
 	activity: async (begin, end) => (await get("activity", {
 		begin,
@@ -475,6 +481,10 @@ var ClockSwitch = class {
 		if (clock === this.view.now.clock) return 0;
 		return clock === "own" ? -this.shift(host) : this.shift(host);
 	}
+	/** What a time that is shown of a host needs to be one of the common clock. */
+	back(host) {
+		return -this.convert(host, "common");
+	}
 	/** How far a host's times are moved now, while rows slide. */
 	offset(host) {
 		return this.left === 0 ? 0 : this.left * (this.view.now.clock === "common" ? this.shift(host) : -this.shift(host));
@@ -529,6 +539,33 @@ var ClockSwitch = class {
 		}, to);
 	}
 };
+// src/losses.ts
+var WORDS$2 = {
+	"rest of a packet": "the rest of a packet cannot be read",
+	"order of packets": "packets are out of order",
+	stream: "a stream is missing",
+	chunk: "a chunk of the trace is missing",
+	CPU: "the CPU was not recorded"
+};
+/** "1,234 events were lost". */
+function lossText({ what, count }) {
+	if (count !== null) return `${formatCount(count)} ${count === 1 ? what.replace(/s$/, "") : what} ${count === 1 ? "was" : "were"} lost`;
+	return WORDS$2[what] ?? what;
+}
+/** Whether something is lost, not only recorded for a shorter time than elsewhere. */
+function isLost({ what }) {
+	return !what.startsWith("the stream ");
+}
+/** Of a host, or of one of its CPUs (null: of any), at an instant of the common clock or as near to it as `room`. */
+function lossesAt(losses, host, cpu, at, room = 0) {
+	return losses.filter((it) => it.host === host && (cpu === null || it.cpu === null || it.cpu === cpu) && at >= it.begin - room && at <= it.end + room);
+}
+/** What the header says: how many events, and how many other losses; "" if nothing is lost. */
+function lossesText(losses, total) {
+	const lost = losses.filter(isLost), events = lost.reduce((sum, it) => sum + (it.what === "events" ? it.count ?? 0 : 0), 0), others = lost.filter((it) => it.what !== "events").length;
+	const parts = [events > 0 ? `${formatCount(events)} events` : "", others > 0 ? `${formatCount(others)} ${others === 1 ? "other loss" : "other losses"}` : ""].filter((part) => part !== "");
+	return parts.length === 0 ? "" : `${total > losses.length ? "at least " : ""}${parts.join(", ")}${events > 0 && others === 0 ? " lost" : ""}`;
+}
 // src/commands.ts
 var ZOOM = 1.6;
 var PAN = .2;
@@ -572,6 +609,14 @@ function commandsOf(doers) {
 			if (selection !== null) navigation.show(selection);
 			else status.say("Nothing is selected.");
 		}
+	], [
+		"Shift+ArrowLeft",
+		"select less time, or begin to",
+		() => extend(doers, -1)
+	], [
+		"Shift+ArrowRight",
+		"select more time",
+		() => extend(doers, 1)
 	], [
 		"f",
 		"fit all",
@@ -629,6 +674,18 @@ function commandsOf(doers) {
 		"critical path of the thread over the selection",
 		() => void inspector.path()
 	], [
+		"n",
+		"next match of the search, or event of the list",
+		() => drawer.step(1, "matches")
+	], [
+		"N",
+		"the match before",
+		() => drawer.step(-1, "matches")
+	], [
+		"l",
+		"next loss of events",
+		() => nextLoss(doers)
+	], [
 		"W",
 		"arrows of wake-ups of the row",
 		() => {
@@ -650,6 +707,14 @@ function commandsOf(doers) {
 		() => clear(doers)
 	]);
 	group("Rows", [
+		"Shift+ArrowUp",
+		"select rows, up",
+		() => tree.extend(-1)
+	], [
+		"Shift+ArrowDown",
+		"select rows, down",
+		() => tree.extend(1)
+	], [
 		"ArrowUp",
 		"row above",
 		() => tree.move(-1)
@@ -731,12 +796,46 @@ function commandsOf(doers) {
 	]);
 	return list;
 }
+/** Moves the end of the selection; without one, it begins at the pointer, else in the middle. */
+function extend({ view }, by) {
+	const { window, selection, hover, area, chosen } = view.now, at = hover ?? (window.begin + window.end) / 2, step = by * .02 * (window.end - window.begin), begin = selection?.begin ?? at;
+	view.set({
+		selection: {
+			begin,
+			end: Math.max(begin, (selection?.end ?? at) + step)
+		},
+		area,
+		chosen: chosen + 1
+	});
+}
 function clear({ view, search }) {
-	if (view.now.selection !== null) view.set({ selection: null });
+	if (view.now.selection !== null || view.now.area !== null) view.set({ selection: null });
 	else if (view.now.path !== null) view.set({ path: null });
 	else if (view.now.onlyRows !== null) view.set({ onlyRows: null });
 	else if (search.text !== "") search.set("");
 	else view.set({ row: null });
+}
+function nextLoss({ view, graph, navigation, clock, status, rows }) {
+	const shown = graph.losses.map((loss) => {
+		const moved = clock.convert(loss.host, "common");
+		return {
+			loss,
+			begin: loss.begin + moved,
+			end: loss.end + moved
+		};
+	}).sort((a, b) => a.begin - b.begin);
+	const { selection, window } = view.now, at = selection?.begin ?? window.begin - 1, next = shown.find((it) => it.begin > at) ?? shown[0];
+	if (next === void 0) {
+		status.say("Nothing is missing of these traces.");
+		return;
+	}
+	const host = rows.childrenOf(null).find((row) => row.host === next.loss.host), cpu = rows.childrenOf(host?.id ?? null).find((row) => row.kind === "cpu" && row.cpu === next.loss.cpu);
+	navigation.go((cpu ?? host)?.id ?? null, next.begin);
+	view.set({ selection: {
+		begin: next.begin,
+		end: next.end
+	} });
+	status.say(`${cpu === void 0 ? host?.label ?? "" : rows.fullName(cpu)}: ${lossText(next.loss)}`);
 }
 function nextBookmark({ view, bookmarks, goToBookmark, status }) {
 	const list = [...bookmarks.list].sort((a, b) => a.at - b.at), { window } = view.now, middle = (window.begin + window.end) / 2;
@@ -868,6 +967,11 @@ var Drawer = class {
 		this.mark();
 		next?.show();
 		for (const watcher of this.watchers) watcher();
+	}
+	/** The next of what the panel that is seen lists, else of the panel of matches. */
+	step(by, otherwise) {
+		if (this.shown?.stepList === void 0) this.open(otherwise);
+		this.shown?.stepList?.(by);
 	}
 	toggle() {
 		this.open(this.shown === null ? this.last ?? this.first : null);
@@ -1470,7 +1574,7 @@ function drawSelected(ctx, scene, begin, end, left, right) {
 	if (x1 < 0 || x0 > scene.layout.width) return;
 	ctx.fillStyle = colours.edge;
 	ctx.fillRect(x0, 31, Math.max(1, x1 - x0), 2);
-	const text = formatDuration(end - begin), room = ctx.measureText(text).width;
+	const { area } = scene.view.now, text = `${formatDuration(end - begin)}${area === null ? "" : `, ${formatCount(area.size)} ${area.size === 1 ? "row" : "rows"}`}`, room = ctx.measureText(text).width;
 	ctx.fillText(text, Math.max(left, Math.min((x0 + x1) / 2 - room / 2, right - room)), 11);
 }
 function drawFlag(ctx, scene, bookmark) {
@@ -1518,7 +1622,7 @@ var PAST = {
 };
 /** A difference is worth a word from this share of the whole time on. */
 var WORTH = .03;
-var MOST$1 = 3;
+var MOST$2 = 3;
 function causeWord(cause) {
 	return WORDS$1[cause] ?? cause;
 }
@@ -1532,7 +1636,7 @@ function differs(path) {
 	const more = known.map((it) => ({
 		it,
 		by: it.total_ns - it.median_ns
-	})).filter(({ by }) => by > WORTH * all).sort((a, b) => b.by - a.by).slice(0, MOST$1);
+	})).filter(({ by }) => by > WORTH * all).sort((a, b) => b.by - a.by).slice(0, MOST$2);
 	if (more.length === 0) return "It does not differ from the others: nothing took much longer than the median of its service.";
 	return `Where it differs from the others: ${more.map(({ it }) => `${who(it)} ${(PAST[it.cause] ?? ((time) => `${it.cause} took ${time}`))(formatDuration(it.total_ns))} (median ${formatDuration(it.median_ns)})`).join("; ")}.`;
 }
@@ -2063,13 +2167,21 @@ function drawFrontier(ctx, scene) {
 	ctx.fillStyle = ink().line;
 	if (scene.layout.fixed > 0) ctx.fillRect(0, scene.linesTop - 1, scene.layout.width, 2);
 }
+/** Whether all rows of a line are in an area. */
+function isOf(area, ids) {
+	return ids.length > 0 && ids.every((id) => area.has(id));
+}
 function drawSelection(ctx, scene) {
 	const { selection } = scene.view.now;
 	if (selection === null) return;
 	const x0 = Math.max(-2, scene.x(selection.begin)), x1 = Math.min(scene.layout.width + 2, scene.x(selection.end));
 	if (x1 < -1 || x0 > scene.layout.width + 1) return;
 	ctx.fillStyle = ink().selection;
-	ctx.fillRect(x0, 34, x1 - x0, scene.layout.height);
+	const { area } = scene.view.now;
+	if (area === null) ctx.fillRect(x0, 34, x1 - x0, scene.layout.height);
+	else scene.rows.lines.forEach((line, place) => {
+		if (isOf(area, scene.rows.idsOf(line))) ctx.fillRect(x0, scene.top(place), x1 - x0, 20);
+	});
 	ctx.fillStyle = ink().edge;
 	ctx.fillRect(Math.round(x0), 34, 1, scene.layout.height);
 	ctx.fillRect(Math.round(x1), 34, 1, scene.layout.height);
@@ -2759,7 +2871,7 @@ var Graph = class {
 		this.tiles = new Tiles(() => this.invalidate(), failed);
 		this.arrows = new Arrows(view, () => this.invalidate());
 		const again = () => this.invalidate();
-		view.watch(again, "window", "selection", "row", "clock", "path", "experiment");
+		view.watch(again, "window", "selection", "area", "row", "clock", "path", "experiment");
 		view.watch(() => this.moveCursor(), "hover", "window");
 		view.watch(({ filter }) => {
 			this.tiles.setFilter(filter);
@@ -3007,13 +3119,16 @@ var GraphPointer = class {
 		} else {
 			const { selection } = view.now;
 			const fixed = edge === "begin" ? selection.end : edge === "end" ? selection.begin : start;
-			moves = (nowX) => {
+			const first = y < 34 ? -1 : this.graph.at(x, y).place, { area } = view.now;
+			moves = (nowX, nowY) => {
 				const now = this.graph.scene().time(Math.max(0, Math.min(nowX, this.graph.layout.width)));
+				const rows = edge === null ? this.rowsBetween(first, this.graph.at(x, Math.max(34, nowY)).place) : area;
 				view.set({
 					selection: {
 						begin: Math.min(fixed, now),
 						end: Math.max(fixed, now)
 					},
+					area: rows,
 					hover: now
 				});
 			};
@@ -3034,6 +3149,12 @@ var GraphPointer = class {
 		this.element.addEventListener("pointermove", move);
 		this.element.addEventListener("pointerup", end);
 		this.element.addEventListener("pointercancel", end);
+	}
+	/** The rows of two lines and of those between them; null: of one line, or of none. */
+	rowsBetween(first, last) {
+		const { rows } = this.graph, to = last < 0 ? rows.lines.length - 1 : last;
+		if (first < 0 || first === to) return null;
+		return new Set(rows.lines.slice(Math.min(first, to), Math.max(first, to) + 1).flatMap((line) => rows.idsOf(line)));
 	}
 	click(x, y) {
 		if (y < 34) {
@@ -3236,7 +3357,7 @@ var Growth = class {
 			expected.store = shown.store;
 			return;
 		}
-		const { rows: before, clock, window, selection, row, onlyRows, path } = this.view.now;
+		const { rows: before, clock, window, selection, area, row, onlyRows, path } = this.view.now;
 		const bounds = this.navigation.boundsOf(clock), here = this.navigation.window ?? window;
 		const by = renewal({
 			experiment: shown,
@@ -3254,6 +3375,7 @@ var Growth = class {
 			rows: answer,
 			hover: null,
 			path: again,
+			area: area === null ? null : new Set([...area].flatMap((id) => by.row(id) ?? [])),
 			selection: selection === null ? null : by.range(selection),
 			row: row === null ? null : by.row(row),
 			onlyRows: onlyRows === null || again === null ? null : new Set([...onlyRows].flatMap((id) => by.row(id) ?? []))
@@ -3296,6 +3418,7 @@ var Header = class {
 		class: "inverted",
 		role: "status"
 	});
+	lost;
 	only;
 	marks = h("div", { class: "items" });
 	element;
@@ -3316,16 +3439,25 @@ var Header = class {
 			"aria-hidden": "true"
 		}), h("span", { class: "common" }, "common clock"));
 		this.only = button("rows of one request ×", "Show all rows again", () => acts.clearRows(), { class: "chip" });
-		this.element = h("header", { class: "header" }, h("h1", {}, "isochrone"), this.name, this.growth, this.switch, this.count, h("span", { class: "room" }), this.only, search.element, button("requests", "Pick a request: its critical path", () => acts.requests()), this.bookmarkMenu(), this.exportMenu(), button("◐", "Light or dark", switchTheme, { class: "icon" }), button("?", "Keys, mouse, colours (?)", () => acts.help(), { class: "icon" }));
+		this.lost = button("", "What is missing of the traces, and when", () => acts.losses(), {
+			class: "chip lost",
+			hidden: true
+		});
+		this.element = h("header", { class: "header" }, h("h1", {}, "isochrone"), this.name, this.growth, this.switch, this.count, this.lost, h("span", { class: "room" }), this.only, search.element, button("requests", "Pick a request: its critical path", () => acts.requests()), this.bookmarkMenu(), this.exportMenu(), button("◐", "Light or dark", switchTheme, { class: "icon" }), button("?", "Keys, mouse, colours (?)", () => acts.help(), { class: "icon" }));
 		const draw = () => this.draw();
-		view.watch(draw, "experiment", "clock", "onlyRows");
+		view.watch(draw, "experiment", "clock", "onlyRows", "path");
 		clock.watch(draw);
 		bookmarks.watch(() => this.drawMarks());
 		this.draw();
 		this.drawMarks();
 	}
+	/** Says what is lost; nothing, if there is no text. */
+	tellLosses(text) {
+		this.lost.textContent = text;
+		this.lost.hidden = text === "";
+	}
 	draw() {
-		const { experiment, clock, onlyRows } = this.view.now;
+		const { experiment, clock, onlyRows, path } = this.view.now;
 		document.title = experiment === null ? "isochrone" : `${experiment.name} – isochrone`;
 		this.name.textContent = experiment?.name ?? "";
 		this.name.title = [...experiment?.traces ?? [], ...experiment?.notes ?? []].join("\n");
@@ -3333,6 +3465,7 @@ var Header = class {
 		this.switch.setAttribute("aria-checked", String(clock === "common"));
 		this.switch.disabled = (experiment?.hosts.length ?? 0) < 2;
 		this.only.hidden = onlyRows === null;
+		this.only.textContent = path === null ? "some rows only ×" : "rows of one request ×";
 		const messages = experiment?.messages ?? null;
 		this.count.hidden = messages === null || messages.count === 0;
 		if (messages === null) return;
@@ -3407,7 +3540,7 @@ var GESTURES = [
 	["wheel", "scroll rows"],
 	["Ctrl or ⌘ + wheel", "zoom at the pointer"],
 	["Shift + wheel, or sideways", "pan"],
-	["drag", "select time; its edges can be dragged"],
+	["drag", "select time: from the axis or along one row, of all rows; across rows, of these; its edges can be dragged"],
 	["middle button or Shift + drag", "pan"],
 	["click", "select row and state"],
 	["double click", "zoom to the state"],
@@ -3464,6 +3597,7 @@ function definitions(pairs) {
 	return list;
 }
 function readable(key) {
+	if (key.startsWith("Shift+")) return `Shift+${readable(key.slice(6))}`;
 	return {
 		ArrowLeft: "←",
 		ArrowRight: "→",
@@ -3610,7 +3744,7 @@ var Inspector = class {
 	}
 };
 // src/keys.ts
-/** A key as it is written in the list: "Z" has the shift key in it; those with ⌘, Ctrl or Alt belong to the browser. */
+/** A key as it is written in the list: "Z" has the shift key in it, "Shift+ArrowUp" says so; those with ⌘, Ctrl or Alt belong to the browser. */
 function listen(commands) {
 	const byKey = new Map(commands.flatMap((command) => command.keys.map((key) => [key, command])));
 	addEventListener("keydown", (event) => {
@@ -3620,7 +3754,7 @@ function listen(commands) {
 		if (["Enter", " "].includes(event.key) && target.closest("button, a, summary, [role=tab]") !== null) return;
 		if (event.key.startsWith("Arrow") && target.closest(".drawer-body, dialog, .menu") !== null) return;
 		if (target.closest("dialog") !== null) return;
-		const command = byKey.get(event.key);
+		const command = byKey.get(event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key);
 		if (command === void 0) return;
 		event.preventDefault();
 		command.run();
@@ -3635,6 +3769,7 @@ var Minimap = class {
 	view;
 	navigation;
 	clock;
+	status;
 	canvas = h("canvas", {
 		class: "minimap-canvas",
 		role: "img",
@@ -3646,12 +3781,13 @@ var Minimap = class {
 	/** The hosts' bytes, losses and breaks, drawn once for a size, a clock and a theme; and which. */
 	hosts = h("canvas");
 	drawn = "";
-	constructor(view, navigation, clock) {
+	constructor(view, navigation, clock, status) {
 		this.view = view;
 		this.navigation = navigation;
 		this.clock = clock;
+		this.status = status;
 		const again = () => this.invalidate();
-		view.watch(again, "window", "clock", "selection", "hover", "experiment", "path");
+		view.watch(again, "window", "clock", "selection", "hover", "experiment", "path", "marks");
 		clock.watch(again);
 		watchTheme(again);
 		new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -3659,7 +3795,10 @@ var Minimap = class {
 		this.canvas.addEventListener("pointermove", (event) => {
 			if (event.buttons === 0) this.hover(event);
 		});
-		this.canvas.addEventListener("pointerleave", () => this.view.set({ hover: null }));
+		this.canvas.addEventListener("pointerleave", () => {
+			this.status.show("");
+			this.view.set({ hover: null });
+		});
 		this.canvas.addEventListener("dblclick", () => this.navigation.fit());
 		this.canvas.addEventListener("wheel", (event) => {
 			event.preventDefault();
@@ -3770,7 +3909,7 @@ var Minimap = class {
 		ctx.fillText(name, 4, top + 11);
 	}
 	lens(ctx, width, height) {
-		const colours = ink(), { window, selection, hover, path } = this.view.now, x0 = this.at(window.begin), x1 = Math.max(this.at(window.end), x0 + 2);
+		const colours = ink(), { window, selection, hover, path, marks } = this.view.now, x0 = this.at(window.begin), x1 = Math.max(this.at(window.end), x0 + 2);
 		for (const [range, colour] of [[selection, colours.selection], [path, colours.sure]]) {
 			if (range === null) continue;
 			ctx.fillStyle = colour;
@@ -3784,11 +3923,21 @@ var Minimap = class {
 		ctx.fillStyle = colours.edge;
 		for (const x of [x0, x1]) ctx.fillRect(x - 1.5, height / 2 - 8, 3, 16);
 		if (hover !== null) ctx.fillRect(this.at(hover), 0, 1, height);
+		ctx.fillStyle = colours.mark;
+		for (const mark of marks ?? []) ctx.fillRect(Math.round(this.at(mark)) - 1, height - 5, 2, 5);
 	}
 	hover(event) {
 		const x = this.x(event), { begin, end } = this.view.now.window, x0 = this.at(begin), x1 = this.at(end);
 		this.canvas.style.cursor = Math.abs(x - x0) <= EDGE || Math.abs(x - x1) <= EDGE ? "ew-resize" : x > x0 && x < x1 ? "grab" : "crosshair";
 		if (this.isReady) this.view.set({ hover: this.time(x) });
+		this.tellLosses(x, event.clientY - this.canvas.getBoundingClientRect().top);
+	}
+	/** Says what is missing of the host and the time under the pointer. */
+	tellLosses(x, y) {
+		const it = this.overview, hosts = it?.hosts ?? [], host = hosts[Math.floor(y / Math.max(this.canvas.clientHeight / Math.max(hosts.length, 1), MIN_LANE))];
+		if (it === null || host === void 0) return;
+		const room = this.time(2) - this.time(0), losses = lossesAt(it.losses, host.host, null, this.time(x) + this.clock.back(host.host), room);
+		this.status.show(losses.length === 0 ? host.name : `${host.name}: ${losses.slice(0, 3).map((loss) => `${loss.cpu === null ? "" : `CPU ${loss.cpu}: `}${lossText(loss)}`).join("; ")}`);
 	}
 	down(event) {
 		if (!this.isReady || event.button !== 0) return;
@@ -4438,6 +4587,17 @@ var DataTable = class {
 		if (this.active >= 0) this.see(this.active);
 		this.draw();
 	}
+	/** The place of the active row in the order that is seen; −1 if there is none. */
+	get place() {
+		return this.active;
+	}
+	/** Makes the next row the active one, or the one before; after the last comes the first. */
+	step(by) {
+		const count = this.sorted.length;
+		if (count === 0) return void 0;
+		this.activate(this.sorted[this.active < 0 ? by > 0 ? 0 : count - 1 : (this.active + by + count) % count]);
+		return this.sorted[this.active];
+	}
 	redraw() {
 		this.draw();
 	}
@@ -4583,7 +4743,7 @@ function titled(title, table, ...beside) {
 	return h("section", { class: "block" }, h("div", { class: "block-head" }, title === "" ? null : h("h3", {}, title), ...beside, table.copy), table.element);
 }
 // src/panels/analyses.ts
-var LIMIT$3 = 1e3;
+var LIMIT$4 = 1e3;
 var FIRST = "cputop";
 var AnalysesPanel = class extends AskingPanel {
 	all = [];
@@ -4623,7 +4783,7 @@ var AnalysesPanel = class extends AskingPanel {
 			analysis: this.chosen,
 			begin: isAll ? null : covered.begin,
 			end: isAll ? null : covered.end,
-			limit: LIMIT$3
+			limit: LIMIT$4
 		}, signal).catch((error) => {
 			if (!(error instanceof Error) || error.name === "AbortError") throw error;
 			return error;
@@ -4660,7 +4820,7 @@ var AnalysesPanel = class extends AskingPanel {
 				grow: column.unit === "none" && table.rows.some((row) => String(row[place] ?? "").length > 24)
 			}))
 		});
-		const count = table.rows.length >= LIMIT$3 ? `the first ${formatCount(LIMIT$3)} rows` : `${formatCount(table.rows.length)} ${table.rows.length === 1 ? "row" : "rows"}`;
+		const count = table.rows.length >= LIMIT$4 ? `the first ${formatCount(LIMIT$4)} rows` : `${formatCount(table.rows.length)} ${table.rows.length === 1 ? "row" : "rows"}`;
 		const block = titled(table.title, shown, h("span", { class: "muted" }, count));
 		block.style.height = `${Math.min(52 + 21 * table.rows.length + 14, 440)}px`;
 		shown.set(table.rows);
@@ -5739,7 +5899,7 @@ var PicturePanel = class extends AskingPanel {
 };
 // src/panels/disks.ts
 /** Requests of a disk that are drawn; disks that are. */
-var LIMIT$2 = 5e3;
+var LIMIT$3 = 5e3;
 var MOST_DISKS = 16;
 var DisksPanel = class extends PicturePanel {
 	drawn = [];
@@ -5797,7 +5957,7 @@ var DisksPanel = class extends PicturePanel {
 	}
 	async load(signal) {
 		const range = this.showRange("window");
-		const { disks, command } = await api.accesses(range.begin, range.end, LIMIT$2, signal);
+		const { disks, command } = await api.accesses(range.begin, range.end, LIMIT$3, signal);
 		this.command.set(command);
 		if (disks.length === 0) {
 			this.forget();
@@ -5841,7 +6001,7 @@ var DisksPanel = class extends PicturePanel {
 };
 // src/panels/events.ts
 var PAGE = 500;
-var MOST = 2e4;
+var MOST$1 = 2e4;
 var REST_MS$3 = 350;
 var EventsPanel = class extends AskingPanel {
 	events = [];
@@ -5942,6 +6102,7 @@ var EventsPanel = class extends AskingPanel {
 		this.next = null;
 		this.nearest = null;
 		this.table.set([]);
+		this.view.set({ marks: null });
 	}
 	async load(signal) {
 		const range = this.rangeOf(), search = this.input.value.trim(), hosts = this.hosts.value;
@@ -5977,6 +6138,7 @@ var EventsPanel = class extends AskingPanel {
 		this.table.set(this.events);
 		this.find(true);
 		this.tell();
+		this.view.set({ marks: search === "" ? null : this.events.map((it) => toShown(this.view, this.rowOf(it), it.at)) });
 	}
 	rangeOf() {
 		const covered = this.showRange(this.scope.value === "window" ? "window" : "range"), { selection, row, experiment } = this.view.now;
@@ -5990,7 +6152,7 @@ var EventsPanel = class extends AskingPanel {
 	}
 	async loadMore() {
 		const { asked, next } = this;
-		if (asked === null || next === null || this.more !== null || this.events.length >= MOST || this.table.count === 0) return;
+		if (asked === null || next === null || this.more !== null || this.events.length >= MOST$1 || this.table.count === 0) return;
 		const more = this.more = new AbortController();
 		const answer = await this.during(api.events({
 			begin: asked.range.begin,
@@ -6011,7 +6173,7 @@ var EventsPanel = class extends AskingPanel {
 	}
 	tell() {
 		const count = formatCount(this.events.length);
-		this.count.textContent = this.next === null ? `${count} events` : this.events.length >= MOST ? `the first ${count}: search, or take less time` : `the first ${count}, more below`;
+		this.count.textContent = this.next === null ? `${count} events` : this.events.length >= MOST$1 ? `the first ${count}: search, or take less time` : `the first ${count}, more below`;
 	}
 	instant() {
 		const { selection, row } = this.view.now;
@@ -6035,6 +6197,10 @@ var EventsPanel = class extends AskingPanel {
 		this.scope.value = isLoaded && this.scope.value === "window" ? "window" : "from";
 		if (isLoaded && this.scope.value === "window") this.find(true);
 		else this.ask();
+	}
+	async stepList(by) {
+		const it = this.table.step(by);
+		if (it !== void 0) this.go(it);
 	}
 	hostName(host) {
 		return this.view.now.experiment?.hosts[host]?.name ?? String(host);
@@ -6176,7 +6342,7 @@ function drawLife(ctx, frame, it, top, hasFaults, doers) {
 	}
 }
 // src/panels/lives.ts
-var LIMIT$1 = 100;
+var LIMIT$2 = 100;
 var MOST_STEPS$1 = 400;
 var PIXELS_OF_A_STEP$1 = 3;
 var LivesPanel = class extends PicturePanel {
@@ -6247,7 +6413,7 @@ var LivesPanel = class extends PicturePanel {
 	}
 	async load(signal) {
 		const range = this.showRange("window"), steps = Math.max(60, Math.min(MOST_STEPS$1, Math.round(this.body.clientWidth * .5 / PIXELS_OF_A_STEP$1)));
-		const { total, lives, command } = await api.lives(range.begin, range.end, steps, LIMIT$1, signal);
+		const { total, lives, command } = await api.lives(range.begin, range.end, steps, LIMIT$2, signal);
 		this.command.set(command);
 		if (lives.length === 0) {
 			this.body.replaceChildren(notice("empty", "No process was seen to run in this time", "`sched_switch` shows what runs; `f` shows all there is."));
@@ -6283,6 +6449,234 @@ var LivesPanel = class extends PicturePanel {
 	}
 	drawLegend() {
 		this.legend.replaceChildren(swatch(cpuColour(), "of a CPU"), swatch(unknownColour$1(), "unknown: may be more"), h("span", { class: "muted" }, "edges: starts and ends that were seen"));
+	}
+};
+// src/panels/losses.ts
+var LossesPanel = class extends AskingPanel {
+	count = h("span", {
+		class: "muted",
+		role: "status"
+	});
+	table;
+	constructor(view, navigator) {
+		super("losses", "Losses", view, navigator, []);
+		this.table = new DataTable({
+			label: "What is missing: a click goes there",
+			origin: () => this.origin,
+			sort: [2, false],
+			pick: (it) => this.go(it, false),
+			open: (it) => this.go(it, true),
+			columns: [
+				{
+					title: "host",
+					value: (it) => this.hostName(it)
+				},
+				{
+					title: "CPU",
+					unit: "count",
+					value: (it) => it.cpu,
+					text: (it) => String(it.cpu ?? "all")
+				},
+				{
+					title: "begin",
+					unit: "time",
+					value: (it) => it.begin
+				},
+				{
+					title: "end",
+					unit: "time",
+					value: (it) => it.end
+				},
+				{
+					title: "lasts",
+					unit: "ns",
+					value: (it) => it.end - it.begin
+				},
+				{
+					title: "count",
+					unit: "count",
+					value: (it) => it.count
+				},
+				{
+					title: "what is missing",
+					value: (it) => lossText(it),
+					grow: true
+				}
+			]
+		});
+		this.controls.append(this.count, this.table.copy);
+	}
+	forget() {
+		this.table.set([]);
+	}
+	async load(signal) {
+		const { losses, losses_total: total, breaks } = await api.overview(1, signal);
+		const broken = breaks.map((it) => ({
+			host: typeof it.host === "number" ? it.host : this.view.now.experiment?.hosts.find((host) => host.name === it.host)?.host ?? 0,
+			cpu: null,
+			begin: it.at,
+			end: it.at,
+			what: it.text,
+			count: null
+		}));
+		this.heading.textContent = "all of the time";
+		this.count.textContent = `${formatCount(losses.length)}${total > losses.length ? ` of ${formatCount(total)}` : ""} times in which something is missing${broken.length === 0 ? "" : `, ${formatCount(broken.length)} breaks of clocks`}`;
+		if (losses.length + broken.length === 0) {
+			this.body.replaceChildren(notice("empty", "Nothing is missing", "No event was lost, all CPUs were recorded all of the time, and no clock was set."));
+			return;
+		}
+		if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
+		this.table.set([...losses, ...broken]);
+	}
+	hostName({ host }) {
+		return this.view.now.experiment?.hosts[host]?.name ?? String(host);
+	}
+	go(it, isZoom) {
+		const row = rowOfLine(this.view, (name) => name === "host" ? this.hostName(it) : name === "cpu" ? it.cpu : null, it.begin), begin = toShown(this.view, row, it.begin), end = toShown(this.view, row, it.end);
+		this.navigator.go(row, begin, isZoom ? {
+			begin: begin - Math.max(1e3, (end - begin) / 4),
+			end: end + Math.max(1e3, (end - begin) / 4)
+		} : void 0);
+		this.view.set({ selection: {
+			begin,
+			end
+		} });
+	}
+};
+// src/panels/matches.ts
+var LIMIT$1 = 2e3;
+var MatchesPanel = class extends AskingPanel {
+	total = 0;
+	loaded = Promise.resolve();
+	scope = h("select", {
+		"aria-label": "Of which time",
+		onchange: () => void this.ask()
+	}, h("option", { value: "all" }, "all of the time"), h("option", { value: "window" }, "window"), h("option", { value: "range" }, "selection / window"));
+	order = h("select", {
+		"aria-label": "Which come first",
+		onchange: () => void this.ask()
+	}, h("option", { value: "time" }, "earliest first"), h("option", { value: "longest" }, "longest first"));
+	place = h("span", {
+		class: "place",
+		role: "status"
+	});
+	count = h("span", {
+		class: "muted",
+		role: "status"
+	});
+	table;
+	constructor(view, navigator) {
+		super("matches", "Matches", view, navigator, [
+			"filter",
+			"window",
+			"selection",
+			"clock"
+		]);
+		const name = (style) => LOOKS[style]?.name ?? "";
+		this.table = new DataTable({
+			label: "States for which the search holds: a click goes there",
+			origin: () => this.origin,
+			pick: (it) => this.go(it, false),
+			open: (it) => this.go(it, true),
+			columns: [
+				{
+					title: "state",
+					value: ([, style]) => name(style),
+					draw: ([, style]) => swatch(stateColour(style), name(style)),
+					width: 16
+				},
+				{
+					title: "lasts",
+					unit: "ns",
+					value: ([, , , begin, end]) => end - begin
+				},
+				{
+					title: "where",
+					value: ([row]) => nameOf$1(view, row),
+					grow: true
+				},
+				{
+					title: "begin",
+					unit: "time",
+					value: ([, , , begin]) => begin
+				},
+				{
+					title: "what",
+					value: ([, , label]) => label ?? "",
+					width: 30
+				}
+			]
+		});
+		this.controls.append(this.scope, this.order, button("◀", "Previous match (N)", () => void this.stepList(-1)), this.place, button("▶", "Next match (n)", () => void this.stepList(1)), this.count, this.table.copy);
+	}
+	changed(_now, changed) {
+		const isOfTime = changed.has("window") && this.scope.value !== "all" && !(this.scope.value === "range" && this.view.now.selection !== null) || changed.has("selection") && this.scope.value === "range";
+		if (changed.has("filter") || changed.has("clock")) this.askAgain(0);
+		else if (isOfTime) this.askSoon();
+	}
+	forget() {
+		this.table.set([]);
+		this.total = 0;
+		this.view.set({ marks: null });
+	}
+	ask() {
+		return this.loaded = super.ask();
+	}
+	async load(signal) {
+		const { filter, clock, window, selection, experiment } = this.view.now, scope = this.scope.value;
+		if (filter === null) {
+			this.forget();
+			this.count.textContent = this.place.textContent = this.heading.textContent = "";
+			this.body.replaceChildren(notice("empty", "No expression is searched for", "Type one into the search box (`/`): `duration > 10ms && state == wait-cpu`, `label == write && host == h2`. The states for which it holds are listed here; `n` and `N` go from one to the next."));
+			return;
+		}
+		const all = { ...(clock === "own" ? experiment?.own : null) ?? {
+			begin: experiment?.begin ?? 0,
+			end: experiment?.end ?? 1
+		} }, shown = scope === "all" ? {
+			begin: all.begin,
+			end: all.end + 1
+		} : scope === "range" && selection !== null ? selection : window;
+		const answer = await api.matching(filter, shown.begin, shown.end, clock, {
+			limit: LIMIT$1,
+			order: this.order.value
+		}, signal);
+		if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
+		this.heading.textContent = filter;
+		this.heading.title = filter;
+		this.total = answer.states;
+		const states = `${formatCount(answer.states)} ${answer.states === 1 ? "state" : "states"} on ${formatCount(answer.rows.length)} ${answer.rows.length === 1 ? "row" : "rows"}`;
+		const cut = answer.matches.length < answer.states ? `; the first ${formatCount(answer.matches.length)} are listed` : "";
+		this.count.textContent = answer.is_whole ? `${states}, ${formatDuration(answer.total_ns)} in all${cut}` : `at least ${states}: in a shorter window, each state is looked at; times are ≈${cut}`;
+		this.count.title = this.count.textContent;
+		this.table.set(answer.matches);
+		this.view.set({ marks: answer.matches.map(([, , , begin, end]) => (begin + end) / 2) });
+		this.tell();
+	}
+	/** Goes to the next match of the list (or the one before), once there is one. */
+	async stepList(by) {
+		await this.during(this.loaded);
+		const it = this.table.step(by);
+		if (it !== void 0) this.go(it, false);
+	}
+	tell() {
+		this.place.textContent = this.total === 0 ? "none" : `${this.table.place < 0 ? "–" : formatCount(this.table.place + 1)} of ${formatCount(this.total)}`;
+	}
+	go([row, , , begin, end], isZoom) {
+		const { window } = this.view.now, room = Math.max(end - begin, 1e3) / 4;
+		this.hold();
+		this.navigator.go(row, begin, isZoom || end - begin > window.end - window.begin ? {
+			begin: begin - room,
+			end: end + room
+		} : void 0);
+		this.view.set({
+			row,
+			selection: {
+				begin,
+				end
+			}
+		});
+		this.tell();
 	}
 };
 // src/panels/messages.ts
@@ -6743,6 +7137,24 @@ var ResourcesPanel = class extends PicturePanel {
 		].map((kind) => swatch(resourceColour(kind), kind)), swatch(waitedColour(), "waited for"), swatch(unknownColour(), "unknown"));
 	}
 };
+// src/panels/meanwhile.ts
+var MOST = 8;
+/** "lttng-consumerd 185 31.2 ms, appsrv 219 22 ms, 4 others 4.3 ms". */
+function meanwhileText({ ran, unknown_ns: unknown }, most = 3) {
+	const shown = ran.slice(0, most), others = ran.slice(most), parts = shown.map((it) => `${it.label} ${formatDuration(it.total_ns)}`);
+	if (others.length > 0) parts.push(`${formatCount(others.length)} others ${formatDuration(sum(others))}`);
+	if (unknown > 0) parts.push(`unknown ${formatDuration(unknown)}`);
+	return parts.length === 0 ? "unknown" : parts.join(", ");
+}
+/** The threads that ran, longest first; a click goes to one, `showRows` to all of them. */
+function meanwhileList({ ran, cpu, unknown_ns: unknown }, cpuName, go, showRows) {
+	const shown = ran.slice(0, MOST), others = ran.slice(MOST), rows = ran.flatMap((it) => it.row ?? []);
+	const line = (name, ns) => [h("dt", {}, formatDuration(ns)), h("dd", {}, name)];
+	return h("section", { class: "meanwhile" }, h("h3", {}, "Ran instead, on ", button(cpuName, "Go to this CPU", () => go(cpu), { class: "link" })), h("dl", {}, ...shown.flatMap(({ row, label, total_ns: ns }) => line(row === null ? label : button(label, `Go to ${label}, as it was then`, () => go(row), { class: "link" }), ns)), ...others.length === 0 ? [] : line(`${formatCount(others.length)} others`, sum(others)), ...unknown > 0 ? line("unknown what ran", unknown) : []), rows.length === 0 ? null : button("show these rows", "Show only the rows of these threads, and of this one", () => showRows([...rows, cpu])));
+}
+function sum(ran) {
+	return ran.reduce((all, it) => all + it.total_ns, 0);
+}
 // src/panels/state.ts
 var StatePanel = class extends AskingPanel {
 	said = null;
@@ -6756,7 +7168,7 @@ var StatePanel = class extends AskingPanel {
 		]);
 	}
 	changed(now, changed) {
-		if (now.selection !== null && !changed.has("selection") && !changed.has("row") && !changed.has("clock")) return;
+		if (now.selection !== null && !changed.has("selection") && !changed.has("row") && !changed.has("clock") && !changed.has("window")) return;
 		if (now.selection === null && !changed.has("row") && !changed.has("selection") && !changed.has("clock") && now.hover === null) return;
 		this.askSoon(90);
 	}
@@ -6827,7 +7239,9 @@ var StatePanel = class extends AskingPanel {
 			...this.bounds(state)
 		];
 		this.controls.replaceChildren(...this.acts(neighbours));
-		this.body.replaceChildren(title, h("div", { class: "state-parts" }, list("What", fields), list("When, on both clocks", times), share));
+		const { meanwhile, waker } = state, go = (row) => this.navigator.go(row, state.begin);
+		const instead = meanwhile === void 0 ? null : meanwhileList(meanwhile, nameOf$1(this.view, meanwhile.cpu) || "a CPU", go, (rows) => this.view.set({ onlyRows: /* @__PURE__ */ new Set([state.row, ...rows]) }));
+		this.body.replaceChildren(title, h("div", { class: "state-parts" }, list("What", fields, (key, value) => key === "woken by" && waker !== void 0 ? button(value, `Go to ${value}, as it was then`, () => go(waker), { class: "link" }) : value), instead, list("When, on both clocks", times), share));
 	}
 	bounds(state) {
 		const host = rowOf(this.view, state.row)?.host ?? -1, { sure, likely } = state.times;
@@ -6899,6 +7313,7 @@ var StatePanel = class extends AskingPanel {
 		return [
 			`${name}: ${state.state}, ${state.end - state.begin} ns`,
 			...state.fields.map(([key, value]) => `${key}\t${value}`),
+			...state.meanwhile === void 0 ? [] : [`ran instead\t${meanwhileText(state.meanwhile, Infinity)}`],
 			`own clock\t${times.own}`,
 			`common clock\t${times.common}`,
 			`surely within\t${times.sure ?? ""}`,
@@ -6906,10 +7321,15 @@ var StatePanel = class extends AskingPanel {
 		].join("\n");
 	}
 };
-function list(title, fields) {
-	return h("section", {}, h("h3", {}, title), h("dl", {}, ...fields.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)])));
+function list(title, fields, draw = (_, value) => value) {
+	return h("section", {}, h("h3", {}, title), h("dl", {}, ...fields.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, draw(key, value))])));
 }
 // src/panels/statistics.ts
+var BYS = {
+	call: ["by call", "System calls"],
+	cause: ["by cause", "What threads waited for, and who ended that"],
+	instead: ["ran instead", "What ran while they waited for a CPU"]
+};
 /** Rows of waits by process and cause that are added up. */
 var MAX_WAITS = 5e3;
 var USER = 1;
@@ -6931,23 +7351,32 @@ var StatisticsPanel = class extends AskingPanel {
 	of = h("select", {
 		"aria-label": "Of which threads",
 		onchange: () => void this.ask()
-	}, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"));
+	}, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"), h("option", {
+		value: "area",
+		hidden: true
+	}, "selected rows"));
 	states;
 	threads;
 	processes;
 	calls;
 	causes;
-	isByCause = false;
+	instead;
+	/** What the tables at the right add up by. */
+	by = "call";
+	insteadNote = h("span", { class: "muted" });
+	waited = 1;
 	count = h("span", { class: "muted" });
 	ofThreads;
 	ofProcesses;
 	ofCalls;
 	ofCauses;
+	ofInstead;
 	parts;
 	constructor(view, navigator) {
 		super("statistics", "Statistics", view, navigator, [
 			"window",
 			"selection",
+			"area",
 			"row",
 			"clock",
 			"rows"
@@ -7095,27 +7524,66 @@ var StatisticsPanel = class extends AskingPanel {
 				}
 			]
 		});
+		this.instead = new DataTable({
+			label: "What ran while they waited for a CPU: a click goes there",
+			origin,
+			sort: [1, true],
+			pick: (it) => {
+				if (it.row !== null) this.goTo(it.row);
+			},
+			columns: [
+				{
+					title: "ran instead",
+					value: (it) => it.label,
+					grow: true
+				},
+				{
+					title: "time",
+					unit: "ns",
+					value: (it) => it.total_ns
+				},
+				{
+					title: "share",
+					unit: "percent",
+					value: (it) => 100 * it.total_ns / this.waited,
+					text: (it) => `${(100 * it.total_ns / this.waited).toFixed(1)} %`
+				}
+			]
+		});
 		this.controls.append(this.of, this.count);
 		const turns = (isProcesses) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => this.turn(to), { "aria-pressed": String(to === isProcesses) })));
 		this.ofThreads = titled("", this.threads, turns(false));
 		this.ofProcesses = titled("", this.processes, turns(true));
-		const turnsOf = (isCauses) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by cause" : "by call", to ? "What threads waited for, and who ended that" : "System calls", () => {
-			this.turnCauses(to);
+		const turnsOf = (by) => h("span", { class: "turns" }, ...Object.entries(BYS).map(([to, [text, title]]) => button(text, title, () => {
+			this.turnTo(to);
 			this.ask();
-		}, { "aria-pressed": String(to === isCauses) })));
-		this.ofCalls = titled("", this.calls, turnsOf(false));
-		this.ofCauses = titled("", this.causes, turnsOf(true));
-		this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses);
+		}, { "aria-pressed": String(to === by) })));
+		this.ofCalls = titled("", this.calls, turnsOf("call"));
+		this.ofCauses = titled("", this.causes, turnsOf("cause"), h("span", {
+			class: "muted",
+			title: "As in the report blocking, which is by process"
+		}, "of whole processes"));
+		this.ofInstead = titled("", this.instead, turnsOf("instead"), this.insteadNote);
+		this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses, this.ofInstead);
 		this.turn(false);
-		this.turnCauses(false);
+		this.turnTo("call");
 	}
 	changed(_now, changed) {
-		this.of.options[1].textContent = this.rowText();
+		this.showOf();
 		if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
 		this.askWhenQuick();
 	}
 	shown() {
+		this.showOf();
+	}
+	/** What can be added up: rows that are selected are, until others are. */
+	showOf() {
+		const { area } = this.view.now, option = this.of.options[2], isNew = option.hidden && area !== null;
 		this.of.options[1].textContent = this.rowText();
+		option.hidden = area === null;
+		option.textContent = `the ${formatCount(area?.size ?? 0)} selected rows`;
+		if (isNew) this.of.value = "area";
+		else if (area === null && this.of.value === "area") this.of.value = "all";
 	}
 	themed() {
 		for (const table of [
@@ -7131,17 +7599,18 @@ var StatisticsPanel = class extends AskingPanel {
 			this.threads,
 			this.processes,
 			this.calls,
-			this.causes
+			this.causes,
+			this.instead
 		]) table.set([]);
 	}
 	async load(signal) {
-		const covered = this.showRange(), { row } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
-		const answer = await api.statistics(covered.begin, covered.end, isOfRow ? [row] : null, signal);
+		const covered = this.showRange(), { row, area } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
+		const rows = isOfRow ? [row] : this.of.value === "area" && area !== null ? [...area] : null, answer = await api.statistics(covered.begin, covered.end, rows, signal);
 		this.range = covered;
 		this.command.set(answer.command);
 		if (answer.threads.length === 0) {
 			this.forget();
-			this.body.replaceChildren(isOfRow ? notice("empty", `${nameOf$1(this.view, row)} has no threads in this time`, "Choose all threads, or another row or time.") : notice("empty", "No states are known in this time", "They come from `sched_switch` and system calls: record `lttng enable-event --kernel 'sched_*'` and `lttng enable-event --kernel --syscall --all`."));
+			this.body.replaceChildren(rows !== null ? notice("empty", `${isOfRow ? nameOf$1(this.view, row) : "These rows"} ${isOfRow ? "has" : "have"} no threads in this time`, "Choose all threads, or another row or time.") : notice("empty", "No states are known in this time", "They come from `sched_switch` and system calls: record `lttng enable-event --kernel 'sched_*'` and `lttng enable-event --kernel --syscall --all`."));
 			return;
 		}
 		this.all = Math.max(1, answer.states.reduce((sum, it) => sum + it.total_ns, 0));
@@ -7160,21 +7629,30 @@ var StatisticsPanel = class extends AskingPanel {
 		this.threads.set(threads);
 		this.processes.set(this.byProcess(threads));
 		this.calls.set(answer.calls);
-		if (this.isByCause) await this.loadCauses(covered, isOfRow ? row : null, signal);
+		if (this.by === "cause") await this.loadCauses(covered, rows, signal);
+		if (this.by === "instead") await this.loadInstead(covered, rows, signal);
 	}
-	/** Waits are those of the report `blocking`, of all processes or of the row's. */
-	async loadCauses(covered, row, signal) {
+	async loadInstead(covered, rows, signal) {
+		const { waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count } = await api.instead(covered.begin, covered.end, rows, signal);
+		this.waited = Math.max(1, waited);
+		this.insteadNote.textContent = `${formatCount(waits)} waits for a CPU, ${formatDuration(waited)}${unknown > 0 ? `; unknown what ran: ${formatDuration(unknown)}` : ""}${ran.length < count ? `; the first ${formatCount(ran.length)} of ${formatCount(count)}` : ""}`;
+		this.insteadNote.title = `${this.insteadNote.textContent}. Of each wait, what ran on the CPU that the thread got in the end`;
+		this.instead.set(ran);
+		this.command.set("");
+	}
+	/** Waits are those of the report `blocking`, of all processes or of those of some rows. */
+	async loadCauses(covered, rows, signal) {
 		const answer = await api.table({
 			analysis: "blocking",
 			begin: covered.begin,
 			end: covered.end,
 			limit: MAX_WAITS
 		}, signal);
-		const table = answer.tables.find((it) => it.name === "causes"), it = rowOf(this.view, row), host = it === void 0 ? null : this.view.now.experiment?.hosts[it.host]?.name ?? null;
+		const table = answer.tables.find((it) => it.name === "causes"), of = rows?.map((row) => rowOf(this.view, row)), hostName = (host) => this.view.now.experiment?.hosts[host]?.name;
 		const at = (name) => table?.columns.findIndex((column) => column.name === name) ?? -1;
 		const sums = /* @__PURE__ */ new Map();
 		for (const line of table?.rows ?? []) {
-			if (host !== null && (line[at("host")] !== host || it?.pid !== void 0 && line[at("pid")] !== it.pid)) continue;
+			if (of !== void 0 && !of.some((it) => it !== void 0 && line[at("host")] === hostName(it.host) && (it.kind === "host" || line[at("pid")] === it.pid))) continue;
 			const cause = String(line[at("cause")]), total = Number(line[at("total_ns")]), sum = sums.get(cause) ?? {
 				count: 0,
 				total: 0,
@@ -7232,10 +7710,11 @@ var StatisticsPanel = class extends AskingPanel {
 		this.ofThreads.hidden = toProcesses;
 		this.ofProcesses.hidden = !toProcesses;
 	}
-	turnCauses(toCauses) {
-		this.isByCause = toCauses;
-		this.ofCalls.hidden = toCauses;
-		this.ofCauses.hidden = !toCauses;
+	turnTo(by) {
+		this.by = by;
+		this.ofCalls.hidden = by !== "call";
+		this.ofCauses.hidden = by !== "cause";
+		this.ofInstead.hidden = by !== "instead";
 	}
 	metered(it) {
 		const bar = h("span", {
@@ -7250,8 +7729,11 @@ var StatisticsPanel = class extends AskingPanel {
 		return this.view.now.row === null ? "selected row" : `only ${nameOf$1(this.view, this.view.now.row)}`;
 	}
 	go(it) {
+		this.goTo(it.row);
+	}
+	goTo(row) {
 		this.hold();
-		if (this.range !== null) this.navigator.go(it.row, toShown(this.view, it.row, (this.range.begin + this.range.end) / 2));
+		if (this.range !== null) this.navigator.go(row, toShown(this.view, row, (this.range.begin + this.range.end) / 2));
 	}
 };
 // src/panels/hostGraph.ts
@@ -11989,8 +12471,10 @@ var panels = [
 	ResourcesPanel,
 	LivesPanel,
 	DisksPanel,
+	MatchesPanel,
 	EventsPanel,
 	MessagesPanel,
+	LossesPanel,
 	SynchronizationPanel,
 	AnalysesPanel
 ].map((Made) => (view, navigator) => new Made(view, navigator));
@@ -12058,6 +12542,16 @@ var Rows = class {
 	fullName(row) {
 		const host = this.view.now.experiment?.hosts[row.host]?.name ?? "";
 		return row.kind === "host" ? row.label : `${host} ${this.name(row)}`;
+	}
+	/** The rows that a line is about: its own, those of its fold, the thread of a path. */
+	idsOf(line) {
+		if (line.row !== null) return [line.row.id];
+		const thread = pathRow(this.view.now.path, line.id)?.row;
+		return thread !== void 0 ? [thread] : this.foldedOf(line.host).map((row) => row.id);
+	}
+	foldedOf(host) {
+		const top = this.childrenOf(null).find((row) => row.host === host);
+		return top === void 0 ? [] : this.childrenOf(top.id).filter((row) => this.folds(row));
 	}
 	toggle(id) {
 		if (id === -1e6) this.isPathClosed = !this.isPathClosed;
@@ -12561,20 +13055,23 @@ var Search = class {
 		class: "count",
 		"aria-live": "polite"
 	});
-	element = h("div", {
-		class: "search-box",
-		role: "search"
-	}, this.input, this.count);
+	list;
+	element;
 	timer = 0;
 	turn = 0;
 	runs = 0;
 	found = [];
 	watchers = /* @__PURE__ */ new Set();
-	constructor(view, rows, tree, navigation) {
+	constructor(view, rows, tree, navigation, openList) {
 		this.view = view;
 		this.rows = rows;
 		this.tree = tree;
 		this.navigation = navigation;
+		this.list = button("list", "All of them, one after the other (n, N)", openList, { hidden: true });
+		this.element = h("div", {
+			class: "search-box",
+			role: "search"
+		}, this.input, this.count, this.list);
 		this.input.addEventListener("input", () => {
 			clearTimeout(this.timer);
 			this.timer = window.setTimeout(() => void this.run(), REST_MS$2);
@@ -12625,6 +13122,7 @@ var Search = class {
 	async look() {
 		const turn = this.turn += 1, text = this.input.value.trim(), query = parseQuery(text);
 		for (const watcher of this.watchers) watcher();
+		this.list.hidden = query.expression === null || text === "";
 		this.input.classList.toggle("wrong", query.wrong !== "");
 		if (query.expression !== null && text !== "") {
 			await this.byExpression(query, turn);
@@ -12919,7 +13417,7 @@ var TimeField = class {
 	input = h("input", {
 		class: "times",
 		"aria-label": "Window, or an instant to go to",
-		title: `Type an instant or a window, Enter goes there (t): ${EXAMPLES}`,
+		title: `Type an instant or a window, Enter goes there, Shift and Enter selects it (t): ${EXAMPLES}`,
 		spellcheck: "false",
 		autocomplete: "off"
 	});
@@ -12942,7 +13440,7 @@ var TimeField = class {
 		});
 		this.input.addEventListener("keydown", (event) => {
 			if (event.key === "Enter") {
-				this.go();
+				this.go(event.shiftKey);
 				event.preventDefault();
 			}
 			if (event.key === "Escape") this.input.blur();
@@ -12971,7 +13469,8 @@ var TimeField = class {
 		this.input.classList.remove("wrong");
 		if (this.base !== null) this.input.value = timesText(this.view.now.window, this.base);
 	}
-	go() {
+	/** Goes to what was typed; `isSelected`: selects it, too. */
+	go(isSelected) {
 		const times = this.base === null ? null : parseTimes(this.input.value, this.base), { begin, end } = this.navigation.bounds;
 		this.input.classList.toggle("wrong", times === null);
 		if (times === null) {
@@ -12983,8 +13482,15 @@ var TimeField = class {
 			return;
 		}
 		const window = this.navigation.window, half = (window.end - window.begin) / 2;
-		if (times.end > times.begin) this.navigation.set(times, "glide");
-		else {
+		if (isSelected && times.end > times.begin) this.view.set({
+			selection: { ...times },
+			chosen: this.view.now.chosen + 1
+		});
+		if (times.end > times.begin && !(isSelected && times.begin >= window.begin && times.end <= window.end)) this.navigation.set(times, "glide");
+		else if (times.end > times.begin) {
+			this.input.blur();
+			return;
+		} else {
 			this.view.set({ selection: { ...times } });
 			this.navigation.set({
 				begin: times.begin - half,
@@ -13049,15 +13555,17 @@ var Tooltip = class {
 		const name = this.rows.fullName(it);
 		if (here === null && this.exact === null) {
 			const isAlive = it.begin === void 0 || it.end === void 0 || clock === "own" || at >= it.begin && at < it.end;
-			this.fill(name, null, isAlive ? "nothing known" : "not alive", [], at);
-			this.status.show(`${name}: ${isAlive ? "nothing known" : "not alive"}`);
+			const text = this.missing(it, at) ?? (isAlive ? "nothing known" : "not alive");
+			this.fill(name, null, text, [], at);
+			this.status.show(`${name}: ${text}`);
 		} else {
 			const about = this.exact === null ? "≈ " : "", state = this.exact?.state ?? look(here.style).name, begin = this.exact?.begin ?? here.begin, end = this.exact?.end ?? here.end;
 			const label = this.exact === null ? here.label : "";
 			this.fill(name, this.exact?.style ?? here.style, label === "" ? state : `${state}: ${label}`, [
 				["since", about + formatDuration(at - begin)],
 				["lasts", about + formatDuration(end - begin)],
-				...this.exact?.fields ?? []
+				...this.exact?.fields ?? [],
+				...this.further(it, at)
 			], at);
 			this.tell(name, label === "" ? state : `${state} ${label}`, begin, end, this.exact !== null);
 		}
@@ -13092,6 +13600,15 @@ var Tooltip = class {
 		const { window } = this.view.now, places = isExact ? 9 : placesFor((window.end - window.begin) / 1e3);
 		this.status.show(`${name}: ${state}, ${isExact ? "" : "≈ "}${formatDuration(end - begin)} from ${formatTime(this.origin, begin, places)}`);
 	}
+	/** What is missing of a row's host, or of its CPU, at an instant: null if nothing is. */
+	missing(it, at) {
+		const losses = lossesAt(this.graph.losses, it.host, it.cpu ?? null, at + this.clock.back(it.host));
+		return losses.length === 0 ? null : losses.slice(0, 3).map((loss) => `${it.cpu === void 0 && loss.cpu !== null ? `CPU ${loss.cpu}: ` : ""}${lossText(loss)}`).join("; ");
+	}
+	further(it, at) {
+		const missing = this.missing(it, at), meanwhile = this.exact?.meanwhile;
+		return [...meanwhile === void 0 ? [] : [["ran instead", meanwhileText(meanwhile)]], ...missing === null ? [] : [["missing", missing]]];
+	}
 	get origin() {
 		return this.view.now.experiment?.origin_unix_ns ?? null;
 	}
@@ -13108,6 +13625,7 @@ var Tooltip = class {
 			["begin", formatTime(this.origin, exact.begin)],
 			["lasts", formatDuration(exact.end - exact.begin)],
 			...exact.fields,
+			...this.further(it, at),
 			...times
 		], at);
 		this.tell(this.rows.fullName(it), exact.state, exact.begin, exact.end, true);
@@ -13161,6 +13679,8 @@ var Tree = class {
 	items = /* @__PURE__ */ new Map();
 	/** The line that the keyboard is on: a row's number, or a fold. */
 	active = null;
+	/** The line from which rows are selected. */
+	anchor = 0;
 	constructor(view, rows, layout, sort) {
 		this.view = view;
 		this.rows = rows;
@@ -13203,6 +13723,23 @@ var Tree = class {
 		this.choose(lines[place]);
 		this.layout.see(place);
 	}
+	/** Makes the selection one of the rows from where that began to a line further up or down. */
+	extend(by) {
+		const { lines } = this.rows, from = this.active === null ? -1 : this.rows.placeOf(this.active) ?? -1, place = Math.max(0, Math.min(from + by, lines.length - 1));
+		if (from < 0) {
+			this.move(by);
+			return;
+		}
+		if (this.view.now.area === null) this.anchor = from;
+		const ids = lines.slice(Math.min(this.anchor, place), Math.max(this.anchor, place) + 1).flatMap((line) => this.rows.idsOf(line));
+		this.active = lines[place].id;
+		this.view.set({
+			area: new Set(ids),
+			chosen: this.view.now.chosen + 1
+		});
+		this.layout.see(place);
+		this.draw();
+	}
 	choose(line) {
 		this.active = line.id;
 		const row = line.row === null ? pathRow(this.view.now.path, line.id)?.row ?? null : line.id;
@@ -13222,7 +13759,7 @@ var Tree = class {
 	/** As in all trees: left closes a line or goes to the one around it, right opens it. Elsewhere these keys pan. */
 	key(event) {
 		const line = this.activeLine;
-		if (line === null || event.key !== "ArrowLeft" && event.key !== "ArrowRight" || event.ctrlKey || event.metaKey || event.altKey) return;
+		if (line === null || event.key !== "ArrowLeft" && event.key !== "ArrowRight" || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
 		event.preventDefault();
 		if (line.expandable && line.expanded !== (event.key === "ArrowRight")) this.rows.toggle(line.id);
 		else if (event.key === "ArrowRight") this.move(1);
@@ -13423,6 +13960,7 @@ function readAddress(hash) {
 		of: values.get("of"),
 		window: unpackRange(values.get("w")),
 		selection: unpackRange(values.get("s")),
+		area: unpackIds(values.get("a")),
 		row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
 		clock: values.get("c") === "own" ? "own" : "common",
 		drawer: values.get("d"),
@@ -13444,6 +13982,7 @@ function writeAddress(place) {
 	if (place.of !== null) values.set("of", place.of);
 	if (place.window !== null) values.set("w", packRange(place.window));
 	if (place.selection !== null) values.set("s", packRange(place.selection));
+	if (place.area.length > 0) values.set("a", packIds(place.area, false));
 	if (place.row !== null) values.set("r", String(place.row));
 	if (place.clock === "own") values.set("c", "own");
 	if (place.path !== null && "request" in place.path) values.set("request", String(place.path.request));
@@ -13522,6 +14061,8 @@ var View = class {
 		hover: null,
 		path: null,
 		filter: null,
+		area: null,
+		marks: null,
 		chosen: 0,
 		onlyRows: null
 	};
@@ -13530,8 +14071,11 @@ var View = class {
 		return this.state;
 	}
 	/** Replaces parts, and calls the watchers of one of them. */
-	set(parts) {
-		const before = this.state;
+	set(asked) {
+		const before = this.state, parts = "selection" in asked && !("area" in asked) ? {
+			...asked,
+			area: null
+		} : asked;
 		const changed = new Set(Object.keys(parts).filter((key) => parts[key] !== before[key]));
 		if (changed.size === 0) return;
 		this.state = {
@@ -13566,12 +14110,12 @@ var navigation = new Navigation(view, rows, layout);
 var clock = new ClockSwitch(view, navigation);
 var bookmarks = new Bookmarks(view);
 var status = new Status();
-var minimap = new Minimap(view, navigation, clock);
+var minimap = new Minimap(view, navigation, clock, status);
 var stage = new StagePicture(minimap, new SamplePicture(view));
 var activity = new Activity(view, rows, layout, status);
 var tree = new Tree(view, rows, layout, () => void activity.toggle());
 var graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
-var search = new Search(view, rows, tree, navigation);
+var search = new Search(view, rows, tree, navigation, () => drawer.open("matches"));
 var drawer = new Drawer(panels.map((make) => make(view, navigation)));
 var timeField = new TimeField(view, navigation, status);
 var inspector = new Inspector(view, rows, graph, navigation, clock, status, () => drawer.open(PATH_PANEL));
@@ -13597,6 +14141,7 @@ var commands = commandsOf({
 var help = new Help(commands);
 var header = new Header(view, clock, search, bookmarks, {
 	requests: () => drawer.open(PATH_PANEL),
+	losses: () => drawer.open("losses"),
 	help: () => help.toggle(),
 	exportPng: () => exportPng(graph),
 	exportSvg: () => exportSvg(graph),
@@ -13651,7 +14196,7 @@ async function start() {
 	await restore(fitting(asked, experiment));
 	address.changed();
 	const changed = () => address.changed();
-	view.watch(changed, "window", "selection", "row", "clock", "onlyRows", "path");
+	view.watch(changed, "window", "selection", "area", "row", "clock", "onlyRows", "path");
 	for (const part of [
 		rows,
 		drawer,
@@ -13664,6 +14209,7 @@ async function start() {
 async function loadOverview() {
 	await minimap.load();
 	graph.losses = minimap.overview?.losses ?? [];
+	header.tellLosses(lossesText(graph.losses, minimap.overview?.losses_total ?? 0));
 	graph.invalidate();
 }
 /** The server has other traces than the page shows: nothing of the place is of these. */
@@ -13692,6 +14238,7 @@ async function restore(asked) {
 	else view.set({ window: navigation.clamp(window) });
 	view.set({
 		selection: asked.selection,
+		area: asked.area.length > 0 ? new Set(asked.area) : null,
 		row,
 		onlyRows: asked.only.length > 0 ? new Set(asked.only) : null
 	});
@@ -13715,11 +14262,12 @@ async function restorePath(of) {
 	}
 }
 function place() {
-	const { window, selection, row, clock, onlyRows, path } = view.now;
+	const { window, selection, area, row, clock, onlyRows, path } = view.now;
 	return {
 		of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null,
 		window: navigation.window ?? window,
 		selection,
+		area: [...area ?? []],
 		row,
 		clock,
 		drawer: drawer.id,

@@ -19,6 +19,7 @@ use crate::stage::Stage;
 use crate::view::events::{EventCursor, EventQuery};
 use crate::view::filter::Filter;
 use crate::view::follow::Followed;
+use crate::view::matching::Order;
 use crate::view::overview::Overview;
 use crate::view::state_at::Which;
 use crate::view::states::Viewport;
@@ -62,6 +63,7 @@ pub(crate) fn routes(current: Current) -> Router {
         .route("/analyses", get(analyses))
         .route("/table", post(table))
         .route("/statistics", post(statistics))
+        .route("/instead", post(instead))
         .route("/activity", get(activity))
         .route("/usage", get(usage))
         .route("/resources", get(resources))
@@ -191,14 +193,19 @@ async fn states(Extension(session): Page, JsonBody(query): JsonBody<StatesQuery>
 #[derive(Debug, Deserialize)]
 struct TextQuery {
     text: String,
+    /// States that are listed.
+    #[serde(default)]
+    limit: usize,
+    #[serde(default)]
+    order: Order,
 }
 
 async fn matching(
     Extension(session): Page,
-    Query(TextQuery { text }): Query<TextQuery>,
+    Query(TextQuery { text, limit, order }): Query<TextQuery>,
     Query(query): Query<WindowQuery>,
 ) -> Answer {
-    answer(&session, move |view| view.matching(&text, query.window(), query.clock)).await
+    answer(&session, move |view| view.matching(&text, query.window(), query.clock, (order, limit))).await
 }
 
 #[derive(Debug, Deserialize)]
@@ -353,8 +360,16 @@ async fn statistics(Extension(session): Page, JsonBody(query): JsonBody<Statisti
     .await
 }
 
+async fn instead(Extension(session): Page, JsonBody(query): JsonBody<StatisticsQuery>) -> Answer {
+    if query.rows.as_ref().is_some_and(|rows| rows.len() > MAX_ROWS) {
+        return Err(ApiError::wrong(format!("at most {MAX_ROWS} rows")));
+    }
+    answer(&session, move |view| view.instead(query.rows.as_deref(), Window::new(query.begin, query.end)))
+        .await
+}
+
 async fn activity(Extension(session): Page, Query(query): Query<WindowQuery>) -> Answer {
-    answer(&session, move |view| Ok(json!({"threads": view.activity(query.window())?}))).await
+    answer(&session, move |view| Ok(json!({"threads": view.activity(query.window())?, "messages": view.messages_of_rows(query.window())}))).await
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 // The time axis: ticks in round steps, the date and the clock, the selected time with its duration, bookmarks. Talks to: scene. Used by: graph.
 import { css, ink } from "../colours";
-import { formatDate, formatDuration, formatTime, placesFor } from "../format";
+import { formatCount, formatDate, formatDuration, formatTime, placesFor } from "../format";
 import { AXIS } from "../layout";
 import type { Bookmark } from "../bookmarks";
 import type { Ctx, Scene, TimeScale } from "./scene";
@@ -71,7 +71,7 @@ function drawSelected(ctx: Ctx, scene: Scene, begin: number, end: number, left: 
   if (x1 < 0 || x0 > scene.layout.width) return;
   ctx.fillStyle = colours.edge;
   ctx.fillRect(x0, AXIS - 3, Math.max(1, x1 - x0), 2);
-  const text = formatDuration(end - begin), room = ctx.measureText(text).width;
+  const { area } = scene.view.now, text = `${formatDuration(end - begin)}${area === null ? "" : `, ${formatCount(area.size)} ${area.size === 1 ? "row" : "rows"}`}`, room = ctx.measureText(text).width;
   ctx.fillText(text, Math.max(left, Math.min((x0 + x1) / 2 - room / 2, right - room)), 11);
 }
 function drawFlag(ctx: Ctx, scene: Scene, bookmark: Bookmark): void {

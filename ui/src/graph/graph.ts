@@ -47,7 +47,7 @@ export class Graph {
     this.tiles = new Tiles(() => this.invalidate(), failed);
     this.arrows = new Arrows(view, () => this.invalidate());
     const again = () => this.invalidate();
-    view.watch(again, "window", "selection", "row", "clock", "path", "experiment");
+    view.watch(again, "window", "selection", "area", "row", "clock", "path", "experiment");
     view.watch(() => this.moveCursor(), "hover", "window");
     view.watch(({ filter }) => { this.tiles.setFilter(filter); again(); }, "filter");
     rows.watch(again);

@@ -102,13 +102,17 @@ function drawFrontier(ctx: Ctx, scene: Scene): void {
   ctx.fillStyle = ink().line;
   if (scene.layout.fixed > 0) ctx.fillRect(0, scene.linesTop - 1, scene.layout.width, 2);
 }
+/** Whether all rows of a line are in an area. */
+function isOf(area: ReadonlySet<number>, ids: readonly number[]): boolean { return ids.length > 0 && ids.every((id) => area.has(id)); }
 function drawSelection(ctx: Ctx, scene: Scene): void {
   const { selection } = scene.view.now;
   if (selection === null) return;
   const x0 = Math.max(-2, scene.x(selection.begin)), x1 = Math.min(scene.layout.width + 2, scene.x(selection.end));
   if (x1 < -1 || x0 > scene.layout.width + 1) return;
   ctx.fillStyle = ink().selection;
-  ctx.fillRect(x0, AXIS, x1 - x0, scene.layout.height);
+  const { area } = scene.view.now;
+  if (area === null) ctx.fillRect(x0, AXIS, x1 - x0, scene.layout.height);
+  else scene.rows.lines.forEach((line, place) => { if (isOf(area, scene.rows.idsOf(line))) ctx.fillRect(x0, scene.top(place), x1 - x0, LINE); });
   ctx.fillStyle = ink().edge;
   ctx.fillRect(Math.round(x0), AXIS, 1, scene.layout.height);
   ctx.fillRect(Math.round(x1), AXIS, 1, scene.layout.height);

@@ -67,9 +67,12 @@ export class GraphPointer {
     } else {
       const { selection } = view.now;
       const fixed = edge === "begin" ? selection!.end : edge === "end" ? selection!.begin : start;
-      moves = (nowX) => {
+      const first = y < AXIS ? -1 : this.graph.at(x, y).place, { area } = view.now;
+      moves = (nowX, nowY) => {
         const now = this.graph.scene().time(Math.max(0, Math.min(nowX, this.graph.layout.width)));
-        view.set({ selection: { begin: Math.min(fixed, now), end: Math.max(fixed, now) }, hover: now });
+        // Over several rows, it is of these alone; from the axis, or along one row, of all. Edges are moved in time.
+        const rows = edge === null ? this.rowsBetween(first, this.graph.at(x, Math.max(AXIS, nowY)).place) : area;
+        view.set({ selection: { begin: Math.min(fixed, now), end: Math.max(fixed, now) }, area: rows, hover: now });
       };
     }
     const move = (moved: PointerEvent) => {
@@ -88,6 +91,12 @@ export class GraphPointer {
     this.element.addEventListener("pointermove", move);
     this.element.addEventListener("pointerup", end);
     this.element.addEventListener("pointercancel", end);
+  }
+  /** The rows of two lines and of those between them; null: of one line, or of none. */
+  private rowsBetween(first: number, last: number): ReadonlySet<number> | null {
+    const { rows } = this.graph, to = last < 0 ? rows.lines.length - 1 : last;
+    if (first < 0 || first === to) return null;
+    return new Set(rows.lines.slice(Math.min(first, to), Math.max(first, to) + 1).flatMap((line) => rows.idsOf(line)));
   }
   private click(x: number, y: number): void {
     if (y < AXIS) { this.graph.view.set({ selection: null }); return; }

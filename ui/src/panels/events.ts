@@ -58,6 +58,7 @@ export class EventsPanel extends AskingPanel {
     this.next = null;
     this.nearest = null;
     this.table.set([]);
+    this.view.set({ marks: null });
   }
   protected async load(signal: AbortSignal): Promise<void> {
     const range = this.rangeOf(), search = this.input.value.trim(), hosts = this.hosts.value;
@@ -84,6 +85,7 @@ export class EventsPanel extends AskingPanel {
     this.table.set(this.events);
     this.find(true);
     this.tell();
+    this.view.set({ marks: search === "" ? null : this.events.map((it) => toShown(this.view, this.rowOf(it), it.at)) });
   }
   private rangeOf(): PanelRange {
     const covered = this.showRange(this.scope.value === "window" ? "window" : "range"), { selection, row, experiment } = this.view.now;
@@ -129,6 +131,10 @@ export class EventsPanel extends AskingPanel {
     this.scope.value = isLoaded && this.scope.value === "window" ? "window" : "from";
     if (isLoaded && this.scope.value === "window") this.find(true);
     else void this.ask();
+  }
+  async stepList(by: number): Promise<void> {
+    const it = this.table.step(by);
+    if (it !== undefined) this.go(it);
   }
   private hostName(host: number): string { return this.view.now.experiment?.hosts[host]?.name ?? String(host); }
   private rowOf(it: TraceEvent): number | null { return it.row ?? this.view.now.experiment?.hosts[it.host]?.row ?? null; }

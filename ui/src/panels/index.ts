@@ -5,6 +5,8 @@ import { CriticalPathPanel } from "./criticalPath";
 import { DisksPanel } from "./disks";
 import { EventsPanel } from "./events";
 import { LivesPanel } from "./lives";
+import { LossesPanel } from "./losses";
+import { MatchesPanel } from "./matches";
 import { MessagesPanel } from "./messages";
 import { ResourcesPanel } from "./resources";
 import { StatePanel } from "./state";
@@ -12,5 +14,5 @@ import { StatisticsPanel } from "./statistics";
 import { SynchronizationPanel } from "./synchronization";
 import { UsagePanel } from "./usage";
 
-const ALL = [StatePanel, CriticalPathPanel, StatisticsPanel, UsagePanel, ResourcesPanel, LivesPanel, DisksPanel, EventsPanel, MessagesPanel, SynchronizationPanel, AnalysesPanel];
+const ALL = [StatePanel, CriticalPathPanel, StatisticsPanel, UsagePanel, ResourcesPanel, LivesPanel, DisksPanel, MatchesPanel, EventsPanel, MessagesPanel, LossesPanel, SynchronizationPanel, AnalysesPanel];
 export const panels: PanelMaker[] = ALL.map((Made) => (view, navigator) => new Made(view, navigator));

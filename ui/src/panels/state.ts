@@ -6,6 +6,7 @@ import { button, h } from "../dom";
 import { formatDuration, formatTime } from "../format";
 import type { ViewState, Navigator, View } from "../view";
 import { copyButton } from "./copy";
+import { meanwhileList, meanwhileText } from "./meanwhile";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { stack } from "./stack";
@@ -18,8 +19,8 @@ export class StatePanel extends AskingPanel {
   constructor(view: View, navigator: Navigator) { super("state", "State", view, navigator, ["row", "selection", "hover", "clock", "window"]); }
 
   protected override changed(now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
-    // What is selected stays, wherever the pointer goes.
-    if (now.selection !== null && !changed.has("selection") && !changed.has("row") && !changed.has("clock")) return;
+    // What is selected stays, wherever the pointer goes; what is said of the window goes with it.
+    if (now.selection !== null && !changed.has("selection") && !changed.has("row") && !changed.has("clock") && !changed.has("window")) return;
     if (now.selection === null && !changed.has("row") && !changed.has("selection") && !changed.has("clock") && now.hover === null) return;
     this.askSoon(90);
   }
@@ -68,7 +69,9 @@ export class StatePanel extends AskingPanel {
     const fields: [string, string][] = [["begin", formatTime(this.origin, state.begin)], ["end", formatTime(this.origin, state.end)], ["lasts", formatDuration(state.end - state.begin)], ...state.fields];
     const times: [string, string][] = [["own clock", state.times.own], ["common clock", state.times.common], ...this.bounds(state)];
     this.controls.replaceChildren(...this.acts(neighbours));
-    this.body.replaceChildren(title, h("div", { class: "state-parts" }, list("What", fields), list("When, on both clocks", times), share));
+    const { meanwhile, waker } = state, go = (row: number) => this.navigator.go(row, state.begin);
+    const instead = meanwhile === undefined ? null : meanwhileList(meanwhile, nameOf(this.view, meanwhile.cpu) || "a CPU", go, (rows) => this.view.set({ onlyRows: new Set([state.row, ...rows]) }));
+    this.body.replaceChildren(title, h("div", { class: "state-parts" }, list("What", fields, (key, value) => (key === "woken by" && waker !== undefined ? button(value, `Go to ${value}, as it was then`, () => go(waker), { class: "link" }) : value)), instead, list("When, on both clocks", times), share));
   }
   private bounds(state: StateAt): [string, string][] {
     const host = rowOf(this.view, state.row)?.host ?? -1, { sure, likely } = state.times;
@@ -115,9 +118,9 @@ export class StatePanel extends AskingPanel {
   }
   private asText(name: string): string {
     const { state } = this.said!, { times } = state;
-    return [`${name}: ${state.state}, ${state.end - state.begin} ns`, ...state.fields.map(([key, value]) => `${key}\t${value}`), `own clock\t${times.own}`, `common clock\t${times.common}`, `surely within\t${times.sure ?? ""}`, `likely within\t${times.likely ?? ""}`].join("\n");
+    return [`${name}: ${state.state}, ${state.end - state.begin} ns`, ...state.fields.map(([key, value]) => `${key}\t${value}`), ...(state.meanwhile === undefined ? [] : [`ran instead\t${meanwhileText(state.meanwhile, Infinity)}`]), `own clock\t${times.own}`, `common clock\t${times.common}`, `surely within\t${times.sure ?? ""}`, `likely within\t${times.likely ?? ""}`].join("\n");
   }
 }
-function list(title: string, fields: readonly [string, string][]): HTMLElement {
-  return h("section", {}, h("h3", {}, title), h("dl", {}, ...fields.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)])));
+function list(title: string, fields: readonly [string, string][], draw: (key: string, value: string) => Node | string = (_, value) => value): HTMLElement {
+  return h("section", {}, h("h3", {}, title), h("dl", {}, ...fields.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, draw(key, value))])));
 }

@@ -1,6 +1,6 @@
 // What threads did in the selected time, else in the window: added up by state, thread, process, call, and by what they waited for.
 // Talks to: api, view. Used by: the drawer.
-import { api, type Statistics } from "../api";
+import { api, type Ran, type Statistics } from "../api";
 import { causeColour, LOOKS, stateColour } from "../colours";
 import { button, h } from "../dom";
 import { formatCount, formatDuration } from "../format";
@@ -17,6 +17,9 @@ type OfState = Statistics["states"][number];
 type OfCall = Statistics["calls"][number];
 /** Waits for one cause. */
 interface OfCause { readonly cause: string; readonly count: number; readonly total: number; readonly longest: number; readonly endedBy: string }
+/** What the last table adds up by. */
+type By = "call" | "cause" | "instead";
+const BYS: Readonly<Record<By, readonly [string, string]>> = { call: ["by call", "System calls"], cause: ["by cause", "What threads waited for, and who ended that"], instead: ["ran instead", "What ran while they waited for a CPU"] };
 /** Rows of waits by process and cause that are added up. */
 const MAX_WAITS = 5000;
 const USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, RUNNING = 8;
@@ -26,22 +29,27 @@ export class StatisticsPanel extends AskingPanel {
   private range: PanelRange | null = null;
   private all = 1;
   private most = 1;
-  private readonly of = h("select", { "aria-label": "Of which threads", onchange: () => void this.ask() }, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"));
+  private readonly of = h("select", { "aria-label": "Of which threads", onchange: () => void this.ask() }, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"), h("option", { value: "area", hidden: true }, "selected rows"));
   private readonly states: DataTable<OfState>;
   private readonly threads: DataTable<Sums>;
   private readonly processes: DataTable<Sums>;
   private readonly calls: DataTable<OfCall>;
   private readonly causes: DataTable<OfCause>;
-  private isByCause = false;
+  private readonly instead: DataTable<Ran>;
+  /** What the tables at the right add up by. */
+  private by: By = "call";
+  private readonly insteadNote = h("span", { class: "muted" });
+  private waited = 1;
   private readonly count = h("span", { class: "muted" });
   private readonly ofThreads: HTMLElement;
   private readonly ofProcesses: HTMLElement;
   private readonly ofCalls: HTMLElement;
   private readonly ofCauses: HTMLElement;
+  private readonly ofInstead: HTMLElement;
   private readonly parts: HTMLElement;
 
   constructor(view: View, navigator: Navigator) {
-    super("statistics", "Statistics", view, navigator, ["window", "selection", "row", "clock", "rows"]);
+    super("statistics", "Statistics", view, navigator, ["window", "selection", "area", "row", "clock", "rows"]);
     const origin = () => this.origin, name = (it: OfState) => LOOKS[it.style]?.name ?? it.state;
     const share = (it: OfState) => (100 * it.total_ns) / this.all;
     this.states = new DataTable<OfState>({
@@ -72,34 +80,48 @@ export class StatisticsPanel extends AskingPanel {
         { title: "longest", unit: "ns", value: (it) => it.longest }, { title: "mostly ended by", value: (it) => it.endedBy, grow: true },
       ],
     });
+    this.instead = new DataTable<Ran>({
+      label: "What ran while they waited for a CPU: a click goes there", origin, sort: [1, true], pick: (it) => { if (it.row !== null) this.goTo(it.row); },
+      columns: [{ title: "ran instead", value: (it) => it.label, grow: true }, { title: "time", unit: "ns", value: (it) => it.total_ns }, { title: "share", unit: "percent", value: (it) => (100 * it.total_ns) / this.waited, text: (it) => `${((100 * it.total_ns) / this.waited).toFixed(1)} %` }],
+    });
     this.controls.append(this.of, this.count);
     const turns = (isProcesses: boolean) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => this.turn(to), { "aria-pressed": String(to === isProcesses) })));
     this.ofThreads = titled("", this.threads, turns(false));
     this.ofProcesses = titled("", this.processes, turns(true));
-    const turnsOf = (isCauses: boolean) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by cause" : "by call", to ? "What threads waited for, and who ended that" : "System calls", () => { this.turnCauses(to); void this.ask(); }, { "aria-pressed": String(to === isCauses) })));
-    this.ofCalls = titled("", this.calls, turnsOf(false));
-    this.ofCauses = titled("", this.causes, turnsOf(true));
-    this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses);
+    const turnsOf = (by: By) => h("span", { class: "turns" }, ...Object.entries(BYS).map(([to, [text, title]]) => button(text, title, () => { this.turnTo(to as By); void this.ask(); }, { "aria-pressed": String(to === by) })));
+    this.ofCalls = titled("", this.calls, turnsOf("call"));
+    this.ofCauses = titled("", this.causes, turnsOf("cause"), h("span", { class: "muted", title: "As in the report blocking, which is by process" }, "of whole processes"));
+    this.ofInstead = titled("", this.instead, turnsOf("instead"), this.insteadNote);
+    this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses, this.ofInstead);
     this.turn(false);
-    this.turnCauses(false);
+    this.turnTo("call");
   }
   protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
-    this.of.options[1]!.textContent = this.rowText();
+    this.showOf();
     if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
     this.askWhenQuick();
   }
-  protected override shown(): void { this.of.options[1]!.textContent = this.rowText(); }
+  protected override shown(): void { this.showOf(); }
+  /** What can be added up: rows that are selected are, until others are. */
+  private showOf(): void {
+    const { area } = this.view.now, option = this.of.options[2]!, isNew = option.hidden && area !== null;
+    this.of.options[1]!.textContent = this.rowText();
+    option.hidden = area === null;
+    option.textContent = `the ${formatCount(area?.size ?? 0)} selected rows`;
+    if (isNew) this.of.value = "area";
+    else if (area === null && this.of.value === "area") this.of.value = "all";
+  }
   protected override themed(): void { for (const table of [this.states, this.threads, this.processes, this.causes]) table.redraw(); }
-  protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls, this.causes]) table.set([]); }
+  protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls, this.causes, this.instead]) table.set([]); }
 
   protected async load(signal: AbortSignal): Promise<void> {
-    const covered = this.showRange(), { row } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
-    const answer = await api.statistics(covered.begin, covered.end, isOfRow ? [row] : null, signal);
+    const covered = this.showRange(), { row, area } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
+    const rows = isOfRow ? [row] : this.of.value === "area" && area !== null ? [...area] : null, answer = await api.statistics(covered.begin, covered.end, rows, signal);
     this.range = covered;
     this.command.set(answer.command);
     if (answer.threads.length === 0) {
       this.forget();
-      this.body.replaceChildren(isOfRow ? notice("empty", `${nameOf(this.view, row)} has no threads in this time`, "Choose all threads, or another row or time.")
+      this.body.replaceChildren(rows !== null ? notice("empty", `${isOfRow ? nameOf(this.view, row) : "These rows"} ${isOfRow ? "has" : "have"} no threads in this time`, "Choose all threads, or another row or time.")
         : notice("empty", "No states are known in this time", "They come from `sched_switch` and system calls: record `lttng enable-event --kernel 'sched_*'` and `lttng enable-event --kernel --syscall --all`."));
       return;
     }
@@ -114,16 +136,25 @@ export class StatisticsPanel extends AskingPanel {
     this.threads.set(threads);
     this.processes.set(this.byProcess(threads));
     this.calls.set(answer.calls);
-    if (this.isByCause) await this.loadCauses(covered, isOfRow ? row : null, signal);
+    if (this.by === "cause") await this.loadCauses(covered, rows, signal);
+    if (this.by === "instead") await this.loadInstead(covered, rows, signal);
   }
-  /** Waits are those of the report `blocking`, of all processes or of the row's. */
-  private async loadCauses(covered: PanelRange, row: number | null, signal: AbortSignal): Promise<void> {
+  private async loadInstead(covered: PanelRange, rows: number[] | null, signal: AbortSignal): Promise<void> {
+    const { waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count } = await api.instead(covered.begin, covered.end, rows, signal);
+    this.waited = Math.max(1, waited);
+    this.insteadNote.textContent = `${formatCount(waits)} waits for a CPU, ${formatDuration(waited)}${unknown > 0 ? `; unknown what ran: ${formatDuration(unknown)}` : ""}${ran.length < count ? `; the first ${formatCount(ran.length)} of ${formatCount(count)}` : ""}`;
+    this.insteadNote.title = `${this.insteadNote.textContent}. Of each wait, what ran on the CPU that the thread got in the end`;
+    this.instead.set(ran);
+    this.command.set("");
+  }
+  /** Waits are those of the report `blocking`, of all processes or of those of some rows. */
+  private async loadCauses(covered: PanelRange, rows: readonly number[] | null, signal: AbortSignal): Promise<void> {
     const answer = await api.table({ analysis: "blocking", begin: covered.begin, end: covered.end, limit: MAX_WAITS }, signal);
-    const table = answer.tables.find((it) => it.name === "causes"), it = rowOf(this.view, row), host = it === undefined ? null : this.view.now.experiment?.hosts[it.host]?.name ?? null;
+    const table = answer.tables.find((it) => it.name === "causes"), of = rows?.map((row) => rowOf(this.view, row)), hostName = (host: number) => this.view.now.experiment?.hosts[host]?.name;
     const at = (name: string) => table?.columns.findIndex((column) => column.name === name) ?? -1;
     const sums = new Map<string, { count: number; total: number; longest: number; most: number; endedBy: string }>();
     for (const line of table?.rows ?? []) {
-      if (host !== null && (line[at("host")] !== host || (it?.pid !== undefined && line[at("pid")] !== it.pid))) continue;
+      if (of !== undefined && !of.some((it) => it !== undefined && line[at("host")] === hostName(it.host) && (it.kind === "host" || line[at("pid")] === it.pid))) continue;
       const cause = String(line[at("cause")]), total = Number(line[at("total_ns")]), sum = sums.get(cause) ?? { count: 0, total: 0, longest: 0, most: -1, endedBy: "" };
       sum.count += Number(line[at("count")]);
       sum.total += total;
@@ -152,10 +183,11 @@ export class StatisticsPanel extends AskingPanel {
     this.ofThreads.hidden = toProcesses;
     this.ofProcesses.hidden = !toProcesses;
   }
-  private turnCauses(toCauses: boolean): void {
-    this.isByCause = toCauses;
-    this.ofCalls.hidden = toCauses;
-    this.ofCauses.hidden = !toCauses;
+  private turnTo(by: By): void {
+    this.by = by;
+    this.ofCalls.hidden = by !== "call";
+    this.ofCauses.hidden = by !== "cause";
+    this.ofInstead.hidden = by !== "instead";
   }
   private metered(it: OfState): HTMLElement {
     const bar = h("span", { class: "meter solid", "aria-hidden": "true" });
@@ -164,8 +196,9 @@ export class StatisticsPanel extends AskingPanel {
     return h("span", { class: "metered" }, bar, h("span", { class: "value" }, formatDuration(it.total_ns)));
   }
   private rowText(): string { return this.view.now.row === null ? "selected row" : `only ${nameOf(this.view, this.view.now.row)}`; }
-  private go(it: Sums): void {
+  private go(it: Sums): void { this.goTo(it.row); }
+  private goTo(row: number): void {
     this.hold();
-    if (this.range !== null) this.navigator.go(it.row, toShown(this.view, it.row, (this.range.begin + this.range.end) / 2));
+    if (this.range !== null) this.navigator.go(row, toShown(this.view, row, (this.range.begin + this.range.end) / 2));
   }
 }

@@ -88,6 +88,15 @@ export class DataTable<T> {
     if (this.active >= 0) this.see(this.active);
     this.draw();
   }
+  /** The place of the active row in the order that is seen; −1 if there is none. */
+  get place(): number { return this.active; }
+  /** Makes the next row the active one, or the one before; after the last comes the first. */
+  step(by: number): T | undefined {
+    const count = this.sorted.length;
+    if (count === 0) return undefined;
+    this.activate(this.sorted[this.active < 0 ? (by > 0 ? 0 : count - 1) : (this.active + by + count) % count]!);
+    return this.sorted[this.active];
+  }
   redraw(): void { this.draw(); }
   get first(): T | undefined { return this.sorted[0]; }
 

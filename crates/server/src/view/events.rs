@@ -296,7 +296,9 @@ impl<'o> ExperimentView<'o> {
                 let Some(cpu) = event.cpu else { continue };
                 let at = self.raw(index, event.at, Clock::Common);
                 let of_cpu = slices.get(&cpu).map(Vec::as_slice).unwrap_or_default();
-                let before = of_cpu.partition_point(|(begin, ..)| *begin <= at);
+                // A switch is an event of the thread that it takes off the CPU.
+                let is_switch = event.name == "sched_switch";
+                let before = of_cpu.partition_point(|(begin, ..)| *begin < at || *begin == at && !is_switch);
                 let running = of_cpu[..before].last().filter(|(_, end, _)| at <= *end);
                 let row = running.and_then(|(.., thread)| self.rows.of_thread(index, *thread));
                 event.row = row.or_else(|| Some(self.rows.of_cpu(index, Some(cpu))));

@@ -80,6 +80,11 @@ impl Filter {
         Some(Self { expressions: vec![(EXCLUDED, parsed?)] })
     }
 
+    /// Whether it asks how long states are.
+    pub(crate) fn asks_duration(&self) -> bool {
+        self.expressions.iter().any(|(_, it)| it.asks_duration())
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.expressions.is_empty()
     }
@@ -91,6 +96,15 @@ impl Filter {
 }
 
 impl Expression {
+    fn asks_duration(&self) -> bool {
+        match self {
+            Self::Any(of) | Self::All(of) => of.iter().any(Self::asks_duration),
+            Self::Not(it) => it.asks_duration(),
+            Self::Text(_) => false,
+            Self::Field(name, _) => name.eq_ignore_ascii_case("duration"),
+        }
+    }
+
     fn holds(&self, facts: Facts<'_>) -> bool {
         match self {
             Self::Any(of) => of.iter().any(|it| it.holds(facts)),

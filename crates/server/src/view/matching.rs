@@ -2,8 +2,11 @@
 //!
 //! Used by the search box of the page and the filter box of viewers, in the language of `filter.rs`.
 
+use std::cmp::Reverse;
+
+use isochrone_kernel::Name;
 use isochrone_time::{SinceOrigin, Window};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::filter::{Facts, Filter};
 use super::rows::{GraphRow, RowKind};
@@ -23,6 +26,22 @@ const PIXELS: u32 = 2000;
 /// Rows whose states are in memory at once.
 const ROWS_AT_ONCE: usize = 100;
 
+/// States that are listed.
+const MAX_LISTED: usize = 20_000;
+
+/// Which of the states come first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Order {
+    #[default]
+    Time,
+    Longest,
+}
+
+/// A state that fulfils an expression: row, style, label, begin and end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Match(u32, u8, Option<Name>, SinceOrigin, SinceOrigin);
+
 /// The rows with states that fulfil an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Matches {
@@ -30,8 +49,23 @@ pub(crate) struct Matches {
     rows: Vec<u32>,
     /// Number of states that fulfil it.
     states: usize,
+    /// How long they take in all, in the window or not.
+    total_ns: i64,
     /// Whether each state was looked at.
     is_whole: bool,
+    /// The first of them in an order.
+    matches: Vec<Match>,
+}
+
+impl Matches {
+    /// Leaves the first ones in an order.
+    fn cut(&mut self, order: Order, limit: usize) {
+        self.matches.sort_by_key(|it| match order {
+            Order::Time => (Reverse(0), it.3, it.0),
+            Order::Longest => (Reverse(it.4 - it.3), it.3, it.0),
+        });
+        self.matches.truncate(limit);
+    }
 }
 
 /// Facts that all states of a row have in common.
@@ -80,6 +114,17 @@ impl ExperimentView<'_> {
         }
     }
 
+    /// The whole of a state that the edge of a window may cut.
+    fn whole(&self, id: u32, shape: &Shape, viewport: Viewport) -> Result<Option<Shape>> {
+        let Window { start, end } = viewport.window;
+        if shape.start > start && shape.end < end {
+            return Ok(None);
+        }
+        let (from, to) = (shape.start.max(start), shape.end.min(end));
+        let whole = self.whole_shape(id, from.saturating_add((to - from) / 2), viewport.clock)?;
+        Ok(whole.filter(|whole| whole.style == shape.style))
+    }
+
     /// The states of some rows with their tags under a filter: 0 for those that fulfil it. A deep search
     /// looks at every state where the window has few enough of them, else closer than what is drawn; of the
     /// states in one pixel, it gives one that fulfils the filter.
@@ -95,13 +140,19 @@ impl ExperimentView<'_> {
             false => viewport.pixels,
         };
         let all = self.states(rows, Viewport { pixels, ..viewport })?;
+        let is_whole = pixels == u32::MAX && filter.asks_duration();
         let of_row = |(id, shapes): (&u32, Vec<Shape>)| {
             let facts = self.rows.get(*id).filter(|_| !filter.is_empty()).map(|row| self.row_facts(row));
-            let tags = |shape: &Shape| facts.as_ref().map_or(0, |facts| facts.tags(shape, filter));
-            let tagged = shapes.into_iter().map(|shape| (tags(&shape), shape)).collect();
-            if pixels == viewport.pixels { tagged } else { sampled(tagged, viewport.pixel()) }
+            let tags = |shape: Shape| -> Result<(i32, Shape)> {
+                let Some(facts) = &facts else { return Ok((0, shape)) };
+                // How long it is does not depend on the window.
+                let whole = if is_whole { self.whole(*id, &shape, viewport)? } else { None };
+                Ok((facts.tags(whole.as_ref().unwrap_or(&shape), filter), shape))
+            };
+            let tagged: Vec<_> = shapes.into_iter().map(tags).collect::<Result<_>>()?;
+            Ok(if pixels == viewport.pixels { tagged } else { sampled(tagged, viewport.pixel()) })
         };
-        Ok(rows.iter().zip(all).map(of_row).collect())
+        rows.iter().zip(all).map(of_row).collect()
     }
 
     /// The states of some rows as the page draws them: those that do not fulfil a filter are [`DIMMED`].
@@ -127,30 +178,51 @@ impl ExperimentView<'_> {
         }
     }
 
-    /// The rows with states in a window that fulfil an expression. Linear in the states of the window.
+    /// The rows with states in a window that fulfil an expression, and the first `limit` of these states in an
+    /// order, whole. Linear in the states of the window.
     ///
     /// # Errors
     /// The text is not an expression, or the store cannot be read.
-    pub(crate) fn matching(&self, text: &str, window: Window<SinceOrigin>, clock: Clock) -> Result<Matches> {
+    pub(crate) fn matching(
+        &self,
+        text: &str,
+        window: Window<SinceOrigin>,
+        clock: Clock,
+        (order, limit): (Order, usize),
+    ) -> Result<Matches> {
         let filter = Filter::expression(text).ok_or_else(|| {
             let example = "`duration > 10ms && state == blocked`, `label matches open.* || pid == 199`";
             ApiError::wrong(format!("`{text}` is not an expression, as {example} are"))
         })?;
         let pixels = self.search_pixels(Viewport { window, pixels: PIXELS, clock });
         let viewport = Viewport { window, pixels, clock };
-        let mut matches = Matches { rows: Vec::new(), states: 0, is_whole: pixels == u32::MAX };
+        let (is_whole, limit) = (pixels == u32::MAX, limit.min(MAX_LISTED));
+        let mut all = Matches { rows: Vec::new(), states: 0, total_ns: 0, is_whole, matches: Vec::new() };
         let rows = self.rows.all.iter().filter(|row| row.kind.has_states());
         let ids: Vec<u32> = rows.map(|row| row.id).collect();
         for ids in ids.chunks(ROWS_AT_ONCE) {
             for (id, states) in ids.iter().zip(self.tagged_states(ids, viewport, &filter, false)?) {
-                let count = states.iter().filter(|(tags, _)| *tags == 0).count();
-                if count > 0 {
-                    matches.rows.push(*id);
-                    matches.states += count;
+                let before = all.states;
+                for (_, shape) in states.into_iter().filter(|(tags, _)| *tags == 0) {
+                    let whole = if is_whole { self.whole(*id, &shape, viewport)? } else { None };
+                    let shape = whole.unwrap_or(shape);
+                    all.states += 1;
+                    all.total_ns += shape.end - shape.start;
+                    if limit > 0 {
+                        all.matches.push(Match(*id, shape.style, shape.label, shape.start, shape.end));
+                    }
+                }
+                if all.states > before {
+                    all.rows.push(*id);
+                }
+                // They never take more memory than a few answers.
+                if all.matches.len() > 4 * limit {
+                    all.cut(order, limit);
                 }
             }
         }
-        Ok(matches)
+        all.cut(order, limit);
+        Ok(all)
     }
 }
 
@@ -169,4 +241,37 @@ fn sampled(states: Vec<(i32, Shape)>, pixel: i64) -> Vec<(i32, Shape)> {
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::ask_example;
+
+    const LONG_WAITS: &str = "state == wait-cpu && duration > 5ms";
+
+    /// Each listed state is whole and fulfils the expression, whatever part of it is in the window.
+    #[test]
+    fn states_are_listed_whole() {
+        ask_example(|view| {
+            let ask = |window, order, limit| view.matching(LONG_WAITS, window, Clock::Common, (order, limit));
+            let all = ask(view.extent, Order::Longest, 1000)?;
+            assert!(all.is_whole && all.states > 20 && all.matches.len() == all.states);
+            let lasts: Vec<i64> = all.matches.iter().map(|it| it.4 - it.3).collect();
+            assert!(lasts.is_sorted_by(|a, b| a >= b) && lasts.iter().all(|&ns| ns > 5_000_000));
+            assert_eq!(all.total_ns, lasts.iter().sum::<i64>());
+            let Match(row, _, _, begin, end) = all.matches[0].clone();
+            let exact = view.state_at(row, begin, Clock::Common, super::super::state_at::Which::At)?;
+            assert_eq!((exact.begin, exact.end, exact.state), (begin, end, "wait-cpu"));
+            // A millisecond in it.
+            let middle = begin.saturating_add((end - begin) / 2);
+            let inside = ask(Window::new(middle, middle.saturating_add(1_000_000)), Order::Time, 1000)?;
+            assert!(inside.matches.contains(&all.matches[0]), "{inside:?}");
+            let few = ask(view.extent, Order::Time, 3)?;
+            assert_eq!((few.states, few.matches.len()), (all.states, 3));
+            assert!(few.matches.iter().all(|it| it.3 <= all.matches.iter().map(|it| it.3).max().unwrap()));
+            assert_eq!(ask(view.extent, Order::Time, 0)?.matches, []);
+            Ok(())
+        });
+    }
 }

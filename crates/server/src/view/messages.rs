@@ -1,7 +1,7 @@
 //! Messages between hosts, and those of MPI programs: the rows that sent and received them, on either clock,
 //! and the bounds of their times.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_corrections::picture::between;
 use isochrone_store::{MessageEnd, MpiMessageEnd, StoreError, ThreadRow};
@@ -153,6 +153,19 @@ fn some(all: &[usize], limit: usize) -> Vec<usize> {
 }
 
 impl ExperimentView<'_> {
+    /// Number of messages that each row sent or received in a window on the common clock, those of MPI too.
+    pub(crate) fn messages_of_rows(&self, window: Window<SinceOrigin>) -> Vec<(u32, u64)> {
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        for message in self.messages.all.iter().chain(&self.messages.mpi) {
+            for (row, at) in message.rows.into_iter().zip(message.common) {
+                if window.start <= at && at <= window.end {
+                    *counts.entry(row).or_default() += 1;
+                }
+            }
+        }
+        counts.into_iter().collect()
+    }
+
     /// A message by the host, the row and the raw time of both ends.
     fn message(&self, ends: [(usize, u32, RawNs); 2]) -> Message {
         Message {

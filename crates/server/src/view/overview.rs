@@ -25,6 +25,8 @@ pub(crate) struct Overview {
     /// Name, and bytes of trace by bin.
     hosts: Vec<(String, Vec<f64>)>,
     losses: Vec<LossEntry>,
+    /// How many there are, listed or not.
+    losses_total: usize,
 }
 
 /// Something that is missing.
@@ -53,6 +55,7 @@ pub(crate) struct Binned<'a> {
     end: SinceOrigin,
     hosts: Vec<HostBytes<'a>>,
     losses: &'a [LossEntry],
+    losses_total: usize,
     breaks: Vec<ClockBreak>,
 }
 
@@ -92,6 +95,7 @@ impl Overview {
             extent: Window::new(since(origin, unix.start), since(origin, unix.end)),
             hosts: hosts.iter().map(of_host).collect(),
             losses: losses_of(hosts, origin),
+            losses_total: hosts.iter().map(|host| losses_count(host)).sum(),
         }
     }
 
@@ -106,8 +110,16 @@ impl Overview {
             HostBytes { host, name, bytes }
         });
         let hosts = hosts.collect();
-        Binned { begin: self.extent.start, end: self.extent.end, hosts, losses: &self.losses, breaks }
+        let (Window { start: begin, end }, losses_total) = (self.extent, self.losses_total);
+        Binned { begin, end, hosts, losses: &self.losses, losses_total, breaks }
     }
+}
+
+/// How many losses a host has.
+fn losses_count(host: &TimedHost<'_>) -> usize {
+    let (traced, has_clock) = (&host.traced, host.timing.is_some());
+    let of_streams = traced.losses().len() + traced.uncovered().len();
+    if has_clock { of_streams + traced.gaps().len() + traced.absent_streams().len() } else { 0 }
 }
 
 /// The losses of some hosts, at most [`MAX_LOSSES`].

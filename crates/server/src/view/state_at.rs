@@ -5,6 +5,7 @@ use isochrone_time::{RawNs, SinceOrigin, UnixNs, Window};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::instead::Meanwhile;
 use super::rows::{GraphRow, RowKind};
 use super::states::{Shape, Viewport, style_name};
 use super::{Clock, ExperimentView};
@@ -22,6 +23,12 @@ pub(crate) struct StateAt {
     /// Names and values, for people.
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) times: Times,
+    /// The row of the thread that ended the wait before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waker: Option<u32>,
+    /// What ran instead, of a wait for a CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meanwhile: Option<Meanwhile>,
 }
 
 /// An instant on both clocks, as text.
@@ -87,7 +94,31 @@ impl ExperimentView<'_> {
         let Some(state) = found.filter(|state| state.state != State::Dead) else { return Ok(None) };
         let raw = if which == Which::At { raw } else { state.start };
         let shape = self.shape_of_state(row.host, &state, clock);
-        Ok(Some(self.entry(row, &shape, self.details(row, &state)?, raw)))
+        let mut entry = self.entry(row, &shape, self.details(row, &state)?, raw);
+        if state.state == State::WaitCpu {
+            entry.meanwhile = self.meanwhile(row.host, &state)?;
+            entry.waker = self.waker_of(row, &state)?;
+        }
+        Ok(Some(entry))
+    }
+
+    /// The whole state of a row at an instant, as it is drawn.
+    pub(super) fn whole_shape(&self, id: u32, at: SinceOrigin, clock: Clock) -> Result<Option<Shape>> {
+        let row = self.row(id)?;
+        let Some(thread) = row.thread.filter(|_| row.kind == RowKind::Thread) else {
+            return self.shape_around(row, at, clock, Which::At);
+        };
+        let state = self.hosts[row.host].store.whole_state(thread, self.raw(row.host, at, clock))?;
+        Ok(state.map(|state| self.shape_of_state(row.host, &state, clock)))
+    }
+
+    /// The row of the thread that made a thread runnable, if a thread did.
+    fn waker_of(&self, row: &GraphRow, state: &StateRow) -> Result<Option<u32>> {
+        let Some(waker) = state.waker.and_then(|waker| self.rows.of_thread(row.host, waker)) else {
+            return Ok(None);
+        };
+        let cause = self.hosts[row.host].store.wake_cause(state.thread, state.start)?;
+        Ok(Some(waker).filter(|_| cause.is_none_or(|cause| cause.name() == "thread")))
     }
 
     /// A state with the raw time that is shown of it.
@@ -101,6 +132,8 @@ impl ExperimentView<'_> {
             end: shape.end,
             fields,
             times: self.times(row.host, raw),
+            waker: None,
+            meanwhile: None,
         }
     }
 
@@ -148,11 +181,9 @@ impl ExperimentView<'_> {
             }
         }
         if state.state == State::WaitCpu {
-            let cause = store.wake_cause(state.thread, state.start)?;
-            let waker = state.waker.and_then(|waker| self.rows.of_thread(row.host, waker));
-            if let Some(waker) = waker.filter(|_| cause.is_none_or(|cause| cause.name() == "thread")) {
+            if let Some(waker) = self.waker_of(row, state)? {
                 put("woken by", self.rows.title(waker));
-            } else if let Some(cause) = cause {
+            } else if let Some(cause) = store.wake_cause(state.thread, state.start)? {
                 put("woken by", cause.name().to_owned());
             }
         }
@@ -167,6 +198,18 @@ impl ExperimentView<'_> {
         clock: Clock,
         which: Which,
     ) -> Result<Option<StateAt>> {
+        let Some(shape) = self.shape_around(row, at, clock, which)? else { return Ok(None) };
+        let label = shape.label.iter().map(|label| ("what".to_owned(), label.to_string()));
+        Ok(Some(self.entry(row, &shape, label.collect(), self.raw(row.host, at, clock))))
+    }
+
+    fn shape_around(
+        &self,
+        row: &GraphRow,
+        at: SinceOrigin,
+        clock: Clock,
+        which: Which,
+    ) -> Result<Option<Shape>> {
         let whole = self.extent.end.saturating_since(self.extent.start).max(NEAR_NS);
         let mut near = NEAR_NS;
         loop {
@@ -181,12 +224,8 @@ impl ExperimentView<'_> {
             let is_all = near > whole;
             // What is cut by the window may be longer.
             let shape = shape.filter(|it| is_all || it.start > window.start && it.end < window.end);
-            if let Some(shape) = shape {
-                let label = shape.label.iter().map(|label| ("what".to_owned(), label.to_string()));
-                return Ok(Some(self.entry(row, &shape, label.collect(), self.raw(row.host, at, clock))));
-            }
-            if is_all {
-                return Ok(None);
+            if shape.is_some() || is_all {
+                return Ok(shape);
             }
             near = near.saturating_mul(16);
         }

@@ -59,7 +59,7 @@ impl HostView<'_> {
     }
 
     /// A window in parts of about so many spans.
-    fn parts(&self, raw: Window<RawNs>, spans: u64) -> Vec<Window<RawNs>> {
+    pub(super) fn parts(&self, raw: Window<RawNs>, spans: u64) -> Vec<Window<RawNs>> {
         let cuts = self.store.cuts(spans).into_iter().filter(|cut| raw.start < *cut && *cut < raw.end);
         let edges: Vec<RawNs> = std::iter::once(raw.start).chain(cuts).chain([raw.end]).collect();
         edges.windows(2).map(|edges| Window::new(edges[0], edges[1])).collect()
@@ -106,6 +106,15 @@ impl ExperimentView<'_> {
         Ok(sums.into_iter().collect())
     }
 
+    /// The threads of a host that are one of some rows, or below one of them, sorted; all, if there are none.
+    pub(super) fn threads_below(&self, host: usize, rows: Option<&[u32]>) -> Vec<ThreadRow> {
+        let of_host = self.rows.all.iter().filter(|row| row.kind == RowKind::Thread && row.host == host);
+        let wanted = of_host.filter(|row| rows.is_none_or(|rows| self.rows.is_below(row.id, rows)));
+        let mut numbers: Vec<ThreadRow> = wanted.filter_map(|row| row.thread).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
     /// The sums: `at_once` is how many spans of a host are about in memory.
     fn added_up(
         &self,
@@ -117,10 +126,7 @@ impl ExperimentView<'_> {
         let mut calls: BTreeMap<Name, CallSum> = BTreeMap::new();
         for (index, host) in self.hosts.iter().enumerate() {
             let raw = self.recorded(index, window, Clock::Common);
-            let of_host = self.rows.all.iter().filter(|row| row.kind == RowKind::Thread && row.host == index);
-            let wanted = of_host.filter(|row| rows.is_none_or(|rows| self.rows.is_below(row.id, rows)));
-            let mut numbers: Vec<ThreadRow> = wanted.filter_map(|row| row.thread).collect();
-            numbers.sort_unstable();
+            let numbers = self.threads_below(index, rows);
             if numbers.is_empty() || raw.is_empty() {
                 continue;
             }
@@ -139,7 +145,9 @@ impl ExperimentView<'_> {
                     // One that crosses parts is one.
                     sum.count += u64::from(call.start >= part.start || part.start == raw.start);
                     sum.total_ns += inside.max(0);
-                    sum.max_ns = sum.max_ns.max(call.end - call.start);
+                    // As the sum, of the window alone.
+                    let of_window = call.end.min(raw.end) - call.start.max(raw.start);
+                    sum.max_ns = sum.max_ns.max(of_window);
                 }
             }
         }

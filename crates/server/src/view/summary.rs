@@ -27,6 +27,8 @@ pub(crate) struct HostSummary {
     begin: SinceOrigin,
     end: SinceOrigin,
     cpus: Vec<u32>,
+    /// Its trace directories.
+    traces: Vec<PathBuf>,
     shift_ns: i64,
 }
 
@@ -50,6 +52,7 @@ impl ExperimentView<'_> {
                 begin: self.at(index, host.range.start, Clock::Common),
                 end: self.at(index, host.range.end, Clock::Common),
                 cpus: host.store.entry().cpus.clone(),
+                traces: host.timed.traced.traces().iter().map(|trace| trace.path().to_owned()).collect(),
                 shift_ns: shift,
             }
         };
