@@ -22,30 +22,39 @@ export class Activity {
     if (this.rows.isSorted) this.off();
     else await this.sort();
   }
-  private off(): void {
+  async group(): Promise<void> {
+    if (this.rows.isGrouped) this.off();
+    else await this.sort(undefined, true);
+  }
+  off(): void {
     this.sortedBy = null;
     this.rows.setActivity(null);
     for (const watcher of this.watchers) watcher();
   }
   /** Rows keep the order of the window in which they were sorted: nothing moves by itself. */
-  async sort(asked?: Range): Promise<void> {
+  async sort(asked?: Range, isGrouped = false): Promise<void> {
     const { window, clock, experiment } = this.view.now;
     // The figures are by the common clock; where each host has its own, the whole time is taken.
     const range = asked ?? (clock === "common" ? window : { begin: experiment?.begin ?? 0, end: experiment?.end ?? 1 });
     this.asked += 1;
-    const threads = await api.activity(range.begin, range.end).catch(() => null);
+    const answer = await api.activity(range.begin, range.end).catch(() => null);
     this.asked -= 1;
-    if (threads === null) { if (asked === undefined) this.status.say("The rows could not be sorted: the server does not say what ran.", true); return; }
-    const activity = new Map<number, number>();
-    for (const [row, time] of threads) {
-      activity.set(row, time);
-      const parent = this.rows.row(row)?.parent ?? null;
-      if (parent !== null) activity.set(parent, (activity.get(parent) ?? 0) + time);
-    }
+    if (answer === null) { if (asked === undefined) this.status.say("The rows could not be sorted: the server does not say what ran.", true); return; }
+    const activity = this.withParents(answer.threads), parts = isGrouped ? this.withParents(answer.messages) : null;
     this.sortedBy = range;
     const hosts = Math.max(1, experiment?.hosts.length ?? 1);
-    this.rows.setActivity(activity, Math.floor(this.layout.height / LINE / hosts) - 2);
-    if (asked === undefined) this.status.say(`Sorted by CPU time in ${formatDuration(range.end - range.begin)}`);
+    this.rows.setActivity(activity, Math.floor(this.layout.height / LINE / hosts) - (isGrouped ? 4 : 2), parts);
+    if (asked === undefined) this.status.say(`${isGrouped ? "By messages, then" : "Sorted by"} CPU time in ${formatDuration(range.end - range.begin)}`);
     for (const watcher of this.watchers) watcher();
+  }
+  /** Figures of rows, and their sums for what they are in. */
+  private withParents(figures: readonly (readonly [row: number, value: number])[]): Map<number, number> {
+    const all = new Map<number, number>();
+    for (const [row, value] of figures) {
+      all.set(row, (all.get(row) ?? 0) + value);
+      const parent = this.rows.row(row)?.parent ?? null;
+      if (parent !== null) all.set(parent, (all.get(parent) ?? 0) + value);
+    }
+    return all;
   }
 }

@@ -47,6 +47,8 @@ export interface StateAt {
 export interface Ran { row: number | null; label: string; total_ns: number }
 export interface Meanwhile { cpu: number; ran: Ran[]; unknown_ns: number }
 export interface Instead { waits: number; wait_ns: number; unknown_ns: number; ran: Ran[]; ran_count: number }
+export interface ThreadPhases { row: number; label: string; all_ns: number; outside_ns: number; phases: { phase: string; count: number; total_ns: number; max_ns: number }[] }
+export interface Phases { threads: ThreadPhases[]; thread_count: number; command: string }
 /** [row, style, label, begin, end] */
 export type Match = [number, number, string | null, Time, Time];
 export interface Matching { rows: number[]; states: number; total_ns: number; is_whole: boolean; matches: Match[] }
@@ -194,7 +196,8 @@ export const api = {
   table: (asked: { analysis: string; begin: Time | null; end: Time | null; limit: number }, signal?: AbortSignal) => post<Answer>("table", asked, signal),
   statistics: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal, isQuick = false) => post<Statistics>("statistics", { begin, end, rows, is_quick: isQuick }, signal),
   instead: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal) => post<Instead>("instead", { begin, end, rows }, signal),
-  activity: async (begin: Time, end: Time) => (await get<{ threads: [row: number, ns: number][] }>("activity", { begin, end })).threads,
+  phases: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal) => post<Phases>("phases", { begin, end, rows }, signal),
+  activity: (begin: Time, end: Time) => get<{ threads: [row: number, ns: number][]; messages: [row: number, count: number][] }>("activity", { begin, end }),
   usage: (begin: Time, end: Time, points: number, signal?: AbortSignal) => get<{ series: Series[]; command: string }>("usage", { begin, end, points }, signal),
   resources: (begin: Time, end: Time, steps: number, signal?: AbortSignal) => get<{ verdicts: Verdict[]; resources: Resource[]; notes: string[]; command: string }>("resources", { begin, end, steps }, signal),
   lives: (begin: Time, end: Time, steps: number, limit: number, signal?: AbortSignal) => get<{ total: number; lives: Life[]; command: string }>("lives", { begin, end, steps, limit }, signal),

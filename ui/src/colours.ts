@@ -10,7 +10,7 @@ export interface Look { readonly name: string; readonly light: Rgb; readonly dar
 
 /** By the number of the style in the server's answers. */
 export const LOOKS: readonly Look[] = [
-  { name: "unknown", light: [100, 100, 100], dark: [120, 120, 120], height: 0.33, ink: "black" },
+  { name: "unknown", light: [176, 176, 176], dark: [84, 84, 90], height: 0.33, ink: "black" },
   { name: "usermode", light: [0, 200, 0], dark: [0, 150, 0], height: 1, ink: "black" },
   { name: "system call", light: [0, 0, 200], dark: [60, 60, 205], height: 1, ink: "white" },
   { name: "interrupted", light: [200, 0, 100], dark: [165, 0, 83], height: 0.75, ink: "white" },

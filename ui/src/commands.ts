@@ -45,8 +45,8 @@ export function commandsOf(doers: Doers): Command[] {
     ["E", "who woke it", () => void inspector.follow("waker")], ["c", "critical path of the thread over the selection", () => void inspector.path()],
     ["n", "next match of the search, or event of the list", () => drawer.step(1, "matches")], ["N", "the match before", () => drawer.step(-1, "matches")],
     ["l", "next loss of events", () => nextLoss(doers)],
-    ["W", "arrows of wake-ups of the row", () => { graph.arrows.areWakeupsOn = !graph.arrows.areWakeupsOn; graph.invalidate(); status.say(graph.arrows.areWakeupsOn ? "Wake-ups of the selected row are shown" : "Wake-ups are not shown"); }],
-    ["g", "arrows of messages", () => { graph.arrows.areMessagesOn = !graph.arrows.areMessagesOn; graph.invalidate(); status.say(graph.arrows.areMessagesOn ? "Messages are shown" : "Messages are not shown"); }],
+    ["W", "arrows of wake-ups of the row", () => { graph.arrows.show(graph.arrows.areMessagesOn, !graph.arrows.areWakeupsOn); graph.invalidate(); status.say(graph.arrows.areWakeupsOn ? "Wake-ups of the selected row are shown" : "Wake-ups are not shown"); }],
+    ["g", "arrows of messages", () => { graph.arrows.show(!graph.arrows.areMessagesOn, graph.arrows.areWakeupsOn); graph.invalidate(); status.say(graph.arrows.areMessagesOn ? "Messages are shown" : "Messages are not shown"); }],
     ["Escape", "clear the selection, then the path, then the rows of a request", () => clear(doers)]);
   group("Rows",
     ["Shift+ArrowUp", "select rows, up", () => tree.extend(-1)], ["Shift+ArrowDown", "select rows, down", () => tree.extend(1)],
@@ -54,7 +54,7 @@ export function commandsOf(doers: Doers): Command[] {
     ["PageUp", "a page up", () => tree.move(-Math.floor(layout.height / LINE))], ["PageDown", "a page down", () => tree.move(Math.floor(layout.height / LINE))],
     ["Home", "first row", () => tree.move(-Infinity)], ["End", "last row", () => tree.move(Infinity)],
     ["x", "collapse or expand", () => { const line = tree.activeLine; if (line?.expandable) rows.toggle(line.id); }],
-    ["X", "collapse or expand all hosts", () => rows.collapseAll()], ["o", "sort by activity in the window", () => void activity.toggle()], ["O", "sort again, for the window of now", () => void activity.sort()],
+    ["X", "collapse or expand all hosts", () => rows.collapseAll()], ["o", "sort by activity in the window", () => void activity.toggle()], ["S", "processes of one name together, those with most messages first", () => void activity.group()], ["O", "sort again, for the window of now", () => void activity.sort()],
     ["p", "pin to the top, or unpin", () => { if (view.now.row !== null) rows.pin(view.now.row); }], ["h", "hide", () => { if (view.now.row !== null) { const { row } = view.now; tree.move(1); rows.hide(row); } }],
     ["H", "show hidden rows", () => rows.showHidden()], ["/", "search", () => { search.input.focus(); search.input.select(); }]);
   group("Page", ["v", "open or close the drawer", () => drawer.toggle()], ["?", "this help", () => doers.help()]);

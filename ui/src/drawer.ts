@@ -1,6 +1,7 @@
 // The drawer below the time graph: a tab for each panel. It can be made higher, and closed. Only the panel that is seen is at work.
 // Talks to: panels. Used by: main, header, keys, URL.
 import { button, h, splitter } from "./dom";
+import { OPEN_PANEL } from "./panels/firstLook";
 import type { Panel } from "./view";
 
 const KEPT = "isochrone.drawer";
@@ -22,6 +23,7 @@ export class Drawer {
       this.tabs.append(h("button", { type: "button", role: "tab", id: `tab-${panel.id}`, "data-id": panel.id, onclick: () => this.open(this.shown === panel ? null : panel.id) }, panel.title));
     }
     this.tabs.addEventListener("keydown", (event) => this.key(event));
+    this.body.addEventListener(OPEN_PANEL, (event) => this.open((event as CustomEvent<string>).detail));
     addEventListener("resize", () => this.fit());
     this.mark();
   }
@@ -41,6 +43,8 @@ export class Drawer {
     next?.show();
     for (const watcher of this.watchers) watcher();
   }
+  /** What failed may be asked again: the server is back. */
+  retry(): void { this.shown?.retry?.(); }
   /** The next of what the panel that is seen lists, else of the panel of matches. */
   step(by: number, otherwise: string): void {
     if (this.shown?.stepList === undefined) this.open(otherwise);

@@ -44,7 +44,7 @@ const view = new View(), rows = new Rows(view), layout = new Layout(rows), navig
 const clock = new ClockSwitch(view, navigation), bookmarks = new Bookmarks(view), status = new Status();
 const minimap = new Minimap(view, navigation, clock, status), stage = new StagePicture(minimap, new SamplePicture(view));
 const activity = new Activity(view, rows, layout, status);
-const tree = new Tree(view, rows, layout, () => void activity.toggle());
+const tree = new Tree(view, rows, layout, () => void activity.toggle(), () => void activity.group());
 const graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
 const search = new Search(view, rows, tree, navigation, () => drawer.open("matches"));
 const drawer = new Drawer(panels.map((make) => make(view, navigation)));
@@ -94,13 +94,15 @@ async function start(): Promise<void> {
   tree.focus();
   await restore(fitting(asked, experiment));
   address.changed();
+  void minimap.loadUse();
   const changed = () => address.changed();
   view.watch(changed, "window", "selection", "area", "row", "clock", "onlyRows", "path");
-  for (const part of [rows, drawer, search, bookmarks, activity]) part.watch(changed);
+  for (const part of [rows, drawer, search, bookmarks, activity, graph.arrows]) part.watch(changed);
   isReady = true;
 }
 async function loadOverview(): Promise<void> {
   await minimap.load();
+  if (isReady) void minimap.loadUse();
   graph.losses = minimap.overview?.losses ?? [];
   header.tellLosses(lossesText(graph.losses, minimap.overview?.losses_total ?? 0));
   graph.invalidate();
@@ -121,6 +123,7 @@ function fitting(asked: AddressState, experiment: Experiment): AddressState {
 async function restore(asked: AddressState): Promise<void> {
   const row = asked.row !== null && rows.row(asked.row) !== undefined ? asked.row : null;
   rows.restore(asked.rows);
+  graph.arrows.show(asked.arrows.messages, asked.arrows.wakeups);
   bookmarks.set(asked.bookmarks);
   view.set({ clock: asked.clock });
   const window = asked.window ?? navigation.padded(navigation.boundsOf(asked.clock));
@@ -131,8 +134,8 @@ async function restore(asked: AddressState): Promise<void> {
   if (asked.search !== search.text) search.set(asked.search);
   drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null));
   graph.fit();
-  if (asked.sorted === false) { if (rows.isSorted) await activity.toggle(); }
-  else if (activity.sortedBy === null || JSON.stringify(asked.sorted) !== JSON.stringify(activity.sortedBy)) await activity.sort(asked.sorted ?? navigation.boundsOf("common"));
+  if (asked.sorted === false) activity.off();
+  else if (activity.sortedBy === null || asked.isByCpu !== rows.isSorted || JSON.stringify(asked.sorted) !== JSON.stringify(activity.sortedBy)) await activity.sort(asked.sorted ?? navigation.boundsOf("common"), !asked.isByCpu);
   const place = row === null ? -1 : rows.lineOf(row);
   if (place >= 0) layout.see(place);
 }
@@ -148,7 +151,7 @@ async function restorePath(of: PathOf | null): Promise<void> {
 function place(): AddressState {
   const { window, selection, area, row, clock, onlyRows, path } = view.now;
   return {
-    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection, area: [...(area ?? [])], row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
+    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection, area: [...(area ?? [])], row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, isByCpu: rows.isSorted, arrows: { messages: graph.arrows.areMessagesOn, wakeups: graph.arrows.areWakeupsOn }, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
   };
 }
 function goToBookmark(mark: Bookmark): void {
@@ -160,13 +163,13 @@ function noteFailure(error: ApiError | null): void {
   status.note(graph.tiles.size.requests > 0 ? "loading …" : "");
   if (error === null || error.status === OTHER_STORE) return;
   if (error.status !== 0 && error.status !== 503) { status.say(error.message, true); return; }
-  void stage.lost(error.message, () => { void growth.look(); graph.tiles.request(); graph.invalidate(); });
+  void stage.lost(error.message, () => { void growth.look(); drawer.retry(); graph.tiles.request(); graph.invalidate(); });
 }
 
 /** For tests and measurements. */
 declare global { interface Window { isochrone: unknown } }
 window.isochrone = {
-  view, rows, layout, navigation, graph, clock, drawer,
+  view, rows, layout, navigation, graph, clock, drawer, activity,
   frames: () => graph.frames(), isReady: () => isReady, svg: () => svgOf(graph),
   /** Nothing moves, nothing is asked for, all that was asked for is drawn, the address says so. */
   isIdle: () => isReady && !navigation.isMoving && !clock.isSliding && graph.isIdle && search.isIdle && inspector.isIdle && activity.isIdle && drawer.isIdle && address.isIdle && growth.isIdle,

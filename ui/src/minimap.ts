@@ -1,6 +1,6 @@
-// The whole time at a glance: bytes of trace by host, losses hatched, breaks of clocks as notches, the window as a lens that can be moved.
+// The whole time at a glance: CPU use by host (until it is known, bytes of trace), losses hatched, breaks of clocks as notches, the window as a lens that can be moved.
 // Talks to: api (overview), view, navigation, clock. Used by: main, stage (large, while the traces are being indexed).
-import { api, type Overview, type Time } from "./api";
+import { api, type Overview, type Series, type Time } from "./api";
 import type { ClockSwitch } from "./clock";
 import { css, ink } from "./colours";
 import { h } from "./dom";
@@ -10,7 +10,7 @@ import type { Status } from "./status";
 import { isDark, watchTheme } from "./theme";
 import type { Range, View } from "./view";
 
-const BINS = 1000;
+const BINS = 1000, USE_POINTS = 500;
 /** How near to the edge of the lens the pointer has to be to take it. */
 const EDGE = 6;
 const MIN_LANE = 7;
@@ -23,6 +23,9 @@ export class Minimap {
   /** The hosts' bytes, losses and breaks, drawn once for a size, a clock and a theme; and which. */
   private readonly hosts = h("canvas");
   private drawn = "";
+  /** CPU use in percent of all CPUs, by host, once it is known. */
+  private readonly use = new Map<number, Series>();
+  private uses = 0;
 
   constructor(private readonly view: View, private readonly navigation: Navigation, private readonly clock: ClockSwitch, private readonly status: Status) {
     const again = () => this.invalidate();
@@ -41,8 +44,17 @@ export class Minimap {
   }
   async load(): Promise<void> {
     this.overview = await api.overview(BINS).catch(() => this.overview);
+    this.overview?.hosts.sort((a, b) => names.compare(a.name, b.name));
     const hosts = this.overview?.hosts.length ?? 1;
     this.element.style.setProperty("--lanes", String(Math.max(3, Math.min(hosts, 8))));
+    this.invalidate();
+  }
+  /** Asks how busy the CPUs were: that takes a while, and is drawn when it is there. */
+  async loadUse(): Promise<void> {
+    const { begin, end } = this.navigation.boundsOf("common"), answer = await api.usage(begin, end, USE_POINTS).catch(() => null);
+    this.use.clear();
+    for (const series of answer?.series ?? []) if (series.kind === "cpu") this.use.set(series.host, series);
+    this.uses += 1;
     this.invalidate();
   }
   /** Draws again with the next frame. */
@@ -63,7 +75,7 @@ export class Minimap {
       if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
       if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
     }
-    const key = [width, height, ratio, this.view.now.clock, this.clock.left, isDark(), this.isReady, it?.begin, it?.end].join();
+    const key = [width, height, ratio, this.view.now.clock, this.clock.left, isDark(), this.isReady, it?.begin, it?.end, this.uses].join();
     if (key !== this.drawn || !this.isReady) this.drawHosts(width, height, ratio);
     this.drawn = key;
     const ctx = this.canvas.getContext("2d")!;
@@ -85,10 +97,19 @@ export class Minimap {
     const colours = ink(), moved = this.isReady ? this.clock.convert(host, "common") + this.clock.offset(host) : 0, most = Math.max(...bytes, 1);
     const bin = (it.end - it.begin) / bytes.length, wide = Math.max(1, this.at(bin) - this.at(0) + 0.5);
     ctx.fillStyle = colours.bytes;
-    bytes.forEach((count, place) => {
-      const high = Math.sqrt(count / most) * (height - 2);
-      if (high > 0) ctx.fillRect(this.at(it.begin + place * bin + moved), top + height - high - 1, wide, high);
-    });
+    const use = this.use.get(host);
+    if (use === undefined) {
+      bytes.forEach((count, place) => {
+        const high = Math.sqrt(count / most) * (height - 2);
+        if (high > 0) ctx.fillRect(this.at(it.begin + place * bin + moved), top + height - high - 1, wide, high);
+      });
+    } else {
+      // Up to the next point; what is unknown has no height.
+      use.x.forEach((from, place) => {
+        const x = this.at(from + moved), to = this.at((use.x[place + 1] ?? from + (from - (use.x[place - 1] ?? from))) + moved), high = (Math.min(100, use.y[place] ?? 0) / 100) * (height - 2);
+        if (high > 0) ctx.fillRect(x, top + height - high - 1, Math.max(1, to - x + 0.5), high);
+      });
+    }
     ctx.strokeStyle = colours.loss;
     ctx.beginPath();
     for (const loss of it.losses) {
@@ -166,4 +187,6 @@ export class Minimap {
     this.canvas.addEventListener("pointerup", done, { once: true });
   }
 }
+/** As the rows are. */
+const names = new Intl.Collator("en", { numeric: true });
 function ordered(a: Time, b: Time): Range { return { begin: Math.min(a, b), end: Math.max(a, b) }; }

@@ -8,7 +8,7 @@ import type { Rows } from "./rows";
 import type { Navigator, Range, View } from "./view";
 
 /** The smallest window, in ns. */
-const SHORTEST = 200;
+export const SHORTEST = 200;
 /** How long windows must rest to count as one step of undo. */
 const REST_MS = 600;
 const MAX_UNDO = 100;

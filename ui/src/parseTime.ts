@@ -1,11 +1,9 @@
 // Instants and windows as people type them: "06:11:28.259", "28.25 .. 28.30" s since the begin, "+40ms" after the start, Unix seconds or ns; and a window as such a text.
 // Talks to: none. Used by: the times field.
 import type { Time } from "./api";
-import { formatTime, placesFor } from "./format";
+import { aheadOfUtc as ahead, formatUtc, placesFor, type TimeFormat } from "./format";
 import type { Range } from "./view";
 
-/** How times of the day are read and shown: UTC, as this machine has them, or seconds since the begin of the traces. */
-export type TimeFormat = "UTC" | "local" | "since begin";
 export const TIME_FORMATS: readonly TimeFormat[] = ["UTC", "local", "since begin"];
 /** Of the traces: the zero of times (Unix ns, whole seconds), their first event on the clock that is shown, and what is seen now. */
 export interface TimeBase { readonly origin: string; readonly begin: Time; readonly near: Time; readonly format: TimeFormat }
@@ -18,8 +16,6 @@ function nsOf(seconds: string): bigint {
   const [whole = "0", fraction = ""] = seconds.split(".");
   return BigInt(whole === "" ? "0" : whole) * 1_000_000_000n + BigInt(fraction.slice(0, 9).padEnd(9, "0"));
 }
-/** How much local time is ahead of UTC at an instant, ns. */
-function ahead(unix: bigint): bigint { return -60_000_000_000n * BigInt(new Date(Number(unix / 1_000_000n)).getTimezoneOffset()); }
 
 /** An instant; `start`: that of the window, after which "+40ms" is. Null: it is none. */
 export function parseInstant(text: string, base: TimeBase, start: Time | null = null): Time | null {
@@ -53,7 +49,7 @@ export function timesText({ begin, end }: Range, base: TimeBase): string {
   const places = Math.max(3, placesFor((end - begin) / 1000));
   const text = (at: Time) => {
     if (base.format === "since begin") return ((at - base.begin) / 1e9).toFixed(places);
-    return formatTime(base.origin, base.format === "local" ? at + Number(ahead(BigInt(base.origin) + BigInt(Math.round(at)))) : at, places);
+    return formatUtc(base.origin, base.format === "local" ? at + Number(ahead(BigInt(base.origin) + BigInt(Math.round(at)))) : at, places);
   };
   return `${text(begin)} .. ${text(end)}`;
 }

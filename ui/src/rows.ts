@@ -3,6 +3,7 @@
 import type { Path, Row } from "./api";
 import { PATH_HEAD, pathRow, pathRows } from "./pathRows";
 import type { Renewal } from "./renewal";
+import { arranged, BUNDLE, isBundle, processKey, renewedKey, type Bundle } from "./rowGroups";
 import type { View } from "./view";
 
 /** One line of the page: a row, or the fold of a host's rows with little activity. */
@@ -16,9 +17,14 @@ export interface Line {
   readonly expandable: boolean;
   readonly expanded: boolean;
   readonly pinned: boolean;
-  /** Rows whose states are drawn in this line, one above the other. */
+  /** Rows whose states are drawn in this line, one above the other, or all in its full height. */
   readonly sources: readonly number[];
+  readonly isOverlaid?: boolean;
+  /** All rows that it stands for, if it is a bundle. */
+  readonly members?: readonly number[];
 }
+/** Rows of a group that are drawn in its line. */
+const MAX_OVERLAID = 100;
 /** More rows than this do not fit one above the other in a line. */
 const MAX_STRIPES = 7;
 
@@ -45,6 +51,11 @@ export class Rows {
   /** CPU time by row, where rows are sorted by it; and the rows below hosts that are active enough not to be folded. */
   private activity: ReadonlyMap<number, number> | null = null;
   private active: ReadonlySet<number> = new Set();
+  /** Number of messages by row, where rows are put together and ranked by them; and on how many lines of a host. */
+  private parts: ReadonlyMap<number, number> | null = null;
+  private room = 0;
+  /** The bundle that a row is in, by the row. */
+  private bundles = new Map<number, Bundle>();
   private readonly watchers = new Set<() => void>();
 
   constructor(private readonly view: View) {
@@ -60,6 +71,8 @@ export class Rows {
     for (let row = this.byId.get(id); row !== undefined; row = this.row(row.parent)) {
       const place = this.places.get(row.id);
       if (place !== undefined) return place;
+      const bundle = this.bundles.get(row.id), bundled = bundle === undefined ? undefined : this.places.get(BUNDLE - bundle.key);
+      if (bundled !== undefined) return bundled;
       if (row.parent !== null && this.row(row.parent)?.parent === null) {
         const fold = this.places.get(-1 - row.host);
         if (fold !== undefined && this.folds(row)) return fold;
@@ -80,6 +93,7 @@ export class Rows {
   idsOf(line: Line): readonly number[] {
     if (line.row !== null) return [line.row.id];
     const thread = pathRow(this.view.now.path, line.id)?.row;
+    if (line.id <= BUNDLE) return line.members ?? [];
     return thread !== undefined ? [thread] : this.foldedOf(line.host).map((row) => row.id);
   }
   private foldedOf(host: number): Row[] {
@@ -88,7 +102,9 @@ export class Rows {
   }
   toggle(id: number): void {
     if (id === PATH_HEAD) this.isPathClosed = !this.isPathClosed;
+    else if (id <= BUNDLE) flip(this.unfolded, BUNDLE - id);
     else if (id < 0) flip(this.unfolded, -1 - id);
+    else if (this.parts !== null && this.byId.get(id)?.kind === "process") flip(this.unfolded, processKey(id));
     else flip(this.collapsed, id);
     this.change();
   }
@@ -113,9 +129,14 @@ export class Rows {
   setFilter(matches: ReadonlySet<number> | null, isWhole = true): void { this.filter = matches; this.isFilterWhole = isWhole; this.change(); }
   get isFiltered(): boolean { return this.filter !== null; }
   matches(id: number): boolean { return this.filter?.has(id) ?? false; }
-  /** Sorts by activity; each host shows the most active of its processes and threads on about `room` lines, and folds the others. */
-  setActivity(activity: ReadonlyMap<number, number> | null, room = 0): void {
+  /**
+   * Sorts by activity; each host shows the most active of its processes and threads on about `room` lines, and folds the others. With the number of messages of rows (`parts`), processes of one
+   * name are put together, and those with most messages come first.
+   */
+  setActivity(activity: ReadonlyMap<number, number> | null, room = 0, parts: ReadonlyMap<number, number> | null = null): void {
     this.activity = activity;
+    this.parts = parts;
+    this.room = Math.max(room, MIN_LINES);
     // What is selected is never folded.
     const active = new Set<number>(), chosen = this.top(this.view.now.row);
     if (chosen !== null) active.add(chosen);
@@ -131,7 +152,8 @@ export class Rows {
     this.active = active;
     this.change();
   }
-  get isSorted(): boolean { return this.activity !== null; }
+  get isSorted(): boolean { return this.activity !== null && this.parts === null; }
+  get isGrouped(): boolean { return this.parts !== null; }
   /** The row just below the host that a row is, or is in. */
   private top(id: number | null): number | null {
     let row = this.row(id);
@@ -146,8 +168,10 @@ export class Rows {
     if (row === undefined) return;
     for (let it: Row | undefined = row; it !== undefined; it = this.row(it.parent)) {
       this.hidden.delete(it.id);
-      if (it !== row) this.collapsed.delete(it.id);
-      if (this.folds(it)) this.unfolded.add(it.host);
+      if (it !== row) { this.collapsed.delete(it.id); if (this.parts !== null && it.kind === "process") this.unfolded.add(processKey(it.id)); }
+      const bundle = this.bundles.get(it.id);
+      if (bundle !== undefined) this.unfolded.add(bundle.key);
+      else if (this.folds(it)) this.unfolded.add(it.host);
     }
     this.change();
   }
@@ -169,18 +193,14 @@ export class Rows {
       set.clear();
       for (const id of ids) if (id !== null) set.add(id);
     }
-    const hosts = [...this.unfolded].map(renewal.host);
+    const keys = [...this.unfolded].map((key) => renewedKey(key, renewal.row, renewal.host));
     this.unfolded.clear();
-    for (const host of hosts) if (host !== null) this.unfolded.add(host);
+    for (const key of keys) if (key !== null) this.unfolded.add(key);
     this.pinned = this.pinned.flatMap((id) => renewal.row(id) ?? []);
     this.active = new Set([...this.active].flatMap((id) => renewal.row(id) ?? []));
-    if (this.activity === null) return;
-    const activity = new Map<number, number>();
-    for (const [id, time] of this.activity) {
-      const now = renewal.row(id);
-      if (now !== null) activity.set(now, time);
-    }
-    this.activity = activity;
+    const moved = (map: ReadonlyMap<number, number> | null) => (map === null ? null : new Map([...map].flatMap(([id, value]): [number, number][] => { const now = renewal.row(id); return now === null ? [] : [[now, value]]; })));
+    this.activity = moved(this.activity);
+    this.parts = moved(this.parts);
   }
 
   private index(): void {
@@ -192,10 +212,11 @@ export class Rows {
       if (siblings) siblings.push(row);
       else this.children.set(row.parent, [row]);
     }
+    this.children.get(null)?.sort((a, b) => names.compare(a.label, b.label));
   }
   /** Whether a row goes to the fold of its host: sorted by activity, and it had little. */
   private folds(row: Row): boolean {
-    return this.activity !== null && (row.kind === "process" || row.kind === "thread") && this.row(row.parent)?.kind === "host" && !this.active.has(row.id);
+    return this.activity !== null && this.parts === null && (row.kind === "process" || row.kind === "thread") && this.row(row.parent)?.kind === "host" && !this.active.has(row.id);
   }
   /** Rows that are shown because of a filter, with their ancestors; null: all. */
   private wanted(): ReadonlySet<number> | null {
@@ -210,6 +231,7 @@ export class Rows {
   }
   private change(): void {
     const lines: Line[] = [], wanted = this.wanted();
+    this.bundles = new Map();
     this.pinned = this.pinned.filter((id) => this.byId.has(id));
     for (const id of this.pinned) {
       const row = this.byId.get(id)!;
@@ -241,13 +263,14 @@ export class Rows {
     let children = this.childrenOf(row.id);
     if (wanted !== null) children = children.filter((child) => wanted.has(child.id));
     // A filter shows what it found, also below what is collapsed.
-    const expanded = children.length > 0 && (wanted !== null || !this.collapsed.has(row.id));
+    const expanded = children.length > 0 && (wanted !== null || this.isExpanded(row));
     if (!isPinned) {
       lines.push({
         id: row.id, row, host: row.host, label: this.name(row), depth, expandable: children.length > 0, expanded, pinned: false, sources: this.sources(row, expanded),
       });
     }
     if (!expanded) return;
+    if (row.kind === "host" && wanted === null && this.parts !== null) { this.addGrouped(lines, row, children, depth); return; }
     const folded = wanted === null ? children.filter((child) => this.folds(child)) : [];
     const shown = folded.length > 0 ? children.filter((child) => !this.folds(child)) : children;
     for (const child of this.sorted(shown)) this.add(lines, child, depth + 1, wanted);
@@ -256,6 +279,19 @@ export class Rows {
     const label = `${folded.length} less active`;
     lines.push({ id: -1 - row.host, row: null, host: row.host, label, depth: depth + 1, expandable: true, expanded: isOpen, pinned: false, sources: [] });
     if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
+  }
+  private isExpanded(row: Row): boolean { return this.parts !== null && row.kind === "process" ? this.unfolded.has(processKey(row.id)) : !this.collapsed.has(row.id); }
+  /** The children of a host at first sight: groups, single ones, folds. */
+  private addGrouped(lines: Line[], host: Row, children: readonly Row[], depth: number): void {
+    const kept = this.top(this.view.now.row), rank = { parts: (row: Row) => this.parts!.get(row.id) ?? 0, activity: (row: Row) => this.activity!.get(row.id) ?? 0 };
+    const shown = children.filter((row) => !this.hidden.has(row.id) && !this.pinned.includes(row.id));
+    for (const it of arranged(host.host, shown, rank, (row) => (this.isExpanded(row) ? this.childrenOf(row.id).length : 0), this.room, new Set(kept === null ? [] : [kept]))) {
+      if (!isBundle(it)) { this.add(lines, it, depth + 1, null); continue; }
+      const isOpen = this.unfolded.has(it.key), members = it.rows.map((row) => row.id), sources = it.isGroup ? it.rows.flatMap((row) => (row.kind === "process" ? this.childrenOf(row.id).map((child) => child.id) : [row.id])).slice(0, MAX_OVERLAID) : [];
+      for (const id of members) this.bundles.set(id, it);
+      lines.push({ id: BUNDLE - it.key, row: null, host: host.host, label: it.label, depth: depth + 1, expandable: true, expanded: isOpen, pinned: false, sources, isOverlaid: true, members });
+      if (isOpen) for (const row of this.sorted(it.rows)) this.add(lines, row, depth + 2, null);
+    }
   }
   /** The most active first; CPUs, disks and phases keep their place. */
   private sorted(rows: readonly Row[]): readonly Row[] {
@@ -273,6 +309,8 @@ export class Rows {
     return inside.slice(0, MAX_STRIPES);
   }
 }
+/** h2 comes before h10. */
+const names = new Intl.Collator("en", { numeric: true });
 function flip(set: Set<number>, id: number): void {
   if (!set.delete(id)) set.add(id);
 }

@@ -1,7 +1,8 @@
 // The field in which an instant or a window is typed; it shows what is seen now, as a text that can be copied. Talks to: view, navigation. Used by: main, keys, status.
 import { h } from "./dom";
 import type { Navigation } from "./navigation";
-import { parseTimes, timesText, TIME_FORMATS, type TimeBase, type TimeFormat } from "./parseTime";
+import { shownAs, type TimeFormat } from "./format";
+import { parseTimes, timesText, TIME_FORMATS, type TimeBase } from "./parseTime";
 import type { Status } from "./status";
 import type { View } from "./view";
 
@@ -11,15 +12,17 @@ const EXAMPLES = "06:11:28.259, 06:11:28.25 .. 06:11:28.3, 2.3s .. +40ms (since 
 export class TimeField {
   private format: TimeFormat = TIME_FORMATS.find((it) => it === localStorage.getItem(KEPT)) ?? "UTC";
   readonly input = h("input", { class: "times", "aria-label": "Window, or an instant to go to", title: `Type an instant or a window, Enter goes there, Shift and Enter selects it (t): ${EXAMPLES}`, spellcheck: "false", autocomplete: "off" });
-  private readonly formats = h("select", { "aria-label": "Times are", title: "How times are read here, and shown" }, ...TIME_FORMATS.map((it) => h("option", { value: it, selected: it === this.format }, it)));
+  private readonly formats = h("select", { "aria-label": "Times are", title: "How times are read and shown, on all of the page" }, ...TIME_FORMATS.map((it) => h("option", { value: it, selected: it === this.format }, it)));
   readonly element = h("span", { class: "time-field" }, this.input, this.formats);
 
   constructor(private readonly view: View, private readonly navigation: Navigation, private readonly status: Status) {
     this.formats.addEventListener("change", () => {
       this.format = this.formats.value as TimeFormat;
       localStorage.setItem(KEPT, this.format);
+      this.apply();
       this.show();
     });
+    view.watch(() => this.apply(), "experiment", "clock");
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter") { this.go(event.shiftKey); event.preventDefault(); }
       if (event.key === "Escape") this.input.blur();
@@ -29,6 +32,12 @@ export class TimeField {
     this.input.addEventListener("focus", () => this.input.select());
     this.input.addEventListener("blur", () => this.show());
     view.watch(() => { if (document.activeElement !== this.input) this.show(); }, "window", "experiment", "clock");
+  }
+  /** From now on, all instants are shown so. */
+  private apply(): void {
+    shownAs.format = this.format;
+    shownAs.begin = this.navigation.bounds.begin;
+    this.view.set({ times: `${this.format} ${shownAs.begin}` });
   }
   focus(): void { this.input.focus(); }
   private get base(): TimeBase | null {

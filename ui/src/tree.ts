@@ -5,6 +5,7 @@ import { formatCount, formatDuration } from "./format";
 import { AXIS, LINE, type Layout } from "./layout";
 import { PATH_HEAD, pathRow } from "./pathRows";
 import type { Renewal } from "./renewal";
+import { BUNDLE } from "./rowGroups";
 import type { Line, Rows } from "./rows";
 import type { View } from "./view";
 
@@ -21,6 +22,7 @@ export class Tree {
   private readonly fixed = h("div", { class: "fixed", role: "presentation" });
   private readonly hiddenButton = button("", "Show the hidden rows again", () => this.rows.showHidden());
   private readonly sortButton: HTMLButtonElement;
+  private readonly groupButton: HTMLButtonElement;
   readonly element: HTMLElement;
   /** Parts of names that were searched for. */
   marked: readonly string[] = [];
@@ -31,9 +33,10 @@ export class Tree {
   /** The line from which rows are selected. */
   private anchor = 0;
 
-  constructor(private readonly view: View, private readonly rows: Rows, private readonly layout: Layout, sort: () => void) {
+  constructor(private readonly view: View, private readonly rows: Rows, private readonly layout: Layout, sort: () => void, group: () => void) {
+    this.groupButton = button("services", "Put processes of one name together, those with most messages first; tracer, kernel and devices go to folds (S)", group, { "aria-pressed": "false" });
     this.sortButton = button("by activity", "Sort rows by their CPU time in the window; those with little of it go to a fold (o)", sort, { "aria-pressed": "false" });
-    const head = h("div", { class: "tree-head" }, this.sortButton, button("collapse", "Collapse or expand all hosts (X)", () => this.rows.collapseAll()), this.hiddenButton);
+    const head = h("div", { class: "tree-head" }, this.groupButton, this.sortButton, button("collapse", "Collapse or expand all hosts (X)", () => this.rows.collapseAll()), this.hiddenButton);
     head.style.height = `${AXIS}px`;
     this.list.append(this.scrolling, this.fixed);
     this.element = h("nav", { class: "tree", "aria-label": "Hosts, processes and threads" }, head, this.list);
@@ -101,7 +104,7 @@ export class Tree {
     const id = Number(item.dataset.id), what = target.closest<HTMLElement>("[data-do]")?.dataset.do;
     if (what === "pin") this.rows.pin(id);
     else if (what === "hide") this.rows.hide(id);
-    else if (what === "toggle" || (id < 0 && id >= PATH_HEAD)) this.rows.toggle(id);
+    else if (what === "toggle" || (id < 0 && id >= PATH_HEAD) || id <= BUNDLE) this.rows.toggle(id);
     else {
       const line = this.rows.lines[this.rows.placeOf(id) ?? -1];
       if (line !== undefined) this.choose(line);
@@ -117,6 +120,7 @@ export class Tree {
     const place = this.active === null ? undefined : this.rows.placeOf(this.active);
     if (place === undefined) this.list.removeAttribute("aria-activedescendant");
     else this.list.setAttribute("aria-activedescendant", `line${this.active}`);
+    this.groupButton.setAttribute("aria-pressed", String(this.rows.isGrouped));
     this.sortButton.setAttribute("aria-pressed", String(this.rows.isSorted));
     this.hiddenButton.hidden = this.rows.hiddenCount === 0;
     this.hiddenButton.textContent = `${formatCount(this.rows.hiddenCount)} hidden`;
@@ -133,7 +137,7 @@ export class Tree {
   private item(line: Line, beside: string): HTMLElement {
     const { row } = line;
     const item = h("div", {
-      class: `line ${row?.kind ?? (line.id === PATH_HEAD ? "host path" : line.id < PATH_HEAD ? "path" : "fold")}`, role: "treeitem", id: `line${line.id}`, "data-id": line.id, "aria-level": line.depth + 1,
+      class: `line ${row?.kind ?? (line.id === PATH_HEAD ? "host path" : line.id <= BUNDLE ? (line.sources.length > 0 ? "group" : "fold") : line.id < PATH_HEAD ? "path" : "fold")}`, role: "treeitem", id: `line${line.id}`, "data-id": line.id, "aria-level": line.depth + 1,
       "aria-expanded": line.expandable ? String(line.expanded) : null, "aria-selected": String(line.id === this.active),
     });
     item.style.paddingLeft = `${4 + line.depth * INDENT}px`;
@@ -156,12 +160,13 @@ export class Tree {
   }
   private title(line: Line): string {
     const { row } = line, host = this.view.now.experiment?.hosts[line.host];
+    if (line.id <= BUNDLE) return line.sources.length > 0 ? `${line.label}: processes of one name on ${host?.name ?? "this host"}, drawn over each other; ▸ shows each` : `${line.label} of ${host?.name ?? "this host"}`;
     if (line.id < PATH_HEAD) return `${line.label}: its steps of the critical path, by cause`;
     if (line.id === PATH_HEAD) return "The threads that the path goes through, in the order in which it comes to them; colours are causes";
     if (row === null) return `Processes and threads of ${host?.name ?? "this host"} that had little or no CPU time when rows were sorted`;
     if (row.kind === "host") {
-      if (host?.is_reference) return `${row.label}: its clock is the common one`;
-      return `${row.label}: its clock is right to ± ${formatDuration(host?.likely_ns)} (likely), ± ${formatDuration(host?.sure_ns)} (surely)`;
+      const clock = host?.is_reference ? "its clock is the common one" : `its clock is right to ± ${formatDuration(host?.likely_ns)} (likely), ± ${formatDuration(host?.sure_ns)} (surely)`;
+      return [`${row.label}: ${clock}`, ...(host?.traces ?? [])].join("\n");
     }
     return [this.rows.fullName(row), row.pid === undefined ? "" : `process ${row.pid}`, row.tid === undefined ? "" : `thread ${row.tid}`].filter((text) => text !== "").join(", ");
   }

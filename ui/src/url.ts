@@ -11,6 +11,10 @@ export interface AddressState {
   window: Range | null; selection: Range | null; area: number[]; row: number | null; clock: Clock; drawer: string | null; search: string;
   /** Of which time rows are sorted by activity; false: they are not; null: not said. */
   sorted: Range | false | null;
+  /** They are by CPU time alone, each for itself. */
+  isByCpu: boolean;
+  /** Whether arrows of messages and of wake-ups are drawn. */
+  arrows: { messages: boolean; wakeups: boolean };
   rows: KeptRows; only: number[]; bookmarks: Bookmark[];
   /** The request, or the thread and the time, whose critical path is shown. */
   path: PathOf | null;
@@ -67,7 +71,8 @@ export function readAddress(hash: string): AddressState {
   }
   return {
     of: values.get("of"), window: unpackRange(values.get("w")), selection: unpackRange(values.get("s")), area: unpackIds(values.get("a")), row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
-    clock: values.get("c") === "own" ? "own" : "common", drawer: values.get("d"), search: values.get("q") ?? "", sorted: sorted === "0" ? false : unpackRange(sorted),
+    clock: values.get("c") === "own" ? "own" : "common", drawer: values.get("d"), search: values.get("q") ?? "", isByCpu: values.get("by") === "cpu", sorted: sorted === "0" ? false : unpackRange(sorted),
+    arrows: { messages: values.get("m") !== "0", wakeups: values.get("wake") === "1" },
     rows: { collapsed: unpackIds(values.get("x")), unfolded: unpackIds(values.get("u")), pinned: unpackIds(values.get("p")), hidden: unpackIds(values.get("h")) },
     only: unpackIds(values.get("o")), bookmarks, path: unpackPath(values),
   };
@@ -85,6 +90,9 @@ export function writeAddress(place: AddressState): string {
   values.set("d", place.drawer ?? "");
   if (place.search !== "") values.set("q", place.search);
   if (place.sorted !== null) values.set("sort", place.sorted === false ? "0" : packRange(place.sorted));
+  if (place.isByCpu) values.set("by", "cpu");
+  if (!place.arrows.messages) values.set("m", "0");
+  if (place.arrows.wakeups) values.set("wake", "1");
   for (const [list, key] of Object.entries(LISTS) as [keyof KeptRows, string][]) {
     if (place.rows[list].length > 0) values.set(key, packIds(place.rows[list], list === "pinned"));
   }

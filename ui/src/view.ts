@@ -25,6 +25,8 @@ export interface ViewState {
   readonly filter: string | null;
   /** Instants that stand out on the strip: of matches. */
   readonly marks: readonly Time[] | null;
+  /** How instants are shown: what has some shows them anew. */
+  readonly times: string;
   /** How often a time was selected by hand: panels that stay with a time follow that. */
   readonly chosen: number;
   /** Rows that a request touches: if there are any, only these are shown. */
@@ -35,7 +37,7 @@ type Watcher = (now: ViewState, changed: ReadonlySet<Key>) => void;
 
 export class View {
   private state: ViewState = {
-    experiment: null, rows: [], clock: "common", window: { begin: 0, end: 1 }, selection: null, row: null, hover: null, path: null, filter: null, area: null, marks: null, chosen: 0, onlyRows: null,
+    experiment: null, rows: [], clock: "common", window: { begin: 0, end: 1 }, selection: null, row: null, hover: null, path: null, filter: null, area: null, marks: null, times: "", chosen: 0, onlyRows: null,
   };
   private readonly watchers = new Map<Watcher, ReadonlySet<Key> | null>();
   get now(): ViewState { return this.state; }
@@ -72,6 +74,8 @@ export interface Panel {
   show(): void;
   /** It is no longer visible: it frees memory and cancels requests. */
   hide(): void;
+  /** Asks again, if the last answer failed. */
+  retry?(): void;
   /** Goes to the next of what it lists, or to the one before. */
   stepList?(by: number): Promise<void>;
 }

@@ -247,3 +247,42 @@ test("an area of rows and time has its own sums: by mouse, by keys, in the addre
   await page.mouse.up();
   assert.deepEqual(await area(), []);
 });
+
+test("at first sight, what serves requests is seen: processes of one name together, by messages; tracer, kernel and devices in folds", async () => {
+  const first = await open(browser, server.address, { isFirst: true });
+  const labels = () => first.evaluate(() => Object.fromEntries(isochrone.rows.childrenOf(null).map((host) => [host.label, isochrone.rows.lines.filter((line) => line.host === host.host && line.depth === 1).map((line) => line.label)])));
+  const { h1, h2, h3 } = await labels();
+  assert.match(h1[0], /^wget ×24$/);
+  assert.match(h2[0], /^appsrv ×\d+$/);
+  assert.ok(h3.slice(0, 2).some((label) => /^redis-server/.test(label)) && h3.slice(0, 3).some((label) => /^srvhog/.test(label)), h3.join());
+  for (const of of [h1, h2, h3]) {
+    assert.match(of.at(-1), /^1 CPU, 2 disks$/);
+    assert.match(of.at(-2), /^tracer and kernel \(\d+\)$/);
+    assert.ok(!of.some((label) => /^(lttng|kworker)/.test(label)));
+  }
+  // A click on what is drawn in a group selects the state of the one that lives then; its name opens it.
+  const group = await first.evaluate(() => isochrone.rows.lines.find((line) => line.label.startsWith("appsrv ×")));
+  const life = await first.evaluate((id) => isochrone.rows.row(id), group.members[2]), box = await first.locator(".graph").boundingBox();
+  const at = await first.evaluate(([id, { begin, end }]) => { const scene = isochrone.graph.scene(); return { x: scene.x((begin + end) / 2), y: scene.middle(isochrone.rows.placeOf(id)) }; }, [group.id, life]);
+  await first.mouse.click(box.x + at.x, box.y + at.y);
+  await first.waitForFunction(() => isochrone.view.now.selection !== null);
+  await rest(first);
+  assert.ok(group.members.includes(await first.evaluate(() => isochrone.view.now.row)));
+  await first.locator(`#line${group.id} .twist`).click();
+  assert.equal(await first.evaluate((group) => isochrone.rows.lines.filter((line) => group.members.includes(line.id)).length, group), group.members.length);
+  // What is gone to is opened; a reload shows the same.
+  const tracer = await first.evaluate(() => isochrone.view.now.rows.find((row) => row.kind === "thread" && row.label.startsWith("lttng-consumerd")).id);
+  await first.evaluate((row) => isochrone.navigation.go(row, 5e9), tracer);
+  await rest(first);
+  const all = () => first.evaluate(() => isochrone.rows.lines.map((line) => line.label)), before = await all();
+  assert.notEqual(await first.evaluate((row) => isochrone.rows.placeOf(row), tracer), undefined);
+  await first.reload();
+  await first.waitForFunction(() => globalThis.isochrone?.isReady());
+  await rest(first);
+  assert.deepEqual(await all(), before);
+  await first.keyboard.press("o");
+  await rest(first);
+  assert.ok(await first.evaluate(() => isochrone.rows.isSorted && !isochrone.rows.isGrouped));
+  assert.deepEqual(first.errors, []);
+  await first.close();
+});

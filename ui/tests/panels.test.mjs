@@ -414,7 +414,7 @@ describe("analyses", () => {
 describe("state", () => {
   test("all that is known of the state, its neighbours, and where it leads", async () => {
     await panel("state");
-    assert.match(await page.locator(".state .notice").textContent(), /No row is selected/);
+    assert.match(await page.locator(".state .notice").textContent(), /Nothing is selected/);
     const row = await page.evaluate(() => isochrone.view.now.rows.find((it) => it.kind === "thread" && it.label.startsWith("wget") && isochrone.view.now.experiment.hosts[it.host].name === "h1"));
     await page.evaluate((row) => isochrone.view.set({ row: row.id, selection: { begin: (row.begin + row.end) / 2, end: (row.begin + row.end) / 2 + 10 } }), row);
     await settled();

@@ -67,6 +67,7 @@ test("instants and windows are read as people type them", () => {
 });
 
 const nothing = {
+  area: [], isByCpu: false, arrows: { messages: true, wakeups: false },
   of: null, window: null, selection: null, row: null, clock: "common", drawer: null, search: "", sorted: null,
   rows: { collapsed: [], unfolded: [], pinned: [], hidden: [] }, only: [], bookmarks: [], path: null,
 };
@@ -75,6 +76,7 @@ test("the address is read as it was written", () => {
   const states = [
     nothing,
     { ...nothing, of: "0a1b2c3d", window: { begin: -5, end: 1_000 }, selection: { begin: 1, end: 1 }, row: 0, clock: "own", drawer: "events", search: "a=b&c ü" },
+    { ...nothing, area: [4, 5, 9], isByCpu: true, arrows: { messages: false, wakeups: true } },
     { ...nothing, sorted: false, only: [1, 2, 3, 7], path: { request: 14 } },
     { ...nothing, sorted: { begin: 0, end: 9 }, path: { row: 3, begin: -1, end: 8 }, rows: { collapsed: [5, 6], unfolded: [9], pinned: [8, 2, 3], hidden: [0] } },
     { ...nothing, bookmarks: [{ at: -7, row: null, clock: "own", span: 3, name: "a~b" }, { at: 1, row: 2, clock: "common", span: 0, name: "" }] },
@@ -88,6 +90,38 @@ test("the address is read as it was written", () => {
 test("a wrong address is ignored", () => {
   const read = url.readAddress("#w=9,1&s=x&r=-3&x=4-2.z.7&o=0-99999999&path=1,2&request=a&b=1~2~q~3~n&sort=1");
   assert.deepEqual({ ...read, only: read.only.length }, { ...nothing, rows: { ...nothing.rows, collapsed: [7] }, only: 100_000 });
+});
+
+test("only what is far from the place before is a step of the browser's history", () => {
+  const at = (begin, end, more = {}) => ({ ...nothing, window: { begin, end }, ...more });
+  const check = (a, b, expect) => assert.equal(url.isStep(a, b), expect);
+  check(at(0, 100), at(20, 120), false);
+  check(at(0, 100), at(60, 160), true);
+  check(at(0, 100), at(10, 40), true);
+  check(at(0, 100), at(0, 100, { path: { request: 3 } }), true);
+  check(at(0, 100), at(0, 100, { clock: "own" }), true);
+  check(at(0, 100), at(0, 100, { row: 3, drawer: "events", selection: { begin: 1, end: 2 } }), false);
+});
+
+test("losses are said in words", async () => {
+  const { lossText, lossesText, lossesAt } = await load("losses"), loss = (what, count, more = {}) => ({ host: 0, cpu: 1, begin: 5, end: 9, what, count, ...more });
+  assert.equal(lossText(loss("events", 1234)), "1,234 events were lost");
+  assert.equal(lossText(loss("packets", 1)), "1 packet was lost");
+  assert.equal(lossText(loss("the stream ends earlier", null)), "the stream ends earlier");
+  assert.equal(lossesText([loss("events", 7), loss("events", 3), loss("the stream ends earlier", null)], 3), "10 events lost");
+  assert.equal(lossesText([loss("chunk", null), loss("events", 3)], 9), "at least 3 events, 1 other loss");
+  assert.equal(lossesText([loss("the stream begins later", null)], 1), "");
+  assert.deepEqual([[0, 1, 5], [0, null, 9], [0, 2, 5], [1, 1, 5], [0, 1, 4]].map(([host, cpu, at]) => lossesAt([loss("events", 1)], host, cpu, at).length), [1, 1, 0, 0, 0]);
+});
+
+test("processes of one name are a group; rows are ranked by messages, then by CPU time; tracer, kernel and devices are folds", async () => {
+  const { arranged } = await load("rowGroups"), row = (id, label, kind = "thread") => ({ id, label, kind, host: 2, parent: 0 });
+  const rows = [row(1, "CPU 0", "cpu"), row(2, "disk vda", "disk"), row(3, "wget"), row(4, "wget"), row(5, "wget"), row(6, "sh"), row(7, "lttng-sessiond"), row(8, "kworker/0:1"), row(9, "redis", "process"), row(10, "cat"), row(11, "idler")];
+  const parts = new Map([[3, 1], [4, 1], [9, 9]]), activity = new Map([[5, 50], [6, 70], [9, 1], [10, 5]]), rank = { parts: (it) => parts.get(it.id) ?? 0, activity: (it) => activity.get(it.id) ?? 0 };
+  const told = (room, kept = []) => arranged(2, rows, rank, () => 0, room, new Set(kept)).map((it) => ("key" in it ? it.label : it.id));
+  assert.deepEqual(told(9), [9, "wget ×3", 6, 10, "1 less active", "tracer and kernel (2)", "1 CPU, 1 disk"]);
+  assert.deepEqual(told(2), [9, "wget ×3", "3 less active", "tracer and kernel (2)", "1 CPU, 1 disk"]);
+  assert.deepEqual(told(1, [11]), [9, 11, "5 less active", "tracer and kernel (2)", "1 CPU, 1 disk"]);
 });
 
 test("rows and times are found again in another look at the traces", () => {

@@ -147,10 +147,15 @@ var api = {
 		end,
 		rows
 	}, signal),
-	activity: async (begin, end) => (await get("activity", {
+	phases: (begin, end, rows, signal) => post("phases", {
+		begin,
+		end,
+		rows
+	}, signal),
+	activity: (begin, end) => get("activity", {
 		begin,
 		end
-	})).threads,
+	}),
 	usage: (begin, end, points, signal) => get("usage", {
 		begin,
 		end,
@@ -228,11 +233,33 @@ function parts(origin, t) {
 	const seconds = Math.floor(t / 1e9);
 	return [(origin === null ? 0 : Number(origin.slice(0, -9) || "0")) + seconds, Math.round(t - seconds * 1e9)];
 }
-/** Time of the day (UTC) with as many decimal places as asked for: "05:54:31.203216897". */
+var shownAs = {
+	format: "UTC",
+	begin: 0
+};
+/** How much local time is ahead of UTC at an instant, ns. */
+function aheadOfUtc(unix) {
+	return -60000000000n * BigInt(new Date(Number(unix / 1000000n)).getTimezoneOffset());
+}
+/** An instant moved so that its UTC is the local time. */
+function localized(origin, t) {
+	return t + Number(aheadOfUtc(BigInt(origin ?? "0") + BigInt(Math.round(t))));
+}
+/** An instant as all instants are shown: "05:54:31.203216897", or "12.203216897 s". */
 function formatTime(origin, t, places = 9) {
+	if (shownAs.format === "since begin") return `${((t - shownAs.begin) / 1e9).toFixed(places).replace("-", MINUS$1)} s`;
+	return formatUtc(origin, shownAs.format === "local" ? localized(origin, t) : t, places);
+}
+/** Time of the day (UTC) with as many decimal places as asked for: "05:54:31.203216897". */
+function formatUtc(origin, t, places = 9) {
 	const [seconds, ns] = parts(origin, t);
 	const clock = (/* @__PURE__ */ new Date(seconds * 1e3)).toISOString().slice(11, 19);
 	return places <= 0 ? clock : `${clock}.${String(ns).padStart(9, "0").slice(0, places)}`;
+}
+/** The day and what times are: "2026-11-20 UTC". */
+function formatDay(origin, t) {
+	if (shownAs.format === "since begin") return "seconds since the begin";
+	return shownAs.format === "UTC" ? `${formatDate(origin, t)} UTC` : `${formatDate(origin, localized(origin, t))}, local time`;
 }
 /** The day (UTC): "2026-11-20". */
 function formatDate(origin, t) {
@@ -339,36 +366,45 @@ var Activity = class {
 		if (this.rows.isSorted) this.off();
 		else await this.sort();
 	}
+	async group() {
+		if (this.rows.isGrouped) this.off();
+		else await this.sort(void 0, true);
+	}
 	off() {
 		this.sortedBy = null;
 		this.rows.setActivity(null);
 		for (const watcher of this.watchers) watcher();
 	}
 	/** Rows keep the order of the window in which they were sorted: nothing moves by itself. */
-	async sort(asked) {
+	async sort(asked, isGrouped = false) {
 		const { window, clock, experiment } = this.view.now;
 		const range = asked ?? (clock === "common" ? window : {
 			begin: experiment?.begin ?? 0,
 			end: experiment?.end ?? 1
 		});
 		this.asked += 1;
-		const threads = await api.activity(range.begin, range.end).catch(() => null);
+		const answer = await api.activity(range.begin, range.end).catch(() => null);
 		this.asked -= 1;
-		if (threads === null) {
+		if (answer === null) {
 			if (asked === void 0) this.status.say("The rows could not be sorted: the server does not say what ran.", true);
 			return;
 		}
-		const activity = /* @__PURE__ */ new Map();
-		for (const [row, time] of threads) {
-			activity.set(row, time);
-			const parent = this.rows.row(row)?.parent ?? null;
-			if (parent !== null) activity.set(parent, (activity.get(parent) ?? 0) + time);
-		}
+		const activity = this.withParents(answer.threads), parts = isGrouped ? this.withParents(answer.messages) : null;
 		this.sortedBy = range;
 		const hosts = Math.max(1, experiment?.hosts.length ?? 1);
-		this.rows.setActivity(activity, Math.floor(this.layout.height / 20 / hosts) - 2);
-		if (asked === void 0) this.status.say(`Sorted by CPU time in ${formatDuration(range.end - range.begin)}`);
+		this.rows.setActivity(activity, Math.floor(this.layout.height / 20 / hosts) - (isGrouped ? 4 : 2), parts);
+		if (asked === void 0) this.status.say(`${isGrouped ? "By messages, then" : "Sorted by"} CPU time in ${formatDuration(range.end - range.begin)}`);
 		for (const watcher of this.watchers) watcher();
+	}
+	/** Figures of rows, and their sums for what they are in. */
+	withParents(figures) {
+		const all = /* @__PURE__ */ new Map();
+		for (const [row, value] of figures) {
+			all.set(row, (all.get(row) ?? 0) + value);
+			const parent = this.rows.row(row)?.parent ?? null;
+			if (parent !== null) all.set(parent, (all.get(parent) ?? 0) + value);
+		}
+		return all;
 	}
 };
 // src/bookmarks.ts
@@ -689,7 +725,7 @@ function commandsOf(doers) {
 		"W",
 		"arrows of wake-ups of the row",
 		() => {
-			graph.arrows.areWakeupsOn = !graph.arrows.areWakeupsOn;
+			graph.arrows.show(graph.arrows.areMessagesOn, !graph.arrows.areWakeupsOn);
 			graph.invalidate();
 			status.say(graph.arrows.areWakeupsOn ? "Wake-ups of the selected row are shown" : "Wake-ups are not shown");
 		}
@@ -697,7 +733,7 @@ function commandsOf(doers) {
 		"g",
 		"arrows of messages",
 		() => {
-			graph.arrows.areMessagesOn = !graph.arrows.areMessagesOn;
+			graph.arrows.show(!graph.arrows.areMessagesOn, graph.arrows.areWakeupsOn);
 			graph.invalidate();
 			status.say(graph.arrows.areMessagesOn ? "Messages are shown" : "Messages are not shown");
 		}
@@ -753,6 +789,10 @@ function commandsOf(doers) {
 		"o",
 		"sort by activity in the window",
 		() => void activity.toggle()
+	], [
+		"S",
+		"processes of one name together, those with most messages first",
+		() => void activity.group()
 	], [
 		"O",
 		"sort again, for the window of now",
@@ -902,9 +942,79 @@ function splitter(orientation, label, move, size, done) {
 	});
 	return bar;
 }
+// src/panels/notice.ts
+/** A notice in the middle of where the content would be. Parts in `backquotes` are shown as code. */
+function notice(kind, title, text = "", ...actions) {
+	return h("div", {
+		class: `notice ${kind}`,
+		role: kind === "failed" ? "alert" : "status"
+	}, h("strong", {}, title), text === "" ? null : h("p", {}, ...withCode(text)), actions.length === 0 ? null : h("p", { class: "acts" }, ...actions));
+}
+/** "type `this`" with the command as code. */
+function withCode(text) {
+	return text.split("`").map((part, place) => place % 2 === 1 ? h("code", {}, part) : part);
+}
+// src/panels/services.ts
+/** The value of a place in a sorted list: the nearest rank, as the commands do. */
+function nearestRank(sorted, percent) {
+	return sorted[Math.max(0, Math.ceil(percent / 100 * sorted.length) - 1)] ?? 0;
+}
+/** Services, those with the most requests first. */
+function servicesOf(requests) {
+	const groups = /* @__PURE__ */ new Map();
+	for (const request of requests) {
+		const group = groups.get(request.service);
+		if (group === void 0) groups.set(request.service, [request]);
+		else group.push(request);
+	}
+	return [...groups].map(([name, group]) => {
+		const totals = group.map((it) => it.total_ns).sort((a, b) => a - b);
+		const slowest = group.reduce((a, b) => b.total_ns > a.total_ns ? b : a).request;
+		return {
+			name,
+			count: group.length,
+			median: nearestRank(totals, 50),
+			p95: nearestRank(totals, 95),
+			most: totals.at(-1),
+			slowest
+		};
+	}).sort((a, b) => b.count - a.count);
+}
+// src/panels/firstLook.ts
+/** Requests of traces with more messages are only looked for when they are asked for: that takes a while. */
+var MANY_MESSAGES = 2e5;
+var MOST_SERVICES = 3;
+/** A panel is asked for, by its name: the drawer listens. */
+var OPEN_PANEL = "openpanel";
+var link = (text, panel) => {
+	const it = button(text, `Open the panel that tells more: ${panel}`, () => it.dispatchEvent(new CustomEvent(OPEN_PANEL, {
+		bubbles: true,
+		detail: panel
+	})), { class: "link" });
+	return it;
+};
+/** At once what the page knows; `more` is done when the server has told the rest. */
+function firstLook(experiment, signal) {
+	const { hosts, begin, end, messages, origin_unix_ns: origin, is_synchronized: isSynchronized } = experiment, services = h("li", {}, link("requests", "critical-path"), " and where they spend their time"), losses = h("li", {}, "…");
+	const clocks = hosts.length < 2 ? "" : isSynchronized ? " on one clock" : ", not all on one clock";
+	const list = h("ul", {}, h("li", {}, link(`${formatCount(hosts.length)} ${hosts.length === 1 ? "host" : "hosts"}${clocks}`, "synchronization"), `, ${formatDuration((end ?? 0) - (begin ?? 0))} from ${formatTime(origin, begin ?? 0, 3)}`), messages === null || messages.count === 0 ? null : h("li", {}, link(`${formatCount(messages.count)} messages between hosts`, "messages"), `, ${formatCount(messages.inverted)} of them arrive before they were sent (${formatCount(messages.inverted_own)} by the hosts' own clocks)`), losses, services, h("li", {}, "what is short: ", link("resources", "resources"), "; what threads did: ", link("statistics", "statistics"), "; everything else: ", link("analyses", "analyses")));
+	return {
+		element: h("div", { class: "notice first-look" }, h("strong", {}, "Nothing is selected"), list, h("p", {}, ...withCode("Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state; `?` has all keys and colours."))),
+		more: more$1(messages?.count ?? 0, losses, services, signal)
+	};
+}
+async function more$1(messages, losses, services, signal) {
+	const overview = await api.overview(1, signal).catch(() => null);
+	if (overview === null) losses.remove();
+	else losses.replaceChildren(overview.losses.length === 0 ? "nothing is missing of the traces" : link(lossesText(overview.losses, overview.losses_total) || "no event was lost, but not all CPUs were recorded all of the time", "losses"));
+	if (messages === 0 || messages > MANY_MESSAGES || signal.aborted) return;
+	const { requests } = await api.requests().catch(() => ({ requests: [] }));
+	const told = servicesOf(requests).slice(0, MOST_SERVICES).map((it) => `${it.name}: median ${formatDuration(it.median)}, p95 ${formatDuration(it.p95)}, the slowest ${formatDuration(it.most)}`);
+	services.replaceChildren(link(`${formatCount(requests.length)} ${requests.length === 1 ? "request" : "requests"}`, "critical-path"), told.length === 0 ? "" : ` to ${told.join("; ")}`);
+}
 // src/drawer.ts
 var KEPT$3 = "isochrone.drawer";
-var LEAST = 120;
+var LEAST$1 = 120;
 var LEFT_FOR_GRAPH = 180;
 var Drawer = class {
 	panels;
@@ -941,6 +1051,7 @@ var Drawer = class {
 			onclick: () => this.open(this.shown === panel ? null : panel.id)
 		}, panel.title));
 		this.tabs.addEventListener("keydown", (event) => this.key(event));
+		this.body.addEventListener(OPEN_PANEL, (event) => this.open(event.detail));
 		addEventListener("resize", () => this.fit());
 		this.mark();
 	}
@@ -968,6 +1079,10 @@ var Drawer = class {
 		next?.show();
 		for (const watcher of this.watchers) watcher();
 	}
+	/** What failed may be asked again: the server is back. */
+	retry() {
+		this.shown?.retry?.();
+	}
 	/** The next of what the panel that is seen lists, else of the panel of matches. */
 	step(by, otherwise) {
 		if (this.shown?.stepList === void 0) this.open(otherwise);
@@ -978,7 +1093,7 @@ var Drawer = class {
 	}
 	/** What of a height the page has room for: on a larger page, it has its own height again. */
 	fitting(height) {
-		return Math.max(LEAST, Math.min(height, innerHeight - LEFT_FOR_GRAPH));
+		return Math.max(LEAST$1, Math.min(height, innerHeight - LEFT_FOR_GRAPH));
 	}
 	fit() {
 		this.element.style.height = this.shown === null ? "" : `${this.fitting(this.height)}px`;
@@ -1042,14 +1157,14 @@ var LOOKS = [
 	{
 		name: "unknown",
 		light: [
-			100,
-			100,
-			100
+			176,
+			176,
+			176
 		],
 		dark: [
-			120,
-			120,
-			120
+			84,
+			84,
+			90
 		],
 		height: .33,
 		ink: "black"
@@ -1485,6 +1600,187 @@ function hsl(hue, saturation, lightness) {
 		channel(4)
 	];
 }
+/** How long windows must rest to count as one step of undo. */
+var REST_MS$7 = 600;
+var MAX_UNDO = 100;
+var MOVE_MS = 140;
+var Navigation = class {
+	view;
+	rows;
+	layout;
+	past = [];
+	future = [];
+	lastMove = 0;
+	stop = () => void 0;
+	/** Where the window is going, while it moves. */
+	target = null;
+	constructor(view, rows, layout) {
+		this.view = view;
+		this.rows = rows;
+		this.layout = layout;
+	}
+	/** The times that exist, on the clock that is shown. */
+	get bounds() {
+		return this.boundsOf(this.view.now.clock);
+	}
+	boundsOf(clock) {
+		const experiment = this.view.now.experiment;
+		return (clock === "own" ? experiment?.own : null) ?? {
+			begin: experiment?.begin ?? 0,
+			end: experiment?.end ?? 1
+		};
+	}
+	get isMoving() {
+		return this.target !== null;
+	}
+	/** Where the window is, or is going to. */
+	get window() {
+		return this.target ?? this.view.now.window;
+	}
+	/** Shows a window; one that is far enough in time from the one before can be undone. */
+	set(range, move = "jump") {
+		const to = this.clamp(range), now = performance.now();
+		if (now - this.lastMove > REST_MS$7) this.remember();
+		this.lastMove = now;
+		this.moveTo(to, move);
+	}
+	/** Times are of another origin now: where the window was, and is going to, stays the same time. */
+	renew(renewal) {
+		const moved = (it) => ({
+			...it,
+			...renewal.range(it)
+		});
+		this.past = this.past.map(moved);
+		this.future = this.future.map(moved);
+		this.stop();
+		if (this.target !== null) this.view.set({ window: this.target });
+		this.target = null;
+	}
+	/** Makes what is shown now a step of undo. */
+	remember() {
+		this.past.push({
+			...this.view.now.window,
+			clock: this.view.now.clock
+		});
+		if (this.past.length > MAX_UNDO) this.past.shift();
+		this.future = [];
+	}
+	zoom(factor, at, move = "jump") {
+		const { begin, end } = this.window;
+		const centre = at ?? (begin + end) / 2;
+		const { begin: low, end: high } = this.bounds;
+		const span = Math.max(200, Math.min((end - begin) * factor, (high - low) * 1.1));
+		const share = (centre - begin) / (end - begin);
+		this.set({
+			begin: centre - share * span,
+			end: centre + (1 - share) * span
+		}, move);
+	}
+	pan(by, move = "jump") {
+		const { begin, end } = this.window;
+		this.set({
+			begin: begin + by,
+			end: end + by
+		}, move);
+	}
+	fit() {
+		this.jump(this.padded(this.bounds));
+	}
+	/** Shows a range with a little room around it. */
+	show(range) {
+		const room = Math.max((range.end - range.begin) * .05, 100);
+		this.jump({
+			begin: range.begin - room,
+			end: range.end + room
+		});
+	}
+	undo() {
+		this.travel(this.past, this.future);
+	}
+	redo() {
+		this.travel(this.future, this.past);
+	}
+	go(row, at, range) {
+		if (row !== null && this.rows.row(row) !== void 0) {
+			this.rows.reveal(row);
+			this.view.set({ row });
+			const place = this.rows.placeOf(row);
+			if (place !== void 0) this.layout.see(place);
+		}
+		if (range !== void 0) {
+			this.show(range);
+			return;
+		}
+		const { begin, end } = this.window, span = end - begin;
+		if (at < begin + span * .02 || at > end - span * .02) this.jump({
+			begin: at - span / 2,
+			end: at + span / 2
+		});
+	}
+	/** The window that fits all, with a little room. */
+	padded(range) {
+		const room = (range.end - range.begin) * .01;
+		return {
+			begin: range.begin - room,
+			end: range.end + room
+		};
+	}
+	clamp({ begin, end }, clock = this.view.now.clock) {
+		const { begin: low, end: high } = this.boundsOf(clock);
+		const span = Math.min(Math.max(end - begin, 200), (high - low) * 1.1), room = span * .1;
+		const middle = (begin + end) / 2, least = low - room + span / 2, most = high + room - span / 2;
+		const centre = least > most ? (low + high) / 2 : Math.max(least, Math.min(middle, most));
+		return {
+			begin: centre - span / 2,
+			end: centre + span / 2
+		};
+	}
+	jump(range) {
+		this.remember();
+		this.moveTo(this.clamp(range), "glide");
+		this.lastMove = 0;
+	}
+	moveTo(to, move) {
+		this.target = null;
+		this.stop();
+		this.target = to;
+		if (move === "jump") {
+			this.arrive(to);
+			return;
+		}
+		const from = this.view.now.window;
+		this.stop = animate(MOVE_MS, (t) => {
+			if (this.target !== to) return;
+			if (t === 1) this.arrive(to);
+			else this.view.set({ window: {
+				begin: from.begin + (to.begin - from.begin) * t,
+				end: from.end + (to.end - from.end) * t
+			} });
+		});
+	}
+	arrive(to) {
+		this.target = null;
+		this.view.set({ window: to });
+	}
+	travel(from, to) {
+		const place = from.pop();
+		if (place === void 0) return;
+		to.push({
+			...this.view.now.window,
+			clock: this.view.now.clock
+		});
+		this.lastMove = 0;
+		this.target = null;
+		this.stop();
+		this.view.set({
+			clock: place.clock,
+			window: {
+				begin: place.begin,
+				end: place.end
+			}
+		});
+	}
+};
 // src/graph/axis.ts
 /** Ticks are at least this far from each other. */
 var MIN_GAP = 96;
@@ -1521,8 +1817,9 @@ function ticks$1(scene) {
 	const { origin } = scene, step = roundStep$1(MIN_GAP / scene.scale), places = placesFor(step);
 	const list = [];
 	let second = "";
-	for (let t = Math.ceil(scene.begin / step) * step; t <= scene.end; t += step) {
-		const text = formatTime(origin, t, places), whole = text.slice(0, 8), isFull = whole !== second;
+	const isSince = shownAs.format === "since begin", zero = isSince ? shownAs.begin : 0;
+	for (let t = Math.ceil((scene.begin - zero) / step) * step + zero; t <= scene.end; t += step) {
+		const text = formatTime(origin, t, places), whole = text.slice(0, 8), isFull = isSince || whole !== second;
 		second = whole;
 		list.push({
 			x: scene.x(t),
@@ -1561,12 +1858,17 @@ function drawAxis(ctx, scene, bookmarks) {
 	}
 	const origin = experiment?.origin_unix_ns ?? null;
 	ctx.fillStyle = colours.faint;
-	const about = `${formatDate(origin, scene.begin)} UTC, ${clock === "own" ? "each host's own clock" : "common clock"}`;
+	const about = `${formatDay(origin, scene.begin)}, ${clock === "own" ? "each host's own clock" : "common clock"}${doubt(scene)}`;
 	ctx.fillText(about, 4, 11);
 	const span = `window ${formatDuration(scene.end - scene.begin)}`;
 	ctx.fillText(span, width - ctx.measureText(span).width - 6, 11);
 	if (selection !== null) drawSelected(ctx, scene, selection.begin, selection.end, 8 + ctx.measureText(about).width, width - ctx.measureText(span).width - 14);
 	for (const bookmark of bookmarks) drawFlag(ctx, scene, bookmark);
+}
+/** Where the window is shorter than what clocks leave open, the picture does not show what came first on different hosts. */
+function doubt({ view, begin, end }) {
+	const hosts = view.now.experiment?.hosts ?? [], most = hosts.length < 2 ? 0 : Math.max(...hosts.map((host) => host.likely_ns ?? 0)), shortest = end - begin <= 200 ? "; no window is shorter" : "";
+	return `${view.now.clock === "common" && most > end - begin ? `; order across hosts is not known here: clocks are ± ${formatDuration(most)}` : ""}${shortest}`;
 }
 /** The duration of the selection, above it. */
 function drawSelected(ctx, scene, begin, end, left, right) {
@@ -1622,7 +1924,7 @@ var PAST = {
 };
 /** A difference is worth a word from this share of the whole time on. */
 var WORTH = .03;
-var MOST$2 = 3;
+var MOST$3 = 3;
 function causeWord(cause) {
 	return WORDS$1[cause] ?? cause;
 }
@@ -1636,7 +1938,7 @@ function differs(path) {
 	const more = known.map((it) => ({
 		it,
 		by: it.total_ns - it.median_ns
-	})).filter(({ by }) => by > WORTH * all).sort((a, b) => b.by - a.by).slice(0, MOST$2);
+	})).filter(({ by }) => by > WORTH * all).sort((a, b) => b.by - a.by).slice(0, MOST$3);
 	if (more.length === 0) return "It does not differ from the others: nothing took much longer than the median of its service.";
 	return `Where it differs from the others: ${more.map(({ it }) => `${who(it)} ${(PAST[it.cause] ?? ((time) => `${it.cause} took ${time}`))(formatDuration(it.total_ns))} (median ${formatDuration(it.median_ns)})`).join("; ")}.`;
 }
@@ -1805,7 +2107,7 @@ var TILE_PIXELS = 1024;
 var MAX_REQUESTS = 3;
 var MAX_ROWS = 500;
 /** The window has to rest this long before the next request. */
-var REST_MS$7 = 45;
+var REST_MS$6 = 45;
 /** Number of levels that are searched for a substitute. */
 var COARSER = 30;
 var FINER = 3;
@@ -1920,7 +2222,7 @@ var Tiles = class {
 			pixels,
 			clock
 		};
-		this.restsAt = performance.now() + (before === null ? 0 : REST_MS$7);
+		this.restsAt = performance.now() + (before === null ? 0 : REST_MS$6);
 		this.schedule();
 	}
 	schedule() {
@@ -2364,7 +2666,7 @@ function save(blob, view, ending) {
 	setTimeout(() => URL.revokeObjectURL(address), 1e4);
 }
 // src/graph/fetched.ts
-var REST_MS$6 = 60;
+var REST_MS$5 = 60;
 var RETRY_MS$1 = 2e3;
 /** What is fetched around the window, as a share of it. */
 var MARGIN$1 = .5;
@@ -2416,7 +2718,7 @@ var Fetched = class {
 		this.timer = globalThis.setTimeout(() => void this.fetch({
 			begin: window.begin - span * MARGIN$1,
 			end: window.end + span * MARGIN$1
-		}, clock), REST_MS$6);
+		}, clock), REST_MS$5);
 	}
 	async fetch(range, clock) {
 		this.stop?.abort();
@@ -2449,6 +2751,16 @@ var Arrows = class {
 	view;
 	areMessagesOn = true;
 	areWakeupsOn = false;
+	watchers = /* @__PURE__ */ new Set();
+	watch(watcher) {
+		this.watchers.add(watcher);
+	}
+	/** Which arrows are drawn. */
+	show(messages, wakeups) {
+		this.areMessagesOn = messages;
+		this.areWakeupsOn = wakeups;
+		for (const watcher of this.watchers) watcher();
+	}
 	/** Packets, then what MPI programs sent. */
 	messages;
 	wakeups;
@@ -2871,7 +3183,7 @@ var Graph = class {
 		this.tiles = new Tiles(() => this.invalidate(), failed);
 		this.arrows = new Arrows(view, () => this.invalidate());
 		const again = () => this.invalidate();
-		view.watch(again, "window", "selection", "area", "row", "clock", "path", "experiment");
+		view.watch(again, "window", "selection", "area", "row", "clock", "path", "experiment", "times");
 		view.watch(() => this.moveCursor(), "hover", "window");
 		view.watch(({ filter }) => {
 			this.tiles.setFilter(filter);
@@ -2914,6 +3226,12 @@ var Graph = class {
 			row: line?.row?.id ?? null,
 			time
 		};
+		if (line.isOverlaid === true) return {
+			line,
+			place,
+			row: this.alive(line, time),
+			time
+		};
 		const share = (y - 34 - this.layout.top(place) - 3) / 14;
 		const stripe = Math.max(0, Math.min(line.sources.length - 1, Math.floor(share * line.sources.length)));
 		return {
@@ -2922,6 +3240,14 @@ var Graph = class {
 			row: line.sources[stripe],
 			time
 		};
+	}
+	/** Of rows that are drawn over each other the one that is seen at a time: the last that lives. */
+	alive(line, time) {
+		const at = time + this.clock.back(line.host), lives = (id) => {
+			const row = this.rows.row(id);
+			return row?.begin === void 0 || row.end === void 0 || at >= row.begin && at < row.end;
+		};
+		return line.sources.filter(lives).at(-1) ?? null;
 	}
 	/** No request or frame is pending. */
 	get isIdle() {
@@ -3022,8 +3348,9 @@ var Graph = class {
 			const top = Math.round(y * ratio), bottom = Math.round((y + 20) * ratio);
 			const background = line.row !== null && line.row.id === this.view.now.row ? colours.chosen : line.row?.kind === "host" || line.id === -1e6 ? colours.band : colours.background;
 			raster.fill(Math.max(top, least), bottom, background);
-			const inner = 3, count = line.sources.length;
-			line.sources.forEach((row, stripe) => {
+			const inner = 3, count = line.isOverlaid === true ? 1 : line.sources.length;
+			line.sources.forEach((row, source) => {
+				const stripe = line.isOverlaid === true ? 0 : source;
 				const from = Math.round((y + inner + 14 * stripe / count) * ratio), to = Math.round((y + inner + 14 * (stripe + 1) / count) * ratio);
 				const { pieces, offset } = this.pieces(row, line.host);
 				bars.length = 0;
@@ -3170,7 +3497,7 @@ var GraphPointer = class {
 			});
 			return;
 		}
-		if (line !== null && line.row === null) {
+		if (line !== null && line.row === null && (row === null || line.isOverlaid !== true)) {
 			this.graph.rows.toggle(line.id);
 			return;
 		}
@@ -3181,7 +3508,7 @@ var GraphPointer = class {
 			});
 			return;
 		}
-		if (line.row.kind === "host" || line.row.kind === "process") {
+		if (line.row?.kind === "host" || line.row?.kind === "process") {
 			this.graph.view.set({
 				row: line.id,
 				selection: null
@@ -3762,6 +4089,7 @@ function listen(commands) {
 }
 // src/minimap.ts
 var BINS = 1e3;
+var USE_POINTS = 500;
 /** How near to the edge of the lens the pointer has to be to take it. */
 var EDGE = 6;
 var MIN_LANE = 7;
@@ -3781,6 +4109,9 @@ var Minimap = class {
 	/** The hosts' bytes, losses and breaks, drawn once for a size, a clock and a theme; and which. */
 	hosts = h("canvas");
 	drawn = "";
+	/** CPU use in percent of all CPUs, by host, once it is known. */
+	use = /* @__PURE__ */ new Map();
+	uses = 0;
 	constructor(view, navigation, clock, status) {
 		this.view = view;
 		this.navigation = navigation;
@@ -3807,8 +4138,17 @@ var Minimap = class {
 	}
 	async load() {
 		this.overview = await api.overview(BINS).catch(() => this.overview);
+		this.overview?.hosts.sort((a, b) => names$2.compare(a.name, b.name));
 		const hosts = this.overview?.hosts.length ?? 1;
 		this.element.style.setProperty("--lanes", String(Math.max(3, Math.min(hosts, 8))));
+		this.invalidate();
+	}
+	/** Asks how busy the CPUs were: that takes a while, and is drawn when it is there. */
+	async loadUse() {
+		const { begin, end } = this.navigation.boundsOf("common"), answer = await api.usage(begin, end, USE_POINTS).catch(() => null);
+		this.use.clear();
+		for (const series of answer?.series ?? []) if (series.kind === "cpu") this.use.set(series.host, series);
+		this.uses += 1;
 		this.invalidate();
 	}
 	/** Draws again with the next frame. */
@@ -3855,7 +4195,8 @@ var Minimap = class {
 			isDark(),
 			this.isReady,
 			it?.begin,
-			it?.end
+			it?.end,
+			this.uses
 		].join();
 		if (key !== this.drawn || !this.isReady) this.drawHosts(width, height, ratio);
 		this.drawn = key;
@@ -3878,9 +4219,14 @@ var Minimap = class {
 		const colours = ink(), moved = this.isReady ? this.clock.convert(host, "common") + this.clock.offset(host) : 0, most = Math.max(...bytes, 1);
 		const bin = (it.end - it.begin) / bytes.length, wide = Math.max(1, this.at(bin) - this.at(0) + .5);
 		ctx.fillStyle = colours.bytes;
-		bytes.forEach((count, place) => {
+		const use = this.use.get(host);
+		if (use === void 0) bytes.forEach((count, place) => {
 			const high = Math.sqrt(count / most) * (height - 2);
 			if (high > 0) ctx.fillRect(this.at(it.begin + place * bin + moved), top + height - high - 1, wide, high);
+		});
+		else use.x.forEach((from, place) => {
+			const x = this.at(from + moved), to = this.at((use.x[place + 1] ?? from + (from - (use.x[place - 1] ?? from))) + moved), high = Math.min(100, use.y[place] ?? 0) / 100 * (height - 2);
+			if (high > 0) ctx.fillRect(x, top + height - high - 1, Math.max(1, to - x + .5), high);
 		});
 		ctx.strokeStyle = colours.loss;
 		ctx.beginPath();
@@ -3968,196 +4314,14 @@ var Minimap = class {
 		this.canvas.addEventListener("pointerup", done, { once: true });
 	}
 };
+/** As the rows are. */
+var names$2 = new Intl.Collator("en", { numeric: true });
 function ordered(a, b) {
 	return {
 		begin: Math.min(a, b),
 		end: Math.max(a, b)
 	};
 }
-// src/navigation.ts
-/** The smallest window, in ns. */
-var SHORTEST = 200;
-/** How long windows must rest to count as one step of undo. */
-var REST_MS$5 = 600;
-var MAX_UNDO = 100;
-var MOVE_MS = 140;
-var Navigation = class {
-	view;
-	rows;
-	layout;
-	past = [];
-	future = [];
-	lastMove = 0;
-	stop = () => void 0;
-	/** Where the window is going, while it moves. */
-	target = null;
-	constructor(view, rows, layout) {
-		this.view = view;
-		this.rows = rows;
-		this.layout = layout;
-	}
-	/** The times that exist, on the clock that is shown. */
-	get bounds() {
-		return this.boundsOf(this.view.now.clock);
-	}
-	boundsOf(clock) {
-		const experiment = this.view.now.experiment;
-		return (clock === "own" ? experiment?.own : null) ?? {
-			begin: experiment?.begin ?? 0,
-			end: experiment?.end ?? 1
-		};
-	}
-	get isMoving() {
-		return this.target !== null;
-	}
-	/** Where the window is, or is going to. */
-	get window() {
-		return this.target ?? this.view.now.window;
-	}
-	/** Shows a window; one that is far enough in time from the one before can be undone. */
-	set(range, move = "jump") {
-		const to = this.clamp(range), now = performance.now();
-		if (now - this.lastMove > REST_MS$5) this.remember();
-		this.lastMove = now;
-		this.moveTo(to, move);
-	}
-	/** Times are of another origin now: where the window was, and is going to, stays the same time. */
-	renew(renewal) {
-		const moved = (it) => ({
-			...it,
-			...renewal.range(it)
-		});
-		this.past = this.past.map(moved);
-		this.future = this.future.map(moved);
-		this.stop();
-		if (this.target !== null) this.view.set({ window: this.target });
-		this.target = null;
-	}
-	/** Makes what is shown now a step of undo. */
-	remember() {
-		this.past.push({
-			...this.view.now.window,
-			clock: this.view.now.clock
-		});
-		if (this.past.length > MAX_UNDO) this.past.shift();
-		this.future = [];
-	}
-	zoom(factor, at, move = "jump") {
-		const { begin, end } = this.window;
-		const centre = at ?? (begin + end) / 2;
-		const { begin: low, end: high } = this.bounds;
-		const span = Math.max(SHORTEST, Math.min((end - begin) * factor, (high - low) * 1.1));
-		const share = (centre - begin) / (end - begin);
-		this.set({
-			begin: centre - share * span,
-			end: centre + (1 - share) * span
-		}, move);
-	}
-	pan(by, move = "jump") {
-		const { begin, end } = this.window;
-		this.set({
-			begin: begin + by,
-			end: end + by
-		}, move);
-	}
-	fit() {
-		this.jump(this.padded(this.bounds));
-	}
-	/** Shows a range with a little room around it. */
-	show(range) {
-		const room = Math.max((range.end - range.begin) * .05, SHORTEST / 2);
-		this.jump({
-			begin: range.begin - room,
-			end: range.end + room
-		});
-	}
-	undo() {
-		this.travel(this.past, this.future);
-	}
-	redo() {
-		this.travel(this.future, this.past);
-	}
-	go(row, at, range) {
-		if (row !== null && this.rows.row(row) !== void 0) {
-			this.rows.reveal(row);
-			this.view.set({ row });
-			const place = this.rows.placeOf(row);
-			if (place !== void 0) this.layout.see(place);
-		}
-		if (range !== void 0) {
-			this.show(range);
-			return;
-		}
-		const { begin, end } = this.window, span = end - begin;
-		if (at < begin + span * .02 || at > end - span * .02) this.jump({
-			begin: at - span / 2,
-			end: at + span / 2
-		});
-	}
-	/** The window that fits all, with a little room. */
-	padded(range) {
-		const room = (range.end - range.begin) * .01;
-		return {
-			begin: range.begin - room,
-			end: range.end + room
-		};
-	}
-	clamp({ begin, end }, clock = this.view.now.clock) {
-		const { begin: low, end: high } = this.boundsOf(clock);
-		const span = Math.min(Math.max(end - begin, SHORTEST), (high - low) * 1.1), room = span * .1;
-		const middle = (begin + end) / 2, least = low - room + span / 2, most = high + room - span / 2;
-		const centre = least > most ? (low + high) / 2 : Math.max(least, Math.min(middle, most));
-		return {
-			begin: centre - span / 2,
-			end: centre + span / 2
-		};
-	}
-	jump(range) {
-		this.remember();
-		this.moveTo(this.clamp(range), "glide");
-		this.lastMove = 0;
-	}
-	moveTo(to, move) {
-		this.target = null;
-		this.stop();
-		this.target = to;
-		if (move === "jump") {
-			this.arrive(to);
-			return;
-		}
-		const from = this.view.now.window;
-		this.stop = animate(MOVE_MS, (t) => {
-			if (this.target !== to) return;
-			if (t === 1) this.arrive(to);
-			else this.view.set({ window: {
-				begin: from.begin + (to.begin - from.begin) * t,
-				end: from.end + (to.end - from.end) * t
-			} });
-		});
-	}
-	arrive(to) {
-		this.target = null;
-		this.view.set({ window: to });
-	}
-	travel(from, to) {
-		const place = from.pop();
-		if (place === void 0) return;
-		to.push({
-			...this.view.now.window,
-			clock: this.view.now.clock
-		});
-		this.lastMove = 0;
-		this.target = null;
-		this.stop();
-		this.view.set({
-			clock: place.clock,
-			window: {
-				begin: place.begin,
-				end: place.end
-			}
-		});
-	}
-};
 // src/panels/cells.ts
 var MINUS = "−";
 /** A number with four significant digits: a rate, a share. */
@@ -4179,28 +4343,16 @@ function cellText(value, unit, origin) {
 		case "none": return formatNumber(value);
 	}
 }
-var names = new Intl.Collator("en", { numeric: true });
+var names$1 = new Intl.Collator("en", { numeric: true });
 /** Order of two values; what is unknown comes last, whichever way it is sorted. */
 function compare(a, b, isDown) {
 	if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-	const order = typeof a === "number" && typeof b === "number" ? a - b : names.compare(String(a), String(b));
+	const order = typeof a === "number" && typeof b === "number" ? a - b : names$1.compare(String(a), String(b));
 	return isDown ? -order : order;
 }
 /** "cpu_ns" → "cpu": the unit is with the values. */
 function columnTitle(name) {
 	return name.replace(/_(ns|bytes|percent|count)$/, "").replace(/_/g, " ");
-}
-// src/panels/notice.ts
-/** A notice in the middle of where the content would be. Parts in `backquotes` are shown as code. */
-function notice(kind, title, text = "", ...actions) {
-	return h("div", {
-		class: `notice ${kind}`,
-		role: kind === "failed" ? "alert" : "status"
-	}, h("strong", {}, title), text === "" ? null : h("p", {}, ...withCode(text)), actions.length === 0 ? null : h("p", { class: "acts" }, ...actions));
-}
-/** "type `this`" with the command as code. */
-function withCode(text) {
-	return text.split("`").map((part, place) => place % 2 === 1 ? h("code", {}, part) : part);
 }
 // src/panels/copy.ts
 var TOLD_MS = 1400;
@@ -4391,7 +4543,7 @@ var AskingPanel = class {
 		if (this.keys.length > 0) this.stops.push(this.view.watch((now, changed) => this.changed(now, changed), ...this.keys));
 		this.stops.push(this.view.watch(() => {
 			if (this.held !== null) this.release();
-		}, "chosen"), watchTheme(() => this.themed()), this.view.watch(() => this.renewed(), "experiment"));
+		}, "chosen"), this.view.watch(() => this.renewed(), "times"), watchTheme(() => this.themed()), this.view.watch(() => this.renewed(), "experiment"));
 		this.shown();
 		this.ask();
 	}
@@ -4495,6 +4647,9 @@ var AskingPanel = class {
 		} finally {
 			this.works -= 1;
 		}
+	}
+	retry() {
+		if (this.body.querySelector(".notice.failed") !== null) this.ask();
 	}
 	failed(error) {
 		this.command.set("");
@@ -4616,7 +4771,7 @@ var DataTable = class {
 	}
 	arrange() {
 		const column = this.column === null ? void 0 : this.options.columns[this.column];
-		this.sorted = column === void 0 ? this.rows : [...this.rows].sort((a, b) => compare(column.value(a), column.value(b), this.isDown));
+		this.sorted = column === void 0 ? this.rows : [...this.rows].sort((a, b) => Number(column.isLast?.(a) ?? false) - Number(column.isLast?.(b) ?? false) || compare(column.value(a), column.value(b), this.isDown));
 		this.heads.forEach((head, place) => head.setAttribute("aria-sort", place === this.column ? this.isDown ? "descending" : "ascending" : "none"));
 		this.table.setAttribute("aria-rowcount", String(this.rows.length + 1));
 	}
@@ -4654,6 +4809,7 @@ var DataTable = class {
 		for (let place = first; place < last; place += 1) lines.push(this.line(place));
 		if (last < all) lines.push(gap((all - last) * ROW$2, this.heads.length));
 		this.tbody.replaceChildren(...lines);
+		this.element.classList.toggle("cut", this.element.scrollLeft + this.element.clientWidth < this.element.scrollWidth - 1);
 		if (this.active >= first && this.active < last) this.table.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
 		else this.table.removeAttribute("aria-activedescendant");
 		if (last > all - NEAR_END) this.options.nearEnd?.();
@@ -5036,32 +5192,6 @@ function more(it) {
 function moreText(it) {
 	const by = more(it);
 	return by === null ? "–" : `${by > 0 ? "+" : ""}${formatDuration(by)}`;
-}
-// src/panels/services.ts
-/** The value of a place in a sorted list: the nearest rank, as the commands do. */
-function nearestRank(sorted, percent) {
-	return sorted[Math.max(0, Math.ceil(percent / 100 * sorted.length) - 1)] ?? 0;
-}
-/** Services, those with the most requests first. */
-function servicesOf(requests) {
-	const groups = /* @__PURE__ */ new Map();
-	for (const request of requests) {
-		const group = groups.get(request.service);
-		if (group === void 0) groups.set(request.service, [request]);
-		else group.push(request);
-	}
-	return [...groups].map(([name, group]) => {
-		const totals = group.map((it) => it.total_ns).sort((a, b) => a - b);
-		const slowest = group.reduce((a, b) => b.total_ns > a.total_ns ? b : a).request;
-		return {
-			name,
-			count: group.length,
-			median: nearestRank(totals, 50),
-			p95: nearestRank(totals, 95),
-			most: totals.at(-1),
-			slowest
-		};
-	}).sort((a, b) => b.count - a.count);
 }
 // src/panels/requestList.ts
 var RequestList = class {
@@ -6001,7 +6131,7 @@ var DisksPanel = class extends PicturePanel {
 };
 // src/panels/events.ts
 var PAGE = 500;
-var MOST$1 = 2e4;
+var MOST$2 = 2e4;
 var REST_MS$3 = 350;
 var EventsPanel = class extends AskingPanel {
 	events = [];
@@ -6152,7 +6282,7 @@ var EventsPanel = class extends AskingPanel {
 	}
 	async loadMore() {
 		const { asked, next } = this;
-		if (asked === null || next === null || this.more !== null || this.events.length >= MOST$1 || this.table.count === 0) return;
+		if (asked === null || next === null || this.more !== null || this.events.length >= MOST$2 || this.table.count === 0) return;
 		const more = this.more = new AbortController();
 		const answer = await this.during(api.events({
 			begin: asked.range.begin,
@@ -6173,7 +6303,7 @@ var EventsPanel = class extends AskingPanel {
 	}
 	tell() {
 		const count = formatCount(this.events.length);
-		this.count.textContent = this.next === null ? `${count} events` : this.events.length >= MOST$1 ? `the first ${count}: search, or take less time` : `the first ${count}, more below`;
+		this.count.textContent = this.next === null ? `${count} events` : this.events.length >= MOST$2 ? `the first ${count}: search, or take less time` : `the first ${count}, more below`;
 	}
 	instant() {
 		const { selection, row } = this.view.now;
@@ -7138,7 +7268,7 @@ var ResourcesPanel = class extends PicturePanel {
 	}
 };
 // src/panels/meanwhile.ts
-var MOST = 8;
+var MOST$1 = 8;
 /** "lttng-consumerd 185 31.2 ms, appsrv 219 22 ms, 4 others 4.3 ms". */
 function meanwhileText({ ran, unknown_ns: unknown }, most = 3) {
 	const shown = ran.slice(0, most), others = ran.slice(most), parts = shown.map((it) => `${it.label} ${formatDuration(it.total_ns)}`);
@@ -7148,7 +7278,7 @@ function meanwhileText({ ran, unknown_ns: unknown }, most = 3) {
 }
 /** The threads that ran, longest first; a click goes to one, `showRows` to all of them. */
 function meanwhileList({ ran, cpu, unknown_ns: unknown }, cpuName, go, showRows) {
-	const shown = ran.slice(0, MOST), others = ran.slice(MOST), rows = ran.flatMap((it) => it.row ?? []);
+	const shown = ran.slice(0, MOST$1), others = ran.slice(MOST$1), rows = ran.flatMap((it) => it.row ?? []);
 	const line = (name, ns) => [h("dt", {}, formatDuration(ns)), h("dd", {}, name)];
 	return h("section", { class: "meanwhile" }, h("h3", {}, "Ran instead, on ", button(cpuName, "Go to this CPU", () => go(cpu), { class: "link" })), h("dl", {}, ...shown.flatMap(({ row, label, total_ns: ns }) => line(row === null ? label : button(label, `Go to ${label}, as it was then`, () => go(row), { class: "link" }), ns)), ...others.length === 0 ? [] : line(`${formatCount(others.length)} others`, sum(others)), ...unknown > 0 ? line("unknown what ran", unknown) : []), rows.length === 0 ? null : button("show these rows", "Show only the rows of these threads, and of this one", () => showRows([...rows, cpu])));
 }
@@ -7157,6 +7287,8 @@ function sum(ran) {
 }
 // src/panels/state.ts
 var StatePanel = class extends AskingPanel {
+	/** How times were shown in what there is to see without a selection. */
+	look = "";
 	said = null;
 	constructor(view, navigator) {
 		super("state", "State", view, navigator, [
@@ -7182,7 +7314,12 @@ var StatePanel = class extends AskingPanel {
 		this.heading.textContent = name;
 		if (row === null) {
 			this.controls.replaceChildren();
-			this.body.replaceChildren(notice("empty", "No row is selected", "Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state."));
+			const { experiment, times } = this.view.now, key = `${times} ${experiment?.store ?? ""} ${experiment?.look ?? 0}`;
+			if (this.body.querySelector(".first-look") !== null && this.look === key) return;
+			const { element, more } = firstLook(experiment, signal);
+			this.look = key;
+			this.body.replaceChildren(element);
+			this.during(more);
 			return;
 		}
 		const at = selection?.begin ?? hover ?? (window.begin + window.end) / 2;
@@ -7324,14 +7461,87 @@ var StatePanel = class extends AskingPanel {
 function list(title, fields, draw = (_, value) => value) {
 	return h("section", {}, h("h3", {}, title), h("dl", {}, ...fields.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, draw(key, value))])));
 }
+// src/panels/phases.ts
+/** Names in the legend. */
+var MOST = 12;
+var colourOf = (phase) => stateColour(paintStyle(14, phase));
+var PhaseTable = class {
+	outside = 1;
+	note = h("span", { class: "legend" });
+	table;
+	constructor(origin, go) {
+		this.table = new DataTable({
+			label: "Time by phase: a click goes to the thread",
+			origin,
+			pick: (it) => go(it.row),
+			columns: [
+				{
+					title: "thread",
+					value: (it) => it.label
+				},
+				{
+					title: "in no phase",
+					unit: "ns",
+					description: "Of MPI programs: what computes",
+					value: (it) => it.outside_ns
+				},
+				{
+					title: "of the mean",
+					unit: "percent",
+					description: "100 %: as much as the threads have on average",
+					value: (it) => 100 * it.outside_ns / this.outside,
+					text: (it) => `${(100 * it.outside_ns / this.outside).toFixed(0)} %`
+				},
+				{
+					title: "by phase",
+					description: "Shares of its life in the range; what is in no phase is pale. Phases in phases count for both",
+					value: (it) => it.all_ns - it.outside_ns,
+					text: () => "",
+					draw: (it) => stack(partsOf(it)),
+					width: 22
+				},
+				{
+					title: "most in",
+					value: (it) => it.phases.slice(0, 3).map((phase) => `${phase.phase} ${formatDuration(phase.total_ns)} (${formatCount(phase.count)})`).join(", "),
+					grow: true
+				}
+			]
+		});
+	}
+	set({ threads, thread_count: count }) {
+		const sum = threads.reduce((all, it) => all + it.outside_ns, 0), most = Math.max(0, ...threads.map((it) => it.outside_ns));
+		this.outside = Math.max(1, sum / Math.max(1, threads.length));
+		const names = [...new Set(threads.flatMap((it) => it.phases.map((phase) => phase.phase)))];
+		const imbalance = threads.length < 2 ? "" : `imbalance ${(100 * most / this.outside - 100).toFixed(0)} % (the most in no phase, above the mean)`;
+		this.note.replaceChildren(...names.slice(0, MOST).map((name) => swatch(colourOf(name), name)), h("span", { class: "muted" }, threads.length === 0 ? "no thread has phases in this time" : `${imbalance}${threads.length < count ? `; the first ${formatCount(threads.length)} of ${formatCount(count)} threads` : ""}`));
+		this.table.set(threads);
+	}
+};
+/** Parts of the whole; phases that lie in others may make them more than that. */
+function partsOf(it) {
+	const all = Math.max(1, it.outside_ns + it.phases.reduce((sum, phase) => sum + phase.total_ns, 0));
+	return [...it.phases.map(({ phase, total_ns: ns, count }) => ({
+		name: phase,
+		share: ns / all,
+		colour: colourOf(phase),
+		text: `${formatDuration(ns)}, ${formatCount(count)} times`
+	})), {
+		name: "in no phase",
+		share: it.outside_ns / all,
+		colour: "var(--row)",
+		text: formatDuration(it.outside_ns)
+	}];
+}
 // src/panels/statistics.ts
 var BYS = {
 	call: ["by call", "System calls"],
 	cause: ["by cause", "What threads waited for, and who ended that"],
-	instead: ["ran instead", "What ran while they waited for a CPU"]
+	instead: ["ran instead", "What ran while they waited for a CPU"],
+	phase: ["by phase", "Phases of programs, calls of MPI: a bar for each thread"]
 };
 /** Rows of waits by process and cause that are added up. */
 var MAX_WAITS = 5e3;
+var UNKNOWN = 0;
 var USER = 1;
 var CALL = 2;
 var INTERRUPTED = 3;
@@ -7371,6 +7581,8 @@ var StatisticsPanel = class extends AskingPanel {
 	ofCalls;
 	ofCauses;
 	ofInstead;
+	phases;
+	ofPhases;
 	parts;
 	constructor(view, navigator) {
 		super("statistics", "Statistics", view, navigator, [
@@ -7398,9 +7610,10 @@ var StatisticsPanel = class extends AskingPanel {
 					title: "time",
 					unit: "ns",
 					value: (it) => it.total_ns,
+					isLast: (it) => it.style === UNKNOWN,
 					draw: (it) => this.metered(it),
 					grow: true,
-					width: 11
+					width: 14
 				},
 				{
 					title: "share",
@@ -7564,7 +7777,9 @@ var StatisticsPanel = class extends AskingPanel {
 			title: "As in the report blocking, which is by process"
 		}, "of whole processes"));
 		this.ofInstead = titled("", this.instead, turnsOf("instead"), this.insteadNote);
-		this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses, this.ofInstead);
+		this.phases = new PhaseTable(origin, (row) => this.goTo(row));
+		this.ofPhases = titled("", this.phases.table, turnsOf("phase"), this.phases.note);
+		this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses, this.ofInstead, this.ofPhases);
 		this.turn(false);
 		this.turnTo("call");
 	}
@@ -7600,7 +7815,8 @@ var StatisticsPanel = class extends AskingPanel {
 			this.processes,
 			this.calls,
 			this.causes,
-			this.instead
+			this.instead,
+			this.phases.table
 		]) table.set([]);
 	}
 	async load(signal) {
@@ -7614,7 +7830,7 @@ var StatisticsPanel = class extends AskingPanel {
 			return;
 		}
 		this.all = Math.max(1, answer.states.reduce((sum, it) => sum + it.total_ns, 0));
-		this.most = Math.max(1, ...answer.states.map((it) => it.total_ns));
+		this.most = Math.max(1, ...answer.states.filter((it) => it.style !== UNKNOWN).map((it) => it.total_ns));
 		const threads = answer.threads.map((it) => ({
 			row: it.row,
 			label: it.label,
@@ -7630,7 +7846,13 @@ var StatisticsPanel = class extends AskingPanel {
 		this.processes.set(this.byProcess(threads));
 		this.calls.set(answer.calls);
 		if (this.by === "cause") await this.loadCauses(covered, rows, signal);
+		if (this.by === "phase") await this.loadPhases(covered, rows, signal);
 		if (this.by === "instead") await this.loadInstead(covered, rows, signal);
+	}
+	async loadPhases(covered, rows, signal) {
+		const phases = await api.phases(covered.begin, covered.end, rows, signal);
+		this.phases.set(phases);
+		this.command.set(phases.command);
 	}
 	async loadInstead(covered, rows, signal) {
 		const { waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count } = await api.instead(covered.begin, covered.end, rows, signal);
@@ -7715,13 +7937,14 @@ var StatisticsPanel = class extends AskingPanel {
 		this.ofCalls.hidden = by !== "call";
 		this.ofCauses.hidden = by !== "cause";
 		this.ofInstead.hidden = by !== "instead";
+		this.ofPhases.hidden = by !== "phase";
 	}
 	metered(it) {
 		const bar = h("span", {
 			class: "meter solid",
 			"aria-hidden": "true"
 		});
-		bar.style.width = `calc((100% - 9ch) * ${it.total_ns / this.most} + 1px)`;
+		bar.style.width = `calc((100% - 13ch) * ${Math.min(1, it.total_ns / this.most)} + 1px)`;
 		bar.style.background = stateColour(it.style);
 		return h("span", { class: "metered" }, bar, h("span", { class: "value" }, formatDuration(it.total_ns)));
 	}
@@ -12478,7 +12701,73 @@ var panels = [
 	SynchronizationPanel,
 	AnalysesPanel
 ].map((Made) => (view, navigator) => new Made(view, navigator));
+// src/rowGroups.ts
+/** Lines that stand for several rows have numbers from here downwards, by their key. */
+var BUNDLE = -2e6;
+/** Keys of folds by host, and of groups by their first row. */
+var QUIET = 0;
+var SYSTEM = 1e5;
+var DEVICES = 2e5;
+var GROUP = 1e6;
+/** The key of a process that is open: at first sight, they are closed. */
+function processKey(row) {
+	return GROUP + row;
+}
+/** So many processes of one name are a group. */
+var LEAST = 3;
+/** Threads of the kernel and programs of the tracer, by the beginnings of their names. */
+var SYSTEM_NAMES = /^(lttng|babeltrace|trace-cmd|kthreadd|ksoftirqd|kworker|rcu|migration|cpuhp|idle_inject|kcompactd|khugepaged|ksmd|kswapd|kauditd|khungtaskd|oom_reaper|writeback|kblockd|watchdogd|jbd2|ext4|scsi_eh|irq\/|kdevtmpfs|inet_frag|mm_percpu|netns|slub_|pool_workqueue|Client manageme|Action executo|Rotation|Event notifie|Health)/;
+/** A number that has nothing to do with the host or the row if they get another one. */
+function renewedKey(key, row, host) {
+	const base = key >= GROUP ? GROUP : key >= DEVICES ? DEVICES : key >= SYSTEM ? SYSTEM : QUIET, now = base === GROUP ? row(key - GROUP) : host(key - base);
+	return now === null ? null : base + now;
+}
+/** The children of a host in the order in which they are shown, those of which there is no room in a fold: `room` lines, threads of processes have lines, too. */
+function arranged(host, children, rank, threads, room, kept) {
+	const devices = children.filter((row) => row.kind === "cpu" || row.kind === "disk"), others = children.filter((row) => row.kind !== "cpu" && row.kind !== "disk");
+	const system = others.filter((row) => SYSTEM_NAMES.test(row.label)), named = /* @__PURE__ */ new Map();
+	for (const row of others) if (!SYSTEM_NAMES.test(row.label)) named.set(row.label, [...named.get(row.label) ?? [], row]);
+	const entries = [...named].flatMap(([label, rows]) => rows.length < LEAST ? rows : [{
+		key: GROUP + rows[0].id,
+		label: `${label} ×${rows.length}`,
+		rows,
+		isGroup: true
+	}]);
+	const sum = (it, of) => isBundle(it) ? it.rows.reduce((all, row) => all + of(row), 0) : of(it);
+	const keys = new Map(entries.map((it) => [it, [sum(it, rank.parts), sum(it, rank.activity)]]));
+	entries.sort((a, b) => {
+		const [x, y] = [keys.get(a), keys.get(b)];
+		return y[0] - x[0] || y[1] - x[1];
+	});
+	const shown = [], quiet = [];
+	let left = room;
+	for (const it of entries) {
+		const lines = isBundle(it) ? 1 : 1 + threads(it), isKept = isBundle(it) ? it.rows.some((row) => kept.has(row.id)) : kept.has(it.id), [parts, activity] = keys.get(it);
+		if (isKept || lines <= left && parts + activity > 0) {
+			shown.push(it);
+			left -= lines;
+		} else quiet.push(...isBundle(it) ? it.rows : [it]);
+	}
+	const fold = (key, label, rows) => {
+		if (rows.length > 0) shown.push({
+			key: key + host,
+			label,
+			rows,
+			isGroup: false
+		});
+	};
+	fold(QUIET, `${quiet.length} less active`, quiet);
+	fold(SYSTEM, `tracer and kernel (${system.length})`, system);
+	const cpus = devices.filter((row) => row.kind === "cpu").length, disks = devices.length - cpus;
+	fold(DEVICES, [cpus > 0 ? `${cpus} ${cpus === 1 ? "CPU" : "CPUs"}` : "", disks > 0 ? `${disks} ${disks === 1 ? "disk" : "disks"}` : ""].filter((text) => text !== "").join(", "), devices);
+	return shown;
+}
+function isBundle(it) {
+	return "key" in it;
+}
 // src/rows.ts
+/** Rows of a group that are drawn in its line. */
+var MAX_OVERLAID = 100;
 /** More rows than this do not fit one above the other in a line. */
 var MAX_STRIPES = 7;
 /** A host that is sorted by activity has at least about this many lines before its fold. */
@@ -12501,6 +12790,11 @@ var Rows = class {
 	/** CPU time by row, where rows are sorted by it; and the rows below hosts that are active enough not to be folded. */
 	activity = null;
 	active = /* @__PURE__ */ new Set();
+	/** Number of messages by row, where rows are put together and ranked by them; and on how many lines of a host. */
+	parts = null;
+	room = 0;
+	/** The bundle that a row is in, by the row. */
+	bundles = /* @__PURE__ */ new Map();
 	watchers = /* @__PURE__ */ new Set();
 	constructor(view) {
 		this.view = view;
@@ -12524,6 +12818,8 @@ var Rows = class {
 		for (let row = this.byId.get(id); row !== void 0; row = this.row(row.parent)) {
 			const place = this.places.get(row.id);
 			if (place !== void 0) return place;
+			const bundle = this.bundles.get(row.id), bundled = bundle === void 0 ? void 0 : this.places.get(BUNDLE - bundle.key);
+			if (bundled !== void 0) return bundled;
 			if (row.parent !== null && this.row(row.parent)?.parent === null) {
 				const fold = this.places.get(-1 - row.host);
 				if (fold !== void 0 && this.folds(row)) return fold;
@@ -12547,6 +12843,7 @@ var Rows = class {
 	idsOf(line) {
 		if (line.row !== null) return [line.row.id];
 		const thread = pathRow(this.view.now.path, line.id)?.row;
+		if (line.id <= -2e6) return line.members ?? [];
 		return thread !== void 0 ? [thread] : this.foldedOf(line.host).map((row) => row.id);
 	}
 	foldedOf(host) {
@@ -12555,7 +12852,9 @@ var Rows = class {
 	}
 	toggle(id) {
 		if (id === -1e6) this.isPathClosed = !this.isPathClosed;
+		else if (id <= -2e6) flip(this.unfolded, BUNDLE - id);
 		else if (id < 0) flip(this.unfolded, -1 - id);
+		else if (this.parts !== null && this.byId.get(id)?.kind === "process") flip(this.unfolded, processKey(id));
 		else flip(this.collapsed, id);
 		this.change();
 	}
@@ -12595,9 +12894,14 @@ var Rows = class {
 	matches(id) {
 		return this.filter?.has(id) ?? false;
 	}
-	/** Sorts by activity; each host shows the most active of its processes and threads on about `room` lines, and folds the others. */
-	setActivity(activity, room = 0) {
+	/**
+	* Sorts by activity; each host shows the most active of its processes and threads on about `room` lines, and folds the others. With the number of messages of rows (`parts`), processes of one
+	* name are put together, and those with most messages come first.
+	*/
+	setActivity(activity, room = 0, parts = null) {
 		this.activity = activity;
+		this.parts = parts;
+		this.room = Math.max(room, MIN_LINES);
 		const active = /* @__PURE__ */ new Set(), chosen = this.top(this.view.now.row);
 		if (chosen !== null) active.add(chosen);
 		for (const host of activity === null ? [] : this.childrenOf(null)) {
@@ -12613,7 +12917,10 @@ var Rows = class {
 		this.change();
 	}
 	get isSorted() {
-		return this.activity !== null;
+		return this.activity !== null && this.parts === null;
+	}
+	get isGrouped() {
+		return this.parts !== null;
 	}
 	/** The row just below the host that a row is, or is in. */
 	top(id) {
@@ -12628,8 +12935,13 @@ var Rows = class {
 		if (row === void 0) return;
 		for (let it = row; it !== void 0; it = this.row(it.parent)) {
 			this.hidden.delete(it.id);
-			if (it !== row) this.collapsed.delete(it.id);
-			if (this.folds(it)) this.unfolded.add(it.host);
+			if (it !== row) {
+				this.collapsed.delete(it.id);
+				if (this.parts !== null && it.kind === "process") this.unfolded.add(processKey(it.id));
+			}
+			const bundle = this.bundles.get(it.id);
+			if (bundle !== void 0) this.unfolded.add(bundle.key);
+			else if (this.folds(it)) this.unfolded.add(it.host);
 		}
 		this.change();
 	}
@@ -12660,18 +12972,17 @@ var Rows = class {
 			set.clear();
 			for (const id of ids) if (id !== null) set.add(id);
 		}
-		const hosts = [...this.unfolded].map(renewal.host);
+		const keys = [...this.unfolded].map((key) => renewedKey(key, renewal.row, renewal.host));
 		this.unfolded.clear();
-		for (const host of hosts) if (host !== null) this.unfolded.add(host);
+		for (const key of keys) if (key !== null) this.unfolded.add(key);
 		this.pinned = this.pinned.flatMap((id) => renewal.row(id) ?? []);
 		this.active = new Set([...this.active].flatMap((id) => renewal.row(id) ?? []));
-		if (this.activity === null) return;
-		const activity = /* @__PURE__ */ new Map();
-		for (const [id, time] of this.activity) {
+		const moved = (map) => map === null ? null : new Map([...map].flatMap(([id, value]) => {
 			const now = renewal.row(id);
-			if (now !== null) activity.set(now, time);
-		}
-		this.activity = activity;
+			return now === null ? [] : [[now, value]];
+		}));
+		this.activity = moved(this.activity);
+		this.parts = moved(this.parts);
 	}
 	index() {
 		this.byId = /* @__PURE__ */ new Map();
@@ -12682,10 +12993,11 @@ var Rows = class {
 			if (siblings) siblings.push(row);
 			else this.children.set(row.parent, [row]);
 		}
+		this.children.get(null)?.sort((a, b) => names.compare(a.label, b.label));
 	}
 	/** Whether a row goes to the fold of its host: sorted by activity, and it had little. */
 	folds(row) {
-		return this.activity !== null && (row.kind === "process" || row.kind === "thread") && this.row(row.parent)?.kind === "host" && !this.active.has(row.id);
+		return this.activity !== null && this.parts === null && (row.kind === "process" || row.kind === "thread") && this.row(row.parent)?.kind === "host" && !this.active.has(row.id);
 	}
 	/** Rows that are shown because of a filter, with their ancestors; null: all. */
 	wanted() {
@@ -12700,6 +13012,7 @@ var Rows = class {
 	}
 	change() {
 		const lines = [], wanted = this.wanted();
+		this.bundles = /* @__PURE__ */ new Map();
 		this.pinned = this.pinned.filter((id) => this.byId.has(id));
 		for (const id of this.pinned) {
 			const row = this.byId.get(id);
@@ -12761,7 +13074,7 @@ var Rows = class {
 		const isPinned = this.pinned.includes(row.id) && row.kind !== "host";
 		let children = this.childrenOf(row.id);
 		if (wanted !== null) children = children.filter((child) => wanted.has(child.id));
-		const expanded = children.length > 0 && (wanted !== null || !this.collapsed.has(row.id));
+		const expanded = children.length > 0 && (wanted !== null || this.isExpanded(row));
 		if (!isPinned) lines.push({
 			id: row.id,
 			row,
@@ -12774,6 +13087,10 @@ var Rows = class {
 			sources: this.sources(row, expanded)
 		});
 		if (!expanded) return;
+		if (row.kind === "host" && wanted === null && this.parts !== null) {
+			this.addGrouped(lines, row, children, depth);
+			return;
+		}
 		const folded = wanted === null ? children.filter((child) => this.folds(child)) : [];
 		const shown = folded.length > 0 ? children.filter((child) => !this.folds(child)) : children;
 		for (const child of this.sorted(shown)) this.add(lines, child, depth + 1, wanted);
@@ -12792,6 +13109,39 @@ var Rows = class {
 			sources: []
 		});
 		if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
+	}
+	isExpanded(row) {
+		return this.parts !== null && row.kind === "process" ? this.unfolded.has(processKey(row.id)) : !this.collapsed.has(row.id);
+	}
+	/** The children of a host at first sight: groups, single ones, folds. */
+	addGrouped(lines, host, children, depth) {
+		const kept = this.top(this.view.now.row), rank = {
+			parts: (row) => this.parts.get(row.id) ?? 0,
+			activity: (row) => this.activity.get(row.id) ?? 0
+		};
+		const shown = children.filter((row) => !this.hidden.has(row.id) && !this.pinned.includes(row.id));
+		for (const it of arranged(host.host, shown, rank, (row) => this.isExpanded(row) ? this.childrenOf(row.id).length : 0, this.room, new Set(kept === null ? [] : [kept]))) {
+			if (!isBundle(it)) {
+				this.add(lines, it, depth + 1, null);
+				continue;
+			}
+			const isOpen = this.unfolded.has(it.key), members = it.rows.map((row) => row.id), sources = it.isGroup ? it.rows.flatMap((row) => row.kind === "process" ? this.childrenOf(row.id).map((child) => child.id) : [row.id]).slice(0, MAX_OVERLAID) : [];
+			for (const id of members) this.bundles.set(id, it);
+			lines.push({
+				id: BUNDLE - it.key,
+				row: null,
+				host: host.host,
+				label: it.label,
+				depth: depth + 1,
+				expandable: true,
+				expanded: isOpen,
+				pinned: false,
+				sources,
+				isOverlaid: true,
+				members
+			});
+			if (isOpen) for (const row of this.sorted(it.rows)) this.add(lines, row, depth + 2, null);
+		}
 	}
 	/** The most active first; CPUs, disks and phases keep their place. */
 	sorted(rows) {
@@ -12812,6 +13162,8 @@ var Rows = class {
 		return inside.slice(0, MAX_STRIPES);
 	}
 };
+/** h2 comes before h10. */
+var names = new Intl.Collator("en", { numeric: true });
 function flip(set, id) {
 	if (!set.delete(id)) set.add(id);
 }
@@ -13357,10 +13709,6 @@ function nsOf(seconds) {
 	const [whole = "0", fraction = ""] = seconds.split(".");
 	return BigInt(whole === "" ? "0" : whole) * 1000000000n + BigInt(fraction.slice(0, 9).padEnd(9, "0"));
 }
-/** How much local time is ahead of UTC at an instant, ns. */
-function ahead(unix) {
-	return -60000000000n * BigInt(new Date(Number(unix / 1000000n)).getTimezoneOffset());
-}
 /** An instant; `start`: that of the window, after which "+40ms" is. Null: it is none. */
 function parseInstant(text, base, start = null) {
 	const origin = BigInt(base.origin), since = (unix) => Number(unix - origin);
@@ -13372,7 +13720,7 @@ function parseInstant(text, base, start = null) {
 	const [, date, hours, minutes, seconds = "0", zone] = /^(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}):(\d\d)(?::(\d\d(?:\.\d+)?))?\s*(Z|UTC)?$/.exec(text) ?? [];
 	if (hours === void 0 || minutes === void 0 || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) >= 60) return null;
 	const ofDay = (BigInt(hours) * 60n + BigInt(minutes)) * 60000000000n + nsOf(seconds), isLocal = base.format === "local" && zone === void 0;
-	const near = origin + BigInt(Math.round(base.near)), shift = isLocal ? ahead(near) : 0n;
+	const near = origin + BigInt(Math.round(base.near)), shift = isLocal ? aheadOfUtc(near) : 0n;
 	if (date !== void 0) {
 		const day = Date.parse(`${date}T00:00:00Z`);
 		return Number.isNaN(day) ? null : since(BigInt(day) * 1000000n + ofDay - shift);
@@ -13402,7 +13750,7 @@ function timesText({ begin, end }, base) {
 	const places = Math.max(3, placesFor((end - begin) / 1e3));
 	const text = (at) => {
 		if (base.format === "since begin") return ((at - base.begin) / 1e9).toFixed(places);
-		return formatTime(base.origin, base.format === "local" ? at + Number(ahead(BigInt(base.origin) + BigInt(Math.round(at)))) : at, places);
+		return formatUtc(base.origin, base.format === "local" ? at + Number(aheadOfUtc(BigInt(base.origin) + BigInt(Math.round(at)))) : at, places);
 	};
 	return `${text(begin)} .. ${text(end)}`;
 }
@@ -13423,7 +13771,7 @@ var TimeField = class {
 	});
 	formats = h("select", {
 		"aria-label": "Times are",
-		title: "How times are read here, and shown"
+		title: "How times are read and shown, on all of the page"
 	}, ...TIME_FORMATS.map((it) => h("option", {
 		value: it,
 		selected: it === this.format
@@ -13436,8 +13784,10 @@ var TimeField = class {
 		this.formats.addEventListener("change", () => {
 			this.format = this.formats.value;
 			localStorage.setItem(KEPT, this.format);
+			this.apply();
 			this.show();
 		});
+		view.watch(() => this.apply(), "experiment", "clock");
 		this.input.addEventListener("keydown", (event) => {
 			if (event.key === "Enter") {
 				this.go(event.shiftKey);
@@ -13452,6 +13802,12 @@ var TimeField = class {
 		view.watch(() => {
 			if (document.activeElement !== this.input) this.show();
 		}, "window", "experiment", "clock");
+	}
+	/** From now on, all instants are shown so. */
+	apply() {
+		shownAs.format = this.format;
+		shownAs.begin = this.navigation.bounds.begin;
+		this.view.set({ times: `${this.format} ${shownAs.begin}` });
 	}
 	focus() {
 		this.input.focus();
@@ -13672,6 +14028,7 @@ var Tree = class {
 	});
 	hiddenButton = button("", "Show the hidden rows again", () => this.rows.showHidden());
 	sortButton;
+	groupButton;
 	element;
 	/** Parts of names that were searched for. */
 	marked = [];
@@ -13681,12 +14038,13 @@ var Tree = class {
 	active = null;
 	/** The line from which rows are selected. */
 	anchor = 0;
-	constructor(view, rows, layout, sort) {
+	constructor(view, rows, layout, sort, group) {
 		this.view = view;
 		this.rows = rows;
 		this.layout = layout;
+		this.groupButton = button("services", "Put processes of one name together, those with most messages first; tracer, kernel and devices go to folds (S)", group, { "aria-pressed": "false" });
 		this.sortButton = button("by activity", "Sort rows by their CPU time in the window; those with little of it go to a fold (o)", sort, { "aria-pressed": "false" });
-		const head = h("div", { class: "tree-head" }, this.sortButton, button("collapse", "Collapse or expand all hosts (X)", () => this.rows.collapseAll()), this.hiddenButton);
+		const head = h("div", { class: "tree-head" }, this.groupButton, this.sortButton, button("collapse", "Collapse or expand all hosts (X)", () => this.rows.collapseAll()), this.hiddenButton);
 		head.style.height = `34px`;
 		this.list.append(this.scrolling, this.fixed);
 		this.element = h("nav", {
@@ -13771,7 +14129,7 @@ var Tree = class {
 		const id = Number(item.dataset.id), what = target.closest("[data-do]")?.dataset.do;
 		if (what === "pin") this.rows.pin(id);
 		else if (what === "hide") this.rows.hide(id);
-		else if (what === "toggle" || id < 0 && id >= -1e6) this.rows.toggle(id);
+		else if (what === "toggle" || id < 0 && id >= -1e6 || id <= -2e6) this.rows.toggle(id);
 		else {
 			const line = this.rows.lines[this.rows.placeOf(id) ?? -1];
 			if (line !== void 0) this.choose(line);
@@ -13786,6 +14144,7 @@ var Tree = class {
 		this.fixed.style.height = `${this.layout.fixed}px`;
 		if ((this.active === null ? void 0 : this.rows.placeOf(this.active)) === void 0) this.list.removeAttribute("aria-activedescendant");
 		else this.list.setAttribute("aria-activedescendant", `line${this.active}`);
+		this.groupButton.setAttribute("aria-pressed", String(this.rows.isGrouped));
 		this.sortButton.setAttribute("aria-pressed", String(this.rows.isSorted));
 		this.hiddenButton.hidden = this.rows.hiddenCount === 0;
 		this.hiddenButton.textContent = `${formatCount(this.rows.hiddenCount)} hidden`;
@@ -13809,7 +14168,7 @@ var Tree = class {
 	item(line, beside) {
 		const { row } = line;
 		const item = h("div", {
-			class: `line ${row?.kind ?? (line.id === -1e6 ? "host path" : line.id < -1e6 ? "path" : "fold")}`,
+			class: `line ${row?.kind ?? (line.id === -1e6 ? "host path" : line.id <= -2e6 ? line.sources.length > 0 ? "group" : "fold" : line.id < -1e6 ? "path" : "fold")}`,
 			role: "treeitem",
 			id: `line${line.id}`,
 			"data-id": line.id,
@@ -13850,12 +14209,13 @@ var Tree = class {
 	}
 	title(line) {
 		const { row } = line, host = this.view.now.experiment?.hosts[line.host];
+		if (line.id <= -2e6) return line.sources.length > 0 ? `${line.label}: processes of one name on ${host?.name ?? "this host"}, drawn over each other; ▸ shows each` : `${line.label} of ${host?.name ?? "this host"}`;
 		if (line.id < -1e6) return `${line.label}: its steps of the critical path, by cause`;
 		if (line.id === -1e6) return "The threads that the path goes through, in the order in which it comes to them; colours are causes";
 		if (row === null) return `Processes and threads of ${host?.name ?? "this host"} that had little or no CPU time when rows were sorted`;
 		if (row.kind === "host") {
-			if (host?.is_reference) return `${row.label}: its clock is the common one`;
-			return `${row.label}: its clock is right to ± ${formatDuration(host?.likely_ns)} (likely), ± ${formatDuration(host?.sure_ns)} (surely)`;
+			const clock = host?.is_reference ? "its clock is the common one" : `its clock is right to ± ${formatDuration(host?.likely_ns)} (likely), ± ${formatDuration(host?.sure_ns)} (surely)`;
+			return [`${row.label}: ${clock}`, ...host?.traces ?? []].join("\n");
 		}
 		return [
 			this.rows.fullName(row),
@@ -13965,7 +14325,12 @@ function readAddress(hash) {
 		clock: values.get("c") === "own" ? "own" : "common",
 		drawer: values.get("d"),
 		search: values.get("q") ?? "",
+		isByCpu: values.get("by") === "cpu",
 		sorted: sorted === "0" ? false : unpackRange(sorted),
+		arrows: {
+			messages: values.get("m") !== "0",
+			wakeups: values.get("wake") === "1"
+		},
 		rows: {
 			collapsed: unpackIds(values.get("x")),
 			unfolded: unpackIds(values.get("u")),
@@ -13990,6 +14355,9 @@ function writeAddress(place) {
 	values.set("d", place.drawer ?? "");
 	if (place.search !== "") values.set("q", place.search);
 	if (place.sorted !== null) values.set("sort", place.sorted === false ? "0" : packRange(place.sorted));
+	if (place.isByCpu) values.set("by", "cpu");
+	if (!place.arrows.messages) values.set("m", "0");
+	if (place.arrows.wakeups) values.set("wake", "1");
 	for (const [list, key] of Object.entries(LISTS)) if (place.rows[list].length > 0) values.set(key, packIds(place.rows[list], list === "pinned"));
 	if (place.only.length > 0) values.set("o", packIds(place.only, false));
 	for (const it of place.bookmarks) values.append("b", `${it.at}~${it.row ?? ""}~${it.clock === "own" ? "o" : "c"}~${Math.round(it.span)}~${it.name}`);
@@ -14063,6 +14431,7 @@ var View = class {
 		filter: null,
 		area: null,
 		marks: null,
+		times: "",
 		chosen: 0,
 		onlyRows: null
 	};
@@ -14113,7 +14482,7 @@ var status = new Status();
 var minimap = new Minimap(view, navigation, clock, status);
 var stage = new StagePicture(minimap, new SamplePicture(view));
 var activity = new Activity(view, rows, layout, status);
-var tree = new Tree(view, rows, layout, () => void activity.toggle());
+var tree = new Tree(view, rows, layout, () => void activity.toggle(), () => void activity.group());
 var graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
 var search = new Search(view, rows, tree, navigation, () => drawer.open("matches"));
 var drawer = new Drawer(panels.map((make) => make(view, navigation)));
@@ -14195,6 +14564,7 @@ async function start() {
 	tree.focus();
 	await restore(fitting(asked, experiment));
 	address.changed();
+	minimap.loadUse();
 	const changed = () => address.changed();
 	view.watch(changed, "window", "selection", "area", "row", "clock", "onlyRows", "path");
 	for (const part of [
@@ -14202,12 +14572,14 @@ async function start() {
 		drawer,
 		search,
 		bookmarks,
-		activity
+		activity,
+		graph.arrows
 	]) part.watch(changed);
 	isReady = true;
 }
 async function loadOverview() {
 	await minimap.load();
+	if (isReady) minimap.loadUse();
 	graph.losses = minimap.overview?.losses ?? [];
 	header.tellLosses(lossesText(graph.losses, minimap.overview?.losses_total ?? 0));
 	graph.invalidate();
@@ -14231,6 +14603,7 @@ function fitting(asked, experiment) {
 async function restore(asked) {
 	const row = asked.row !== null && rows.row(asked.row) !== void 0 ? asked.row : null;
 	rows.restore(asked.rows);
+	graph.arrows.show(asked.arrows.messages, asked.arrows.wakeups);
 	bookmarks.set(asked.bookmarks);
 	view.set({ clock: asked.clock });
 	const window = asked.window ?? navigation.padded(navigation.boundsOf(asked.clock));
@@ -14246,9 +14619,8 @@ async function restore(asked) {
 	if (asked.search !== search.text) search.set(asked.search);
 	drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null));
 	graph.fit();
-	if (asked.sorted === false) {
-		if (rows.isSorted) await activity.toggle();
-	} else if (activity.sortedBy === null || JSON.stringify(asked.sorted) !== JSON.stringify(activity.sortedBy)) await activity.sort(asked.sorted ?? navigation.boundsOf("common"));
+	if (asked.sorted === false) activity.off();
+	else if (activity.sortedBy === null || asked.isByCpu !== rows.isSorted || JSON.stringify(asked.sorted) !== JSON.stringify(activity.sortedBy)) await activity.sort(asked.sorted ?? navigation.boundsOf("common"), !asked.isByCpu);
 	const place = row === null ? -1 : rows.lineOf(row);
 	if (place >= 0) layout.see(place);
 }
@@ -14273,6 +14645,11 @@ function place() {
 		drawer: drawer.id,
 		search: search.text,
 		sorted: activity.sortedBy ?? false,
+		isByCpu: rows.isSorted,
+		arrows: {
+			messages: graph.arrows.areMessagesOn,
+			wakeups: graph.arrows.areWakeupsOn
+		},
 		rows: rows.kept,
 		only: [...onlyRows ?? []],
 		bookmarks: [...bookmarks.list],
@@ -14296,6 +14673,7 @@ function noteFailure(error) {
 	}
 	stage.lost(error.message, () => {
 		growth.look();
+		drawer.retry();
 		graph.tiles.request();
 		graph.invalidate();
 	});
@@ -14308,6 +14686,7 @@ window.isochrone = {
 	graph,
 	clock,
 	drawer,
+	activity,
 	frames: () => graph.frames(),
 	isReady: () => isReady,
 	svg: () => svgOf(graph),

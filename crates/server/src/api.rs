@@ -64,6 +64,7 @@ pub(crate) fn routes(current: Current) -> Router {
         .route("/table", post(table))
         .route("/statistics", post(statistics))
         .route("/instead", post(instead))
+        .route("/phases", post(phases))
         .route("/activity", get(activity))
         .route("/usage", get(usage))
         .route("/resources", get(resources))
@@ -347,10 +348,18 @@ struct StatisticsQuery {
     is_quick: bool,
 }
 
-async fn statistics(Extension(session): Page, JsonBody(query): JsonBody<StatisticsQuery>) -> Answer {
-    if query.rows.as_ref().is_some_and(|rows| rows.len() > MAX_ROWS) {
-        return Err(ApiError::wrong(format!("at most {MAX_ROWS} rows")));
+impl StatisticsQuery {
+    /// Whether there are no more rows than are looked for.
+    fn check(&self) -> Result<()> {
+        match self.rows.as_ref().is_some_and(|rows| rows.len() > MAX_ROWS) {
+            true => Err(ApiError::wrong(format!("at most {MAX_ROWS} rows"))),
+            false => Ok(()),
+        }
     }
+}
+
+async fn statistics(Extension(session): Page, JsonBody(query): JsonBody<StatisticsQuery>) -> Answer {
+    query.check()?;
     answer(&session, move |view| {
         let window = Window::new(query.begin, query.end);
         let mut sums = view.statistics(query.rows.as_deref(), window, query.is_quick)?;
@@ -361,15 +370,23 @@ async fn statistics(Extension(session): Page, JsonBody(query): JsonBody<Statisti
 }
 
 async fn instead(Extension(session): Page, JsonBody(query): JsonBody<StatisticsQuery>) -> Answer {
-    if query.rows.as_ref().is_some_and(|rows| rows.len() > MAX_ROWS) {
-        return Err(ApiError::wrong(format!("at most {MAX_ROWS} rows")));
-    }
+    query.check()?;
     answer(&session, move |view| view.instead(query.rows.as_deref(), Window::new(query.begin, query.end)))
         .await
 }
 
+async fn phases(Extension(session): Page, JsonBody(query): JsonBody<StatisticsQuery>) -> Answer {
+    query.check()?;
+    answer(&session, move |view| view.phases_of(query.rows.as_deref(), Window::new(query.begin, query.end)))
+        .await
+}
+
 async fn activity(Extension(session): Page, Query(query): Query<WindowQuery>) -> Answer {
-    answer(&session, move |view| Ok(json!({"threads": view.activity(query.window())?, "messages": view.messages_of_rows(query.window())}))).await
+    answer(&session, move |view| {
+        let messages = view.messages_of_rows(query.window());
+        Ok(json!({"threads": view.activity(query.window())?, "messages": messages}))
+    })
+    .await
 }
 
 #[derive(Debug, Deserialize)]

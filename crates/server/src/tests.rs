@@ -292,6 +292,9 @@ fn answers_say_which_command_gives_the_same() {
     check(&format!("usage?begin={begin}&end={end}&points=10"), &["isochrone analyze usage shop"]);
     check(&format!("usage?{half}&points=10"), &["isochrone analyze usage --begin ", " --end "]);
     check(&format!("resources?{half}"), &["isochrone bottleneck --begin ", " shop"]);
+    let asked = format!("{{\"begin\": {begin}, \"end\": {end}, \"rows\": null}}");
+    let sums: Value = serde_json::from_slice(&post("/api/statistics", &asked).1).unwrap();
+    assert!(sums["command"].as_str().unwrap().starts_with("isochrone sql -c 'SELECT host, tid, "), "{sums}");
     check(&format!("lives?{half}"), &["isochrone analyze usage --by-process --begin ", " shop"]);
     check(&format!("accesses?{half}"), &["isochrone sql -c 'SELECT ", " AND issued_time BETWEEN ", "' shop"]);
     check(&format!("messages?{half}"), &["isochrone messages --begin "]);

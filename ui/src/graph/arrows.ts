@@ -21,6 +21,14 @@ export interface Arrow { readonly x0: number; readonly y0: number; readonly x1: 
 export class Arrows {
   areMessagesOn = true;
   areWakeupsOn = false;
+  private readonly watchers = new Set<() => void>();
+  watch(watcher: () => void): void { this.watchers.add(watcher); }
+  /** Which arrows are drawn. */
+  show(messages: boolean, wakeups: boolean): void {
+    this.areMessagesOn = messages;
+    this.areWakeupsOn = wakeups;
+    for (const watcher of this.watchers) watcher();
+  }
   /** Packets, then what MPI programs sent. */
   private readonly messages: Fetched<[Message[], Message[]]>;
   private readonly wakeups: Fetched<Wakeup[]>;

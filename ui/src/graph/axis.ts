@@ -1,8 +1,9 @@
 // The time axis: ticks in round steps, the date and the clock, the selected time with its duration, bookmarks. Talks to: scene. Used by: graph.
 import { css, ink } from "../colours";
-import { formatCount, formatDate, formatDuration, formatTime, placesFor } from "../format";
+import { formatCount, formatDay, formatDuration, formatTime, placesFor, shownAs } from "../format";
 import { AXIS } from "../layout";
 import type { Bookmark } from "../bookmarks";
+import { SHORTEST } from "../navigation";
 import type { Ctx, Scene, TimeScale } from "./scene";
 
 /** Ticks are at least this far from each other. */
@@ -22,8 +23,9 @@ export function ticks(scene: TimeScale): { x: number; text: string; isFull: bool
   const { origin } = scene, step = roundStep(MIN_GAP / scene.scale), places = placesFor(step);
   const list: { x: number; text: string; isFull: boolean }[] = [];
   let second = "";
-  for (let t = Math.ceil(scene.begin / step) * step; t <= scene.end; t += step) {
-    const text = formatTime(origin, t, places), whole = text.slice(0, 8), isFull = whole !== second;
+  const isSince = shownAs.format === "since begin", zero = isSince ? shownAs.begin : 0;
+  for (let t = Math.ceil((scene.begin - zero) / step) * step + zero; t <= scene.end; t += step) {
+    const text = formatTime(origin, t, places), whole = text.slice(0, 8), isFull = isSince || whole !== second;
     second = whole;
     list.push({ x: scene.x(t), text: isFull ? text : grouped(text.slice(8)), isFull });
   }
@@ -58,12 +60,17 @@ export function drawAxis(ctx: Ctx, scene: Scene, bookmarks: readonly Bookmark[])
   }
   const origin = experiment?.origin_unix_ns ?? null;
   ctx.fillStyle = colours.faint;
-  const about = `${formatDate(origin, scene.begin)} UTC, ${clock === "own" ? "each host's own clock" : "common clock"}`;
+  const about = `${formatDay(origin, scene.begin)}, ${clock === "own" ? "each host's own clock" : "common clock"}${doubt(scene)}`;
   ctx.fillText(about, 4, 11);
   const span = `window ${formatDuration(scene.end - scene.begin)}`;
   ctx.fillText(span, width - ctx.measureText(span).width - 6, 11);
   if (selection !== null) drawSelected(ctx, scene, selection.begin, selection.end, 8 + ctx.measureText(about).width, width - ctx.measureText(span).width - 14);
   for (const bookmark of bookmarks) drawFlag(ctx, scene, bookmark);
+}
+/** Where the window is shorter than what clocks leave open, the picture does not show what came first on different hosts. */
+function doubt({ view, begin, end }: Scene): string {
+  const hosts = view.now.experiment?.hosts ?? [], most = hosts.length < 2 ? 0 : Math.max(...hosts.map((host) => host.likely_ns ?? 0)), shortest = end - begin <= SHORTEST ? "; no window is shorter" : "";
+  return `${view.now.clock === "common" && most > end - begin ? `; order across hosts is not known here: clocks are ± ${formatDuration(most)}` : ""}${shortest}`;
 }
 /** The duration of the selection, above it. */
 function drawSelected(ctx: Ctx, scene: Scene, begin: number, end: number, left: number, right: number): void {

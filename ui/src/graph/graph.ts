@@ -47,7 +47,7 @@ export class Graph {
     this.tiles = new Tiles(() => this.invalidate(), failed);
     this.arrows = new Arrows(view, () => this.invalidate());
     const again = () => this.invalidate();
-    view.watch(again, "window", "selection", "area", "row", "clock", "path", "experiment");
+    view.watch(again, "window", "selection", "area", "row", "clock", "path", "experiment", "times");
     view.watch(() => this.moveCursor(), "hover", "window");
     view.watch(({ filter }) => { this.tiles.setFilter(filter); again(); }, "filter");
     rows.watch(again);
@@ -67,9 +67,15 @@ export class Graph {
   at(x: number, y: number): { line: Line | null; place: number; row: number | null; time: number } {
     const place = this.layout.lineAt(y - AXIS), line = this.rows.lines[place] ?? null, time = this.scene().time(x);
     if (line === null || line.sources.length === 0) return { line, place, row: line?.row?.id ?? null, time };
+    if (line.isOverlaid === true) return { line, place, row: this.alive(line, time), time };
     const share = (y - AXIS - this.layout.top(place) - (LINE - BAR) / 2) / BAR;
     const stripe = Math.max(0, Math.min(line.sources.length - 1, Math.floor(share * line.sources.length)));
     return { line, place, row: line.sources[stripe]!, time };
+  }
+  /** Of rows that are drawn over each other the one that is seen at a time: the last that lives. */
+  private alive(line: Line, time: number): number | null {
+    const at = time + this.clock.back(line.host), lives = (id: number) => { const row = this.rows.row(id); return row?.begin === undefined || row.end === undefined || (at >= row.begin && at < row.end); };
+    return line.sources.filter(lives).at(-1) ?? null;
   }
   /** No request or frame is pending. */
   get isIdle(): boolean { return this.frame === 0 && this.tiles.isIdle && this.arrows.isIdle; }
@@ -150,8 +156,9 @@ export class Graph {
       const top = Math.round(y * ratio), bottom = Math.round((y + LINE) * ratio);
       const background = line.row !== null && line.row.id === this.view.now.row ? colours.chosen : line.row?.kind === "host" || line.id === PATH_HEAD ? colours.band : colours.background;
       raster.fill(Math.max(top, least), bottom, background);
-      const inner = (LINE - BAR) / 2, count = line.sources.length;
-      line.sources.forEach((row, stripe) => {
+      const inner = (LINE - BAR) / 2, count = line.isOverlaid === true ? 1 : line.sources.length;
+      line.sources.forEach((row, source) => {
+        const stripe = line.isOverlaid === true ? 0 : source;
         const from = Math.round((y + inner + (BAR * stripe) / count) * ratio), to = Math.round((y + inner + (BAR * (stripe + 1)) / count) * ratio);
         const { pieces, offset } = this.pieces(row, line.host);
         bars.length = 0;

@@ -103,9 +103,9 @@ export class GraphPointer {
     const { row, line, time } = this.graph.at(x, y);
     const step = this.step(row, time);
     if (step !== undefined) { this.graph.view.set({ row: step.row, selection: this.onShown(step) }); return; }
-    if (line !== null && line.row === null) { this.graph.rows.toggle(line.id); return; }
+    if (line !== null && line.row === null && (row === null || line.isOverlaid !== true)) { this.graph.rows.toggle(line.id); return; }
     if (row === null) { this.graph.view.set({ row: null, selection: null }); return; }
-    if (line!.row!.kind === "host" || line!.row!.kind === "process") {
+    if (line!.row?.kind === "host" || line!.row?.kind === "process") {
       // The line of many rows: it is selected, its state is that of none of them.
       this.graph.view.set({ row: line!.id, selection: null });
       return;

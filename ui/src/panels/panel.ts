@@ -46,7 +46,7 @@ export abstract class AskingPanel implements Panel {
   show(): void {
     this.isSeen = true;
     if (this.keys.length > 0) this.stops.push(this.view.watch((now, changed) => this.changed(now, changed), ...this.keys));
-    this.stops.push(this.view.watch(() => { if (this.held !== null) this.release(); }, "chosen"), watchTheme(() => this.themed()), this.view.watch(() => this.renewed(), "experiment"));
+    this.stops.push(this.view.watch(() => { if (this.held !== null) this.release(); }, "chosen"), this.view.watch(() => this.renewed(), "times"), watchTheme(() => this.themed()), this.view.watch(() => this.renewed(), "experiment"));
     this.shown();
     void this.ask();
   }
@@ -133,6 +133,7 @@ export abstract class AskingPanel implements Panel {
     this.works += 1;
     try { return await work; } finally { this.works -= 1; }
   }
+  retry(): void { if (this.body.querySelector(".notice.failed") !== null) void this.ask(); }
   protected failed(error: ApiError): void {
     this.command.set("");
     this.body.replaceChildren(notice("failed", error.status === 503 ? "Not ready yet" : "The server has no answer", error.message, button("try again", "Ask the server again", () => void this.ask())));

@@ -6,6 +6,7 @@ import { button, h } from "../dom";
 import { formatDuration, formatTime } from "../format";
 import type { ViewState, Navigator, View } from "../view";
 import { copyButton } from "./copy";
+import { firstLook } from "./firstLook";
 import { meanwhileList, meanwhileText } from "./meanwhile";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
@@ -15,6 +16,8 @@ import { panelRange, nameOf, rowOf } from "./times";
 type Neighbours = readonly [previous: StateAt | null, next: StateAt | null];
 
 export class StatePanel extends AskingPanel {
+  /** How times were shown in what there is to see without a selection. */
+  private look = "";
   private said: { state: StateAt; neighbours: Neighbours | null } | null = null;
   constructor(view: View, navigator: Navigator) { super("state", "State", view, navigator, ["row", "selection", "hover", "clock", "window"]); }
 
@@ -31,7 +34,13 @@ export class StatePanel extends AskingPanel {
     this.heading.textContent = name;
     if (row === null) {
       this.controls.replaceChildren();
-      this.body.replaceChildren(notice("empty", "No row is selected", "Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state."));
+      // The pointer passes over much: what is there stays.
+      const { experiment, times } = this.view.now, key = `${times} ${experiment?.store ?? ""} ${experiment?.look ?? 0}`;
+      if (this.body.querySelector(".first-look") !== null && this.look === key) return;
+      const { element, more } = firstLook(experiment!, signal);
+      this.look = key;
+      this.body.replaceChildren(element);
+      void this.during(more);
       return;
     }
     const at = selection?.begin ?? hover ?? (window.begin + window.end) / 2;

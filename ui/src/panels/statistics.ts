@@ -8,6 +8,7 @@ import type { ViewState, Navigator, View } from "../view";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { causeWord } from "./pathWords";
+import { PhaseTable } from "./phases";
 import { stack, swatch, type Part } from "./stack";
 import { DataTable, titled, type Column } from "./table";
 import { nameOf, rowOf, toShown, type PanelRange } from "./times";
@@ -18,11 +19,11 @@ type OfCall = Statistics["calls"][number];
 /** Waits for one cause. */
 interface OfCause { readonly cause: string; readonly count: number; readonly total: number; readonly longest: number; readonly endedBy: string }
 /** What the last table adds up by. */
-type By = "call" | "cause" | "instead";
-const BYS: Readonly<Record<By, readonly [string, string]>> = { call: ["by call", "System calls"], cause: ["by cause", "What threads waited for, and who ended that"], instead: ["ran instead", "What ran while they waited for a CPU"] };
+type By = "call" | "cause" | "instead" | "phase";
+const BYS: Readonly<Record<By, readonly [string, string]>> = { call: ["by call", "System calls"], cause: ["by cause", "What threads waited for, and who ended that"], instead: ["ran instead", "What ran while they waited for a CPU"], phase: ["by phase", "Phases of programs, calls of MPI: a bar for each thread"] };
 /** Rows of waits by process and cause that are added up. */
 const MAX_WAITS = 5000;
-const USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, RUNNING = 8;
+const UNKNOWN = 0, USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, RUNNING = 8;
 const onCpu = (it: Sums) => [USER, CALL, INTERRUPTED, RUNNING].reduce((sum, state) => sum + (it.byState[state] ?? 0), 0);
 
 export class StatisticsPanel extends AskingPanel {
@@ -46,6 +47,8 @@ export class StatisticsPanel extends AskingPanel {
   private readonly ofCalls: HTMLElement;
   private readonly ofCauses: HTMLElement;
   private readonly ofInstead: HTMLElement;
+  private readonly phases: PhaseTable;
+  private readonly ofPhases: HTMLElement;
   private readonly parts: HTMLElement;
 
   constructor(view: View, navigator: Navigator) {
@@ -55,7 +58,7 @@ export class StatisticsPanel extends AskingPanel {
     this.states = new DataTable<OfState>({
       label: "Time by state", origin, sort: [1, true],
       columns: [
-        { title: "state", value: name, draw: (it) => swatch(stateColour(it.style), name(it)), width: 15 }, { title: "time", unit: "ns", value: (it) => it.total_ns, draw: (it) => this.metered(it), grow: true, width: 11 },
+        { title: "state", value: name, draw: (it) => swatch(stateColour(it.style), name(it)), width: 15 }, { title: "time", unit: "ns", value: (it) => it.total_ns, isLast: (it) => it.style === UNKNOWN, draw: (it) => this.metered(it), grow: true, width: 14 },
         { title: "share", unit: "percent", value: share, text: (it) => `${share(it).toFixed(1)} %` },
       ],
     });
@@ -92,7 +95,9 @@ export class StatisticsPanel extends AskingPanel {
     this.ofCalls = titled("", this.calls, turnsOf("call"));
     this.ofCauses = titled("", this.causes, turnsOf("cause"), h("span", { class: "muted", title: "As in the report blocking, which is by process" }, "of whole processes"));
     this.ofInstead = titled("", this.instead, turnsOf("instead"), this.insteadNote);
-    this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses, this.ofInstead);
+    this.phases = new PhaseTable(origin, (row) => this.goTo(row));
+    this.ofPhases = titled("", this.phases.table, turnsOf("phase"), this.phases.note);
+    this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses, this.ofInstead, this.ofPhases);
     this.turn(false);
     this.turnTo("call");
   }
@@ -112,7 +117,7 @@ export class StatisticsPanel extends AskingPanel {
     else if (area === null && this.of.value === "area") this.of.value = "all";
   }
   protected override themed(): void { for (const table of [this.states, this.threads, this.processes, this.causes]) table.redraw(); }
-  protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls, this.causes, this.instead]) table.set([]); }
+  protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls, this.causes, this.instead, this.phases.table]) table.set([]); }
 
   protected async load(signal: AbortSignal): Promise<void> {
     const covered = this.showRange(), { row, area } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
@@ -126,18 +131,25 @@ export class StatisticsPanel extends AskingPanel {
       return;
     }
     this.all = Math.max(1, answer.states.reduce((sum, it) => sum + it.total_ns, 0));
-    this.most = Math.max(1, ...answer.states.map((it) => it.total_ns));
+    this.most = Math.max(1, ...answer.states.filter((it) => it.style !== UNKNOWN).map((it) => it.total_ns));
     const threads = answer.threads.map((it) => ({ row: it.row, label: it.label, byState: it.by_state, threads: 1 }));
     const isAll = threads.length === answer.thread_count;
     this.count.textContent = isAll ? `${formatCount(threads.length)} threads` : `${formatCount(threads.length)} of ${formatCount(answer.thread_count)} threads, those with the most CPU time; processes are sums of these`;
     this.count.title = this.count.textContent;
     if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+    // What is unknown says least: it does not come first, and other bars are not small beside it.
     this.states.set(answer.states);
     this.threads.set(threads);
     this.processes.set(this.byProcess(threads));
     this.calls.set(answer.calls);
     if (this.by === "cause") await this.loadCauses(covered, rows, signal);
+    if (this.by === "phase") await this.loadPhases(covered, rows, signal);
     if (this.by === "instead") await this.loadInstead(covered, rows, signal);
+  }
+  private async loadPhases(covered: PanelRange, rows: number[] | null, signal: AbortSignal): Promise<void> {
+    const phases = await api.phases(covered.begin, covered.end, rows, signal);
+    this.phases.set(phases);
+    this.command.set(phases.command);
   }
   private async loadInstead(covered: PanelRange, rows: number[] | null, signal: AbortSignal): Promise<void> {
     const { waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count } = await api.instead(covered.begin, covered.end, rows, signal);
@@ -188,10 +200,11 @@ export class StatisticsPanel extends AskingPanel {
     this.ofCalls.hidden = by !== "call";
     this.ofCauses.hidden = by !== "cause";
     this.ofInstead.hidden = by !== "instead";
+    this.ofPhases.hidden = by !== "phase";
   }
   private metered(it: OfState): HTMLElement {
     const bar = h("span", { class: "meter solid", "aria-hidden": "true" });
-    bar.style.width = `calc((100% - 9ch) * ${it.total_ns / this.most} + 1px)`;
+    bar.style.width = `calc((100% - 13ch) * ${Math.min(1, it.total_ns / this.most)} + 1px)`;
     bar.style.background = stateColour(it.style);
     return h("span", { class: "metered" }, bar, h("span", { class: "value" }, formatDuration(it.total_ns)));
   }

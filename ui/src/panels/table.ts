@@ -16,6 +16,8 @@ export interface Column<T> {
   /** It takes the room that is left (the last one that does); or so many characters, else as many as its texts need. */
   readonly grow?: boolean;
   readonly width?: number;
+  /** Rows that come last, however it is sorted by this column. */
+  isLast?(row: T): boolean;
   /** Its values are numbers, though without a unit. */
   readonly isNumber?: boolean;
 }
@@ -112,7 +114,7 @@ export class DataTable<T> {
   }
   private arrange(): void {
     const column = this.column === null ? undefined : this.options.columns[this.column];
-    this.sorted = column === undefined ? this.rows : [...this.rows].sort((a, b) => compare(column.value(a), column.value(b), this.isDown));
+    this.sorted = column === undefined ? this.rows : [...this.rows].sort((a, b) => Number(column.isLast?.(a) ?? false) - Number(column.isLast?.(b) ?? false) || compare(column.value(a), column.value(b), this.isDown));
     this.heads.forEach((head, place) => head.setAttribute("aria-sort", place === this.column ? (this.isDown ? "descending" : "ascending") : "none"));
     this.table.setAttribute("aria-rowcount", String(this.rows.length + 1));
   }
@@ -145,6 +147,7 @@ export class DataTable<T> {
     for (let place = first; place < last; place += 1) lines.push(this.line(place));
     if (last < all) lines.push(gap((all - last) * ROW, this.heads.length));
     this.tbody.replaceChildren(...lines);
+    this.element.classList.toggle("cut", this.element.scrollLeft + this.element.clientWidth < this.element.scrollWidth - 1);
     if (this.active >= first && this.active < last) this.table.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
     else this.table.removeAttribute("aria-activedescendant");
     if (last > all - NEAR_END) this.options.nearEnd?.();

@@ -178,8 +178,8 @@ impl ExperimentView<'_> {
         }
     }
 
-    /// The rows with states in a window that fulfil an expression, and the first `limit` of these states in an
-    /// order, whole. Linear in the states of the window.
+    /// The rows with states in a window that fulfil an expression, and the first `limit` of these states in
+    /// an order, whole. Linear in the states of the window.
     ///
     /// # Errors
     /// The text is not an expression, or the store cannot be read.

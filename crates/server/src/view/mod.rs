@@ -19,6 +19,7 @@ mod lives;
 pub(crate) mod matching;
 pub(crate) mod messages;
 pub(crate) mod overview;
+mod phases;
 pub(crate) mod requests;
 mod resources;
 pub(crate) mod rows;

@@ -8,11 +8,15 @@ use isochrone_time::{RawNs, SinceOrigin, Window};
 use serde::Serialize;
 
 use super::rows::RowKind;
-use super::{Clock, ExperimentView, HostView};
+use super::state_at::instant;
+use super::{Clock, CommandLine, ExperimentView, HostView};
 use crate::error::Result;
 
 /// Rows of spans of a window that are looked at in a moment, and that are in memory at once.
 const MAX_SPANS: u64 = 2_000_000;
+
+/// Threads that a query names.
+const MAX_NAMED: usize = 20;
 
 /// The sums of a window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -83,7 +87,7 @@ impl ExperimentView<'_> {
         is_quick: bool,
     ) -> Result<Statistics> {
         if is_quick && self.is_large(window) {
-            let command = self.command_of("states", Some(window));
+            let command = self.sums_command(rows, window);
             return Ok(Statistics { is_whole: false, command, ..Statistics::default() });
         }
         self.added_up(rows, window, MAX_SPANS)
@@ -104,6 +108,31 @@ impl ExperimentView<'_> {
             })?;
         }
         Ok(sums.into_iter().collect())
+    }
+
+    /// The query with the same sums of states; none where it would have to name too many threads.
+    fn sums_command(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> String {
+        let [start, end] = [window.start, window.end].map(|at| instant(self.unix(at)));
+        let mut of_rows = String::new();
+        if let Some(rows) = rows {
+            let threads = self.rows.all.iter().filter(|row| row.kind == RowKind::Thread);
+            let named = threads.filter(|row| self.rows.is_below(row.id, rows)).map(|row| {
+                let host = self.hosts[row.host].name.replace('\'', "''");
+                format!("host = '{host}' AND tid = {}", row.tid.unwrap_or_default())
+            });
+            let named: Vec<String> = named.take(MAX_NAMED + 1).collect();
+            if named.len() > MAX_NAMED || named.is_empty() {
+                return String::new();
+            }
+            of_rows = format!(" AND ({})", named.join(" OR "));
+        }
+        let query = format!(
+            "SELECT host, tid, comm, state, sum(CAST(least(end_time, TIMESTAMP '{end}') AS BIGINT) - \
+             CAST(greatest(begin_time, TIMESTAMP '{start}') AS BIGINT)) AS total_ns FROM thread_states \
+             WHERE state <> 'dead' AND begin_time < '{end}' AND end_time > '{start}'{of_rows} \
+             GROUP BY host, tid, comm, state ORDER BY host, tid, state"
+        );
+        self.command.of(&format!("sql -c {}", CommandLine::quoted(&query)))
     }
 
     /// The threads of a host that are one of some rows, or below one of them, sorted; all, if there are none.
@@ -162,7 +191,7 @@ impl ExperimentView<'_> {
         threads.sort_by_key(|thread| (std::cmp::Reverse(on_cpu(thread)), thread.row));
         let mut calls: Vec<CallSum> = calls.into_values().collect();
         calls.sort_by_key(|call| std::cmp::Reverse(call.total_ns));
-        let (thread_count, command) = (threads.len(), self.command_of("states", Some(window)));
+        let (thread_count, command) = (threads.len(), self.sums_command(rows, window));
         Ok(Statistics { is_whole: true, states, threads, thread_count, calls, command })
     }
 }
