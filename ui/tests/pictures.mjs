@@ -5,7 +5,7 @@ import { launch, open, pictures, project, rest, serve } from "./page.mjs";
 const MOST_BYTES = 220_000;
 await mkdir(pictures, { recursive: true });
 const server = await serve("examples/shop", project), browser = await launch();
-const page = await open(browser, server.address, { viewport: { width: 1280, height: 800 } });
+const page = await open(browser, server.address, { isFirst: true, viewport: { width: 1280, height: 800 } });
 const take = async (name) => {
   await page.mouse.move(2, 2);
   await rest(page);
