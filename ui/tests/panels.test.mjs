@@ -99,6 +99,10 @@ describe("critical path", () => {
     assert.ok((await page.evaluate(() => isochrone.rows.lines.length)) < all);
     await page.locator("button", { hasText: "show all rows" }).click();
     await rest(page);
+    assert.notEqual(await page.evaluate(() => isochrone.view.now.path), null);
+    assert.ok((await page.evaluate(() => isochrone.rows.lines.length)) > all, "all rows, and those of the path");
+    await page.locator("button", { hasText: "close the path" }).click();
+    await rest(page);
     assert.equal(await page.evaluate(() => isochrone.view.now.path), null);
     assert.equal(await page.evaluate(() => isochrone.rows.lines.length) >= all, true);
   });
@@ -120,13 +124,15 @@ describe("critical path", () => {
   });
 });
 
+const unixSeconds = (t) => { const unix = BigInt(origin) + BigInt(Math.round(t)); return `${unix / 1_000_000_000n}.${String(unix % 1_000_000_000n).padStart(9, "0")}`; };
 describe("statistics", () => {
   test("sums by state, thread, process are those of the command, for the window and the selection", async () => {
     await panel("statistics");
     for (const selection of [null, { begin: 8_000_000_000, end: 9_000_000_000 }]) {
       await page.evaluate((selection) => isochrone.view.set({ selection }), selection);
       await settled();
-      const states = run(await command(), "states"), sums = new Map(), threads = new Map(), last = new Map(), [begin, end] = selection === null ? [-Infinity, Infinity] : [selection.begin, selection.end];
+      const range = selection === null ? [] : ["--begin", selection.begin, "--end", selection.end].map((it) => (typeof it === "number" ? unixSeconds(it) : it));
+      const states = tableOf(["states", ...range], chain3, "states"), sums = new Map(), threads = new Map(), last = new Map(), [begin, end] = selection === null ? [-Infinity, Infinity] : [selection.begin, selection.end];
       // The command has the name that a thread had then, and the page its last one.
       for (const it of [...states].sort((a, b) => since(a.end_ns) - since(b.end_ns))) last.set(`${it.host} ${it.tid}`, it.comm);
       for (const it of states) {
@@ -138,6 +144,10 @@ describe("statistics", () => {
       const words = { usermode: "usermode", "system call": "syscall", interrupted: "interrupted", "waits for a CPU": "wait-cpu", blocked: "blocked", unknown: "unknown" };
       const listed = await copied("Time by state");
       assert.ok(listed.length >= 5);
+      // The query that the panel shows has the same sums, to the ns.
+      const answered = execFileSync("sh", ["-c", `${(await command()).replace(/^isochrone sql/, `'${program}' sql --format json -q`)} 2> /dev/null`], { maxBuffer: 2 ** 30, encoding: "utf8" }), queried = new Map();
+      for (const it of JSON.parse(answered)) queried.set(it.state, (queried.get(it.state) ?? 0) + it.total_ns);
+      for (const it of listed) if (words[it.state] !== undefined) assert.equal(Number(it["time (ns)"]), queried.get(words[it.state]), it.state);
       // Numbers of JSON lose some hundred ns in each state of the command's answer; the page adds up by each host's own clock, whose rate is up to 100 ppm another.
       const room = (ns) => 300 * states.length ** 0.5 + 3e4 + ns * 1e-4;
       for (const it of listed) if (words[it.state] !== undefined) near(Number(it["time (ns)"]), sums.get(words[it.state]), room(sums.get(words[it.state])), it.state);

@@ -6561,7 +6561,6 @@ var LivesPanel = class extends PicturePanel {
 		click: (it, at) => this.go(it, at),
 		open: (it) => {
 			const begin = toShown(this.view, it.row, it.begin), end = toShown(this.view, it.row, it.end);
-			this.hold();
 			this.navigator.go(it.row, begin, {
 				begin,
 				end
@@ -6571,7 +6570,6 @@ var LivesPanel = class extends PicturePanel {
 	/** Goes to the row of a process; without an instant, at the start of its life, if that is not seen now. */
 	go(it, at) {
 		const { begin, end } = this.view.now.window, from = toShown(this.view, it.row, it.begin), to = toShown(this.view, it.row, it.end);
-		this.hold();
 		this.navigator.go(it.row, at ?? (to < begin || from > end ? from : (begin + end) / 2));
 	}
 	nameOf(it) {
@@ -7234,7 +7232,6 @@ var ResourcesPanel = class extends PicturePanel {
 	/** Selects a step in the time graph; `isZoomed`: shows it alone. */
 	go(it, step, isZoomed) {
 		const begin = toShown(this.view, it.row, it.begin[step]), end = toShown(this.view, it.row, it.end[step]);
-		this.hold();
 		this.view.set({ selection: {
 			begin,
 			end

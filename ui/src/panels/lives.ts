@@ -62,14 +62,12 @@ export class LivesPanel extends PicturePanel {
     click: (it, at) => this.go(it, at),
     open: (it) => {
       const begin = toShown(this.view, it.row, it.begin), end = toShown(this.view, it.row, it.end);
-      this.hold();
       this.navigator.go(it.row, begin, { begin, end });
     },
   };
   /** Goes to the row of a process; without an instant, at the start of its life, if that is not seen now. */
   private go(it: Life, at: number | null): void {
     const { begin, end } = this.view.now.window, from = toShown(this.view, it.row, it.begin), to = toShown(this.view, it.row, it.end);
-    this.hold();
     this.navigator.go(it.row, at ?? (to < begin || from > end ? from : (begin + end) / 2));
   }
   private nameOf(it: Life): string { return `${this.view.now.experiment?.hosts[it.host]?.name ?? ""} ${it.comm ?? "?"} ${it.pid}`; }

@@ -76,7 +76,6 @@ export class ResourcesPanel extends PicturePanel {
   /** Selects a step in the time graph; `isZoomed`: shows it alone. */
   private go(it: Resource, step: number, isZoomed: boolean): void {
     const begin = toShown(this.view, it.row, it.begin[step]!), end = toShown(this.view, it.row, it.end[step]!);
-    this.hold();
     this.view.set({ selection: { begin, end } });
     this.navigator.go(it.row, (begin + end) / 2, isZoomed ? { begin, end } : undefined);
   }
