@@ -204,7 +204,7 @@ export class StatisticsPanel extends AskingPanel {
   }
   private metered(it: OfState): HTMLElement {
     const bar = h("span", { class: "meter solid", "aria-hidden": "true" });
-    bar.style.width = `calc((100% - 13ch) * ${Math.min(1, it.total_ns / this.most)} + 1px)`;
+    bar.style.width = `calc((100% - 13ch) * ${it.style === UNKNOWN ? 0 : it.total_ns / this.most} + 1px)`;
     bar.style.background = stateColour(it.style);
     return h("span", { class: "metered" }, bar, h("span", { class: "value" }, formatDuration(it.total_ns)));
   }

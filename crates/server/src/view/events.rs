@@ -281,6 +281,8 @@ impl<'o> ExperimentView<'o> {
         let window = Window::new(first.at, last.at.saturating_add(1));
         for (index, host) in self.hosts.iter().enumerate() {
             let mut raw = self.raw_window(index, window, Clock::Common);
+            // What ends with the first event belongs to it, too.
+            raw.start = raw.start.saturating_sub(1);
             raw.end = raw.end.saturating_add(1);
             // By CPU: start, end, thread.
             let mut slices: FxHashMap<u32, Vec<(RawNs, RawNs, ThreadRow)>> = FxHashMap::default();

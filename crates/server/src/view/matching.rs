@@ -44,7 +44,7 @@ pub(crate) struct Match(u32, u8, Option<Name>, SinceOrigin, SinceOrigin);
 
 /// The rows with states that fulfil an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Matches {
+pub(crate) struct Found {
     /// In the order of the tree.
     rows: Vec<u32>,
     /// Number of states that fulfil it.
@@ -57,7 +57,7 @@ pub(crate) struct Matches {
     matches: Vec<Match>,
 }
 
-impl Matches {
+impl Found {
     /// Leaves the first ones in an order.
     fn cut(&mut self, order: Order, limit: usize) {
         self.matches.sort_by_key(|it| match order {
@@ -189,7 +189,7 @@ impl ExperimentView<'_> {
         window: Window<SinceOrigin>,
         clock: Clock,
         (order, limit): (Order, usize),
-    ) -> Result<Matches> {
+    ) -> Result<Found> {
         let filter = Filter::expression(text).ok_or_else(|| {
             let example = "`duration > 10ms && state == blocked`, `label matches open.* || pid == 199`";
             ApiError::wrong(format!("`{text}` is not an expression, as {example} are"))
@@ -197,7 +197,7 @@ impl ExperimentView<'_> {
         let pixels = self.search_pixels(Viewport { window, pixels: PIXELS, clock });
         let viewport = Viewport { window, pixels, clock };
         let (is_whole, limit) = (pixels == u32::MAX, limit.min(MAX_LISTED));
-        let mut all = Matches { rows: Vec::new(), states: 0, total_ns: 0, is_whole, matches: Vec::new() };
+        let mut all = Found { rows: Vec::new(), states: 0, total_ns: 0, is_whole, matches: Vec::new() };
         let rows = self.rows.all.iter().filter(|row| row.kind.has_states());
         let ids: Vec<u32> = rows.map(|row| row.id).collect();
         for ids in ids.chunks(ROWS_AT_ONCE) {
