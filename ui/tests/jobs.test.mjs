@@ -286,3 +286,30 @@ test("at first sight, what serves requests is seen: processes of one name togeth
   assert.deepEqual(first.errors, []);
   await first.close();
 });
+
+test("all instants are shown in the format that is chosen; what is said of the window goes with it; a panel asks again when the server is back", async () => {
+  const row = await page.evaluate(() => { const { begin } = isochrone.view.now.experiment; return isochrone.view.now.rows.find((it) => it.kind === "thread" && it.label === "bash" && it.begin < begin + 6e9 && it.end > begin + 7.3e9).id; });
+  await page.evaluate((row) => { const { begin } = isochrone.view.now.experiment; isochrone.view.set({ row, selection: { begin: begin + 7e9, end: begin + 7.1e9 } }); }, row);
+  await panel("state");
+  const share = () => page.locator(".share h3").textContent(), whole = await share();
+  await page.evaluate(() => { const { begin } = isochrone.view.now.experiment; isochrone.navigation.set({ begin: begin + 7e9, end: begin + 7.3e9 }); });
+  await page.waitForFunction((whole) => document.querySelector(".share h3")?.textContent !== whole, whole);
+  await rest(page);
+  assert.match(await share(), /In the window of 300 ms/);
+  await panel("events");
+  const first = () => page.locator(".events tbody tr:not(.gap) td").first().textContent();
+  assert.match(await first(), /^\d\d:\d\d:\d\d\.\d{9}$/);
+  await page.locator(".time-field select").selectOption("since begin");
+  await rest(page);
+  assert.match(await first(), /^7\.\d{9} s$/);
+  assert.match(await page.evaluate(() => isochrone.svg()), />seconds since the begin, common clock</);
+  await page.locator(".time-field select").selectOption("UTC");
+  await rest(page);
+  await page.route("**/api/**", (route) => route.abort());
+  await page.evaluate(() => isochrone.drawer.open("messages"));
+  await page.waitForSelector(".messages .notice.failed");
+  await page.evaluate(() => { const { begin } = isochrone.view.now.experiment; isochrone.navigation.set({ begin: begin + 1.234e9, end: begin + 1.2345e9 }); });
+  await page.waitForSelector(".banner:not([hidden])");
+  await page.unroute("**/api/**");
+  await page.waitForFunction(() => document.querySelector(".messages .notice.failed") === null);
+});
