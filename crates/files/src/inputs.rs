@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 use isochrone_capture::Capture;
 use isochrone_ctf::{Reason, Schemas, Trace, find_traces};
+use isochrone_import::Format;
 use rayon::prelude::*;
 
 use crate::captures::{InputCapture, find_captures};
 use crate::excerpt::{OpenedExcerpt, StreamContent, open_excerpt};
 use crate::packed::{is_packed, open_packed};
 use crate::piece::{self, Kind, PieceError, PieceFile, Section};
+use crate::recorded::{find_recordings, open_recording, recording};
 use isochrone_corrections::artefact::{Refused, RefusedKind};
 
 /// A name that is of no capture.
@@ -45,7 +47,8 @@ pub struct InputTrace {
     pub trace: Trace,
     /// Of what it is an excerpt, where it is one.
     pub excerpt: Option<ExcerptOf>,
-    /// Whether the argument is a file that it is packed in.
+    /// Whether its files lie elsewhere for a time: the argument is a file that it is packed in, or a
+    /// recording that became the trace.
     pub is_packed: bool,
 }
 
@@ -69,8 +72,9 @@ impl Inputs {
     /// Finds and opens the traces at or below some paths, several at a time; equal metadata are kept once. A
     /// trace that is reached twice, or that is a copy of another one, is used once.
     ///
-    /// A path that is a file is a capture, whatever its name, unless it is one of mapped chunks or one that
-    /// traces are packed in ([`is_packed`]). Below a directory that is no trace, captures
+    /// A path that is a file is a capture, whatever its name, unless it is one of mapped chunks, one that
+    /// traces are packed in ([`is_packed`]), or the recording of another tracer ([`recording`]); such
+    /// recordings are found in a directory without traces, too. Below a directory that is no trace, captures
     /// are found by their extensions (`.pcap`, `.pcapng`, `.cap`) and by how they begin; only their first
     /// bytes are read here.
     pub fn open(arguments: &[PathBuf]) -> Self {
@@ -85,6 +89,10 @@ impl Inputs {
             }
             if is_packed(argument) {
                 inputs.add_packed(argument, &schemas, &mut seen);
+                continue;
+            }
+            if let Some(format) = recording(argument) {
+                inputs.add_recording(argument, format, &schemas, &mut seen);
                 continue;
             }
             if argument.is_file() {
@@ -102,7 +110,14 @@ impl Inputs {
                 inputs.refuse_error(error);
             }
             let captures = find_captures(argument);
-            if below.traces.is_empty() && captures.is_empty() && below.unreadable.is_empty() {
+            let recordings = if below.traces.is_empty() { find_recordings(argument) } else { Vec::new() };
+            for path in &recordings {
+                if let Some(format) = recording(path) {
+                    inputs.add_recording(path, format, &schemas, &mut seen);
+                }
+            }
+            let has_files = !captures.is_empty() || !recordings.is_empty();
+            if below.traces.is_empty() && !has_files && below.unreadable.is_empty() {
                 inputs
                     .refuse(argument, "no CTF trace found: no directory at or below it has a metadata file");
             }
@@ -184,6 +199,25 @@ impl Inputs {
                     let new = InputTrace { argument, inner, trace, excerpt: None, is_packed: true };
                     self.add(new, seen);
                 }
+            }
+            Err(error) => self.refused.push(Refused {
+                what: RefusedKind::Trace,
+                name: path.display().to_string(),
+                why: error.to_string(),
+            }),
+        }
+    }
+
+    /// Adds the trace that a recording of another tracer becomes.
+    fn add_recording(&mut self, path: &Path, format: Format, schemas: &Schemas, seen: &mut Seen) {
+        if !seen.is_new(path) {
+            return self.notes.push(format!("{} was named twice and is used once", path.display()));
+        }
+        match open_recording(path, format, schemas) {
+            Ok((trace, notes)) => {
+                self.notes.extend(notes);
+                let (argument, inner) = (path.to_owned(), PathBuf::new());
+                self.add(InputTrace { argument, inner, trace, excerpt: None, is_packed: true }, seen);
             }
             Err(error) => self.refused.push(Refused {
                 what: RefusedKind::Trace,

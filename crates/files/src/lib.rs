@@ -8,6 +8,7 @@ mod inputs;
 pub mod output;
 mod packed;
 pub mod piece;
+mod recorded;
 
 pub use captures::{InputCapture, is_capture};
 pub use excerpt::{
@@ -16,3 +17,4 @@ pub use excerpt::{
 };
 pub use inputs::{ExcerptOf, InputTrace, Inputs, UnknownCapture};
 pub use packed::{PackedError, is_packed, open_packed};
+pub use recorded::{RecordingError, open_recording, recording};

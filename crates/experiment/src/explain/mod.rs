@@ -4,11 +4,13 @@
 //!
 //! Events come in the order of time, and the store of each host is read beside them ([`view`]).
 
+mod class;
 mod part;
 mod spent;
 mod view;
 
-use isochrone_ctf::plan::NodeKind;
+use std::fmt;
+
 use isochrone_ctf::{Event, FieldRef};
 use isochrone_kernel::Name;
 use isochrone_store::{
@@ -22,6 +24,7 @@ use crate::experiment::Experiment;
 use crate::model::ModelledHost;
 use crate::periods::PeriodLog;
 use crate::phases::of_periods;
+use class::{Class, Kind};
 pub use part::Relation;
 use part::{Actor, Part};
 use spent::Span;
@@ -120,12 +123,10 @@ pub struct Explanation<'e> {
 impl Explanation<'_> {
     /// What the thread did, if known. Binary search.
     pub fn state(&self) -> Option<State> {
-        let StateAt { part, thread, at, is_end } = self.state_at.as_ref()?;
-        part.state(*thread, *at, *is_end).map(|row| row.state)
+        self.state_at.as_ref()?.state()
     }
 }
 
-#[derive(Debug)]
 struct StateAt<'e> {
     part: &'e Part<'e>,
     thread: ThreadRow,
@@ -134,23 +135,17 @@ struct StateAt<'e> {
     is_end: bool,
 }
 
-/// What is needed of a class of events.
-#[derive(Debug)]
-struct Class {
-    tid: Option<FieldRef>,
-    fds: Vec<(String, FieldRef)>,
-    /// What a call returns: a descriptor, if it made one.
-    ret: Option<FieldRef>,
-    kind: Kind,
+impl StateAt<'_> {
+    fn state(&self) -> Option<State> {
+        self.part.state(self.thread, self.at, self.is_end).map(|row| row.state)
+    }
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Kind {
-    Switch,
-    CallExit,
-    /// The end of a phase: the name of its two tracepoints.
-    PhaseEnd(String),
-    Other,
+impl fmt::Debug for StateAt<'_> {
+    /// The state that it leads to: the part is all of what is read of the store.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.state().fmt(f)
+    }
 }
 
 /// A trace.
@@ -354,76 +349,5 @@ impl View<'_> {
             ns,
         });
         Ok(Took { name, start: span.start, ns, parts: parts.collect() })
-    }
-}
-
-impl Class {
-    fn of(event: &Event<'_>, is_user: bool, fd_fields: &[String]) -> Self {
-        let (class, stream, name) = (event.class(), event.stream_plan(), event.name().unwrap_or_default());
-        let kind = match name {
-            "sched_switch" if !is_user => Kind::Switch,
-            "exit_syscall" if !is_user => Kind::CallExit,
-            _ if !is_user && CALL_EXITS.iter().any(|head| name.starts_with(head)) => Kind::CallExit,
-            _ if is_user => phase(name).map_or(Kind::Other, |stem| Kind::PhaseEnd(stem.to_owned())),
-            _ => Kind::Other,
-        };
-        let is_fd = |field: &str| {
-            // The dump names descriptors of other processes.
-            fd_fields.iter().any(|name| name == field)
-                || is_descriptor(field) && !name.starts_with("lttng_statedump_")
-        };
-        let members = match class.payload.as_ref().map(|payload| &payload.kind) {
-            Some(NodeKind::Struct(members)) => &members[..],
-            _ => &[],
-        };
-        let names = members.iter().map(|(name, _)| name.shown()).filter(|name| is_fd(name));
-        Self {
-            tid: class.context_field(stream, if is_user { "vtid" } else { "tid" }),
-            fds: names
-                .filter_map(|name| Some((name.to_owned(), class.payload_field(stream, &[name])?)))
-                .collect(),
-            ret: class.payload_field(stream, &["ret"]).filter(|_| kind == Kind::CallExit),
-            kind,
-        }
-    }
-}
-
-/// How the exits of calls are called.
-const CALL_EXITS: [&str; 2] = ["syscall_exit_", "compat_syscall_exit_"];
-
-/// Whether a field is a descriptor, by its name: `fd`, `oldfd`, `in_fd`, `fd_in`.
-fn is_descriptor(field: &str) -> bool {
-    field.ends_with("fd") || field.starts_with("fd_")
-}
-
-/// The name of the two tracepoints of a phase, of the one that ends it.
-fn phase(name: &str) -> Option<&str> {
-    let head = ["end", "exit", "stop"].iter().find_map(|word| name.strip_suffix(word))?;
-    head.ends_with(['_', ':']).then(|| head.trim_end_matches(['_', ':']))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_that_are_descriptors() {
-        let check = |field, expect| assert_eq!(is_descriptor(field), expect, "{field}");
-        check("fd", true);
-        check("oldfd", true);
-        check("in_fd", true);
-        check("fd_out", true);
-        check("fds", false);
-        check("count", false);
-    }
-
-    #[test]
-    fn ends_of_phases() {
-        let check = |name, expect| assert_eq!(phase(name), expect, "{name}");
-        check("thumb:phase_end", Some("thumb:phase"));
-        check("mpi:end", Some("mpi"));
-        check("app:work_stop", Some("app:work"));
-        check("app:append", None);
-        check("app:begin", None);
     }
 }

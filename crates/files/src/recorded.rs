@@ -1,0 +1,93 @@
+//! Recordings of other tracers of the kernel: `trace.dat` of trace-cmd, `perf.data` of perf.
+//!
+//! They are turned into a trace in a temporary directory, opened, and removed again: open traces keep their
+//! files in memory maps. The disk has to have room for the trace while it is open, about as much as the
+//! recording takes.
+
+use std::path::{Path, PathBuf};
+
+use isochrone_ctf::{Schemas, Trace};
+use isochrone_import::{Format, ImportError, Imported, import};
+use isochrone_unfinished::UnfinishedDirectory;
+
+/// Why a recording cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// There is no room for the trace.
+    #[error("there is no temporary directory for the trace that it becomes: {0}")]
+    Directory(#[from] std::io::Error),
+    /// It cannot be turned into a trace.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// The trace cannot be opened.
+    #[error(transparent)]
+    Trace(#[from] isochrone_ctf::Error),
+}
+
+/// What recordings below a directory are called. One that is named itself may have any name.
+const EXTENSIONS: [&str; 2] = ["dat", "data"];
+
+/// The format of a recording, by how the file begins; `None` if it is none, or cannot be read.
+pub fn recording(path: &Path) -> Option<Format> {
+    Format::of(path).ok().flatten()
+}
+
+/// The recordings in a directory, not below it, by their names and how they begin.
+pub(crate) fn find_recordings(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_it = |path: &PathBuf| {
+        let extension = path.extension().and_then(|it| it.to_str());
+        extension.is_some_and(|it| EXTENSIONS.contains(&it)) && recording(path).is_some()
+    };
+    let mut found: Vec<PathBuf> = entries.filter(is_it).collect();
+    found.sort();
+    found
+}
+
+/// Opens a recording as a trace, which says that it is at the path of the recording; gives what became of
+/// it, in words. Linear in the recording.
+///
+/// # Errors
+/// It cannot be read, or there is no room for the trace.
+pub fn open_recording(
+    path: &Path,
+    format: Format,
+    known: &Schemas,
+) -> Result<(Trace, Vec<String>), RecordingError> {
+    let directory = UnfinishedDirectory::temporary("isochrone-recording")?;
+    let inside = directory.path().join("trace");
+    let imported = import(path, format, &inside, &mut |_| {})?;
+    let trace = Trace::open_moved(&inside, path, known)?;
+    Ok((trace, notes(path, &imported)))
+}
+
+/// What is to be known of a recording besides its trace.
+fn notes(path: &Path, imported: &Imported) -> Vec<String> {
+    let Imported { uncounted, unknown, damaged, clock, has_unix_time, is_clock_of_cpu, .. } = *imported;
+    let mut notes = Vec::new();
+    let mut note = |text: String| notes.push(format!("{}: {text}", path.display()));
+    if !has_unix_time {
+        note(format!(
+            "no Unix time was recorded: its times are those of its clock `{clock}`, as if that had begun in \
+             1970; `trace-cmd record --date` and `perf record -k CLOCK_MONOTONIC` record it"
+        ));
+    }
+    if is_clock_of_cpu {
+        note(format!(
+            "its clock `{clock}` is that of each CPU: the order of events of several CPUs may be wrong; \
+             record with `trace-cmd record -C mono` or `perf record -k CLOCK_MONOTONIC`"
+        ));
+    }
+    if uncounted > 0 {
+        note(format!(
+            "{uncounted} losses of events were not counted: each is shown as the loss of one event"
+        ));
+    }
+    if unknown > 0 {
+        note(format!("{unknown} events are of kinds that it does not describe: left out"));
+    }
+    if damaged > 0 {
+        note(format!("{damaged} events are damaged: shown as lost"));
+    }
+    notes
+}

@@ -1,0 +1,61 @@
+//! Why a recording cannot be turned into a trace.
+
+use std::io;
+
+use crate::bytes::Cut;
+
+/// Why a recording cannot be turned into a trace. The caller knows its path.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file cannot be read.
+    #[error("cannot be read: {0}")]
+    Read(#[from] io::Error),
+    /// The file ends before what it says is in it.
+    #[error("it is cut, or damaged: {what} at byte {offset} is not all there")]
+    Cut {
+        /// What was read.
+        what: &'static str,
+        /// Where it starts in the file.
+        offset: u64,
+    },
+    /// It is of a version that is not known.
+    #[error("version {0} of trace.dat is not known: 6 and 7 are")]
+    Version(String),
+    /// It is compressed by something that is not known.
+    #[error("compression by `{0}` is not known: zstd and zlib are")]
+    Compression(String),
+    /// A part cannot be unpacked, or is larger than what a tracer writes.
+    #[error("{what} at byte {offset} cannot be unpacked: {why}")]
+    Unpack {
+        /// What was read.
+        what: &'static str,
+        /// Where it starts in the file.
+        offset: u64,
+        /// Why.
+        why: String,
+    },
+    /// Its clock does not count time.
+    #[error(
+        "its clock is `{0}`, which is not known to count time: record with `trace-cmd record -C mono` \
+         or `perf record -k CLOCK_MONOTONIC`"
+    )]
+    Clock(String),
+    /// It has nothing that a trace is made of.
+    #[error("no event in it was recorded by a tracepoint or a probe of the kernel")]
+    NoEvents,
+    /// perf's file cannot be read.
+    #[error("cannot be read as perf.data: {0}")]
+    Perf(String),
+    /// The trace cannot be written.
+    #[error(transparent)]
+    Write(#[from] isochrone_ctf::Error),
+    /// An event or a packet cannot be written.
+    #[error("cannot be written as CTF: {0}")]
+    Encode(#[from] isochrone_ctf::write::EncodeError),
+}
+
+impl Cut {
+    pub(crate) fn of(self, what: &'static str, offset: u64) -> ImportError {
+        ImportError::Cut { what, offset }
+    }
+}

@@ -1,0 +1,133 @@
+//! Recordings by perf, `perf.data`: the events of tracepoints and of dynamic probes (`perf sched record`,
+//! `perf trace record`, `perf record -e`). Samples of other events are left out.
+
+use std::fs::File;
+use std::io::{BufReader, Read as _, Seek as _};
+use std::path::Path;
+
+use linux_perf_data::linux_perf_event_reader::{EventRecord, PerfClock, PerfEventType, RecordType};
+use linux_perf_data::{Feature, PerfFileReader, PerfFileRecord};
+
+use crate::bytes::Order;
+use crate::class::Machine;
+use crate::clock::Clock;
+use crate::error::ImportError;
+use crate::event_format::EventFormat;
+use crate::recording::{Host, Sink};
+use crate::trace_dat;
+
+/// How a file begins, in both byte orders.
+pub(crate) const MAGIC: [&[u8]; 2] = [b"PERFILE2", b"2ELIFREP"];
+
+/// A recording.
+pub(crate) struct PerfData {
+    reader: PerfFileReader<BufReader<File>>,
+    machine: Machine,
+    formats: Vec<EventFormat>,
+    host: Host,
+    clock: Clock,
+}
+
+impl PerfData {
+    /// Opens a recording; reads what describes its events.
+    pub(crate) fn open(path: &Path) -> Result<Self, ImportError> {
+        let mut file = File::open(path)?;
+        check_sections(&mut file)?;
+        let reader = PerfFileReader::parse_file(BufReader::new(file)).map_err(perf)?;
+        let data = reader.perf_file.feature_section_data(Feature::TRACING_DATA);
+        let (machine, formats) = trace_dat::formats_of_perf(data.ok_or(ImportError::NoEvents)?)?;
+        let about = &reader.perf_file;
+        let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
+        let host = Host {
+            name: text(about.hostname().map_err(perf)?),
+            release: text(about.os_release().map_err(perf)?),
+            tracer: "perf",
+            tracer_version: text(about.perf_version().map_err(perf)?),
+        };
+        let clock = about.event_attributes().first().map_or(PerfClock::Default, |it| it.attr.clock);
+        let times = about.clock_data().map_err(perf)?;
+        let offset =
+            times.and_then(|it| i64::try_from(it.wall_clock_ns.checked_sub(it.clockid_time_ns)?).ok());
+        let clock = Clock::of_perf(clock, offset)?;
+        Ok(Self { reader, machine, formats, host, clock })
+    }
+
+    /// What describes the events.
+    pub(crate) fn parts(&mut self) -> (Machine, Vec<EventFormat>, Host, Clock) {
+        (self.machine, std::mem::take(&mut self.formats), self.host.clone(), self.clock)
+    }
+
+    /// Passes all events on, in the order of time, as far as perf wrote them so.
+    pub(crate) fn read(&mut self, sink: &mut dyn Sink) -> Result<(), ImportError> {
+        let PerfFileReader { perf_file, record_iter } = &mut self.reader;
+        let is_tracepoint: Vec<bool> = perf_file
+            .event_attributes()
+            .iter()
+            .map(|it| matches!(it.attr.type_, PerfEventType::Tracepoint(_)))
+            .collect();
+        while let Some(record) = record_iter.next_record(perf_file).map_err(perf)? {
+            let PerfFileRecord::EventRecord { attr_index, record } = record else { continue };
+            let about = record.common_data().map_err(ImportError::Read)?;
+            let cpu = about.cpu.unwrap_or_default();
+            match record.record_type {
+                RecordType::SAMPLE if is_tracepoint.get(attr_index) == Some(&true) => {
+                    let EventRecord::Sample(sample) = record.parse().map_err(ImportError::Read)? else {
+                        continue;
+                    };
+                    if let (Some(at), Some(raw)) = (sample.timestamp, sample.raw) {
+                        sink.stream("", cpu)?;
+                        sink.event(at, &raw.as_slice())?;
+                    }
+                }
+                RecordType::LOST => {
+                    let EventRecord::Lost(lost) = record.parse().map_err(ImportError::Read)? else {
+                        continue;
+                    };
+                    sink.stream("", cpu)?;
+                    sink.lost(Some(lost.count))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An error of the library.
+fn perf(error: linux_perf_data::Error) -> ImportError {
+    ImportError::Perf(error.to_string())
+}
+
+/// The sizes of all sections, before anything is allocated by them.
+fn check_sections(file: &mut File) -> Result<(), ImportError> {
+    let length = file.metadata()?.len();
+    let mut head = Vec::new();
+    file.by_ref().take(104).read_to_end(&mut head)?;
+    file.rewind()?;
+    let order = if head.starts_with(MAGIC[0]) { Order::Little } else { Order::Big };
+    let number = |at: usize| {
+        head.get(at..at + 8)
+            .map(|bytes| order.number(bytes))
+            .ok_or(ImportError::Cut { what: "the head of the file", offset: 0 })
+    };
+    // Attributes, data, types of events: offset and size each; then a bit for each feature.
+    for at in [24, 40, 56] {
+        check(number(at)?, number(at + 8)?, length)?;
+    }
+    let features: u32 = (72..104).step_by(8).map(|at| number(at).map_or(0, u64::count_ones)).sum();
+    let start = number(40)?.saturating_add(number(48)?);
+    check(start, u64::from(features) * 16, length)?;
+    let mut table = vec![0; features as usize * 16];
+    std::os::unix::fs::FileExt::read_exact_at(file, &mut table, start)?;
+    for section in table.chunks_exact(16) {
+        check(order.number(&section[..8]), order.number(&section[8..]), length)?;
+    }
+    Ok(())
+}
+
+fn check(offset: u64, size: u64, length: u64) -> Result<(), ImportError> {
+    match offset.checked_add(size).is_some_and(|end| end <= length) {
+        true => Ok(()),
+        false => Err(ImportError::Cut { what: "a section", offset }),
+    }
+}

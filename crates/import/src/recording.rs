@@ -1,0 +1,45 @@
+//! What all formats of recordings give: a description of the machine and of its events, then the events of
+//! each CPU in the order of time.
+
+use crate::class::Machine;
+use crate::clock::Clock;
+use crate::error::ImportError;
+use crate::event_format::EventFormat;
+
+/// A recording, but for its events.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Recorded<'r> {
+    pub(crate) machine: Machine,
+    pub(crate) formats: &'r [EventFormat],
+    pub(crate) host: &'r Host,
+    pub(crate) clock: Clock,
+}
+
+/// Who recorded what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Host {
+    pub(crate) name: String,
+    /// Release of Linux.
+    pub(crate) release: String,
+    pub(crate) tracer: &'static str,
+    pub(crate) tracer_version: String,
+}
+
+impl Host {
+    /// By the text of `uname`: system, host, release, machine.
+    pub(crate) fn of_uname(text: &str, tracer: &'static str, version: &str) -> Self {
+        let mut words = text.split(' ').skip(1).map(str::to_owned);
+        let (name, release) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        Self { name, release, tracer, tracer_version: version.to_owned() }
+    }
+}
+
+/// Takes the events of a recording.
+pub(crate) trait Sink {
+    /// What comes is of a CPU, in the buffer of an instance, whose name is empty if it is the first one.
+    fn stream(&mut self, instance: &str, cpu: u32) -> Result<(), ImportError>;
+    /// An event: its time in ns, and its record.
+    fn event(&mut self, ns: u64, record: &[u8]) -> Result<(), ImportError>;
+    /// Events were lost, and how many, if that was counted.
+    fn lost(&mut self, count: Option<u64>) -> Result<(), ImportError>;
+}

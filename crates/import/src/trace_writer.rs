@@ -1,0 +1,276 @@
+//! Writes the events of a recording as a CTF trace: one stream for each CPU of a buffer.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use isochrone_ctf::Value;
+use isochrone_ctf::plan::Plan;
+use isochrone_ctf::write::{PacketHead, PacketWriter, StreamFile, TraceDirectory};
+
+use crate::bytes::until_nul;
+use crate::class::{Class, Damaged};
+use crate::error::ImportError;
+use crate::metadata;
+use crate::packet;
+use crate::recording::{Recorded, Sink};
+use crate::{Imported, Progress};
+
+/// Packets are ended beyond this size, bits.
+const PACKET_BITS: u64 = 256 << 13;
+/// How packets of CTF begin.
+const MAGIC: u64 = 0xc1fc_1fc1;
+
+/// What becomes of the events of a recording.
+#[derive(Debug)]
+pub(crate) struct Classes {
+    /// By the number of a format: the index of the class of its events, or the name of a device in them.
+    by_id: Vec<Kind>,
+    classes: Vec<Class>,
+    /// Of the classes whose events hold packets: where a record has the packet's address.
+    skb: Vec<Option<usize>>,
+    pub(crate) metadata: String,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// There is no such format.
+    None,
+    /// An event that is written.
+    Class(usize),
+    /// One whose packet another one has the headers of: where a record has its address, and the device's
+    /// name.
+    Device(usize, Option<usize>),
+}
+
+impl Classes {
+    pub(crate) fn new(recorded: Recorded<'_>) -> Result<Self, ImportError> {
+        let has_packets = recorded.formats.iter().any(|format| packet::probe(format).is_some());
+        let mut by_id = vec![Kind::None; usize::from(u16::MAX) + 1];
+        let (mut classes, mut skb) = (Vec::new(), Vec::new());
+        // The tracer's own are of its other uses: marks and stacks.
+        for format in recorded.formats.iter().filter(|format| format.system != "ftrace") {
+            let offset = |name: &str| format.field(name).map(|field| field.offset);
+            by_id[usize::from(format.id)] = match Class::new(format, recorded.machine, has_packets) {
+                Some(class) => {
+                    classes.push(class);
+                    skb.push(packet::probe(format).and(offset("skb")));
+                    Kind::Class(classes.len() - 1)
+                }
+                None => offset("skbaddr").map_or(Kind::None, |skb| Kind::Device(skb, offset("name"))),
+            };
+        }
+        if classes.is_empty() {
+            return Err(ImportError::NoEvents);
+        }
+        let Recorded { machine, host, clock, .. } = recorded;
+        let metadata = metadata::text(machine, host, clock, classes.iter());
+        Ok(Self { by_id, classes, skb, metadata })
+    }
+}
+
+/// A trace that is being written.
+pub(crate) struct TraceWriter<'p> {
+    recorded: Recorded<'p>,
+    classes: &'p Classes,
+    plan: &'p Plan,
+    directory: TraceDirectory,
+    streams: Vec<Stream<'p>>,
+    /// Indices of streams, by instance and CPU.
+    known: HashMap<(String, u32), usize>,
+    now: usize,
+    /// An event's contexts and fields.
+    body: Vec<u8>,
+    imported: Imported,
+    progress: &'p mut Progress<'p>,
+    /// Bytes of records since the last progress.
+    done: u64,
+}
+
+/// The stream of a CPU.
+struct Stream<'p> {
+    cpu: u32,
+    writer: PacketWriter<'p>,
+    file: StreamFile,
+    is_open: bool,
+    /// Time of the last event.
+    last: u64,
+    sequence: u64,
+    discarded: u64,
+    /// Events were lost that no packet has counted yet.
+    is_unreported: bool,
+    /// The last packet that was seen with its device: its address, and the name of that.
+    device: (u64, Vec<u8>),
+}
+
+impl<'p> TraceWriter<'p> {
+    pub(crate) fn create(
+        path: &Path,
+        recorded: Recorded<'p>,
+        classes: &'p Classes,
+        plan: &'p Plan,
+        progress: &'p mut Progress<'p>,
+    ) -> Result<Self, ImportError> {
+        Ok(Self {
+            recorded,
+            classes,
+            plan,
+            directory: TraceDirectory::begin(path)?,
+            streams: Vec::new(),
+            known: HashMap::new(),
+            now: 0,
+            body: Vec::new(),
+            imported: Imported::default(),
+            progress,
+            done: 0,
+        })
+    }
+
+    /// Ends all streams, and makes the directory a trace.
+    pub(crate) fn finish(mut self) -> Result<Imported, ImportError> {
+        for mut stream in self.streams {
+            stream.close()?;
+            if stream.is_unreported {
+                stream.open(stream.last)?;
+                stream.close()?;
+            }
+            stream.file.close()?;
+        }
+        if self.imported.events == 0 {
+            return Err(ImportError::NoEvents);
+        }
+        self.directory.metadata(&self.classes.metadata)?;
+        self.imported.has_unix_time = self.recorded.clock.offset.is_some();
+        self.imported.is_clock_of_cpu = self.recorded.clock.is_of_cpu;
+        self.imported.clock = self.recorded.clock.name;
+        Ok(self.imported)
+    }
+
+    /// Remembers the device of a packet.
+    fn device(&mut self, record: &[u8], skb: usize, name: Option<usize>) {
+        let order = self.recorded.machine.order;
+        let word = |at: usize, size: usize| record.get(at..at + size).map(|bytes| order.number(bytes));
+        let (Some(skb), Some(at)) = (word(skb, self.recorded.machine.long), name.and_then(|at| word(at, 4)))
+        else {
+            return;
+        };
+        let name = record.get((at & 0xffff) as usize..).map(until_nul).unwrap_or_default();
+        let known = &mut self.streams[self.now].device;
+        known.0 = skb;
+        known.1.clear();
+        known.1.extend_from_slice(name);
+    }
+}
+
+impl Sink for TraceWriter<'_> {
+    fn stream(&mut self, instance: &str, cpu: u32) -> Result<(), ImportError> {
+        let is_now = self.streams.get(self.now).is_some_and(|stream| stream.cpu == cpu);
+        if is_now && instance.is_empty() {
+            return Ok(());
+        }
+        if let Some(&index) = self.known.get(&(instance.to_owned(), cpu)) {
+            self.now = index;
+            return Ok(());
+        }
+        // Names of instances are those of directories; only their number matters in the trace.
+        let number = self.known.keys().filter(|(name, _)| name != instance).map(|(name, _)| name);
+        let number = number.collect::<std::collections::BTreeSet<_>>().len();
+        let name = if instance.is_empty() { format!("ch_{cpu}") } else { format!("instance{number}_{cpu}") };
+        self.now = self.streams.len();
+        self.known.insert((instance.to_owned(), cpu), self.now);
+        self.streams.push(Stream {
+            cpu,
+            writer: PacketWriter::new(self.plan, 0),
+            file: self.directory.stream_file(&name)?,
+            is_open: false,
+            last: 0,
+            sequence: 0,
+            discarded: 0,
+            is_unreported: false,
+            device: (0, Vec::new()),
+        });
+        Ok(())
+    }
+
+    fn event(&mut self, ns: u64, record: &[u8]) -> Result<(), ImportError> {
+        self.done += record.len() as u64;
+        if self.done >= 1 << 20 {
+            (self.progress)(std::mem::take(&mut self.done));
+        }
+        let order = self.recorded.machine.order;
+        let id = record.get(..2).map_or(0, |bytes| order.number(bytes) as usize);
+        let index = match self.classes.by_id[id] {
+            Kind::Class(index) => index,
+            Kind::Device(skb, name) => {
+                self.device(record, skb, name);
+                return Ok(());
+            }
+            Kind::None => {
+                self.imported.unknown += 1;
+                return Ok(());
+            }
+        };
+        let stream = &mut self.streams[self.now];
+        let packet = self.classes.skb[index].and_then(|at| record.get(at..at + 8)).map(|it| order.number(it));
+        let device = if packet == Some(stream.device.0) { &*stream.device.1 } else { b"" };
+        self.body.clear();
+        if let Err(Damaged) = self.classes.classes[index].put(record, device, &mut self.body) {
+            self.imported.damaged += 1;
+            return self.lost(Some(1));
+        }
+        if stream.is_open && stream.writer.content_bits() >= PACKET_BITS {
+            stream.close()?;
+        }
+        stream.open(ns)?;
+        stream.writer.event(&self.plan.streams[0].events[index], ns, None)?;
+        stream.writer.body_bytes(&self.body);
+        stream.last = ns;
+        self.imported.events += 1;
+        Ok(())
+    }
+
+    fn lost(&mut self, count: Option<u64>) -> Result<(), ImportError> {
+        let stream = &mut self.streams[self.now];
+        stream.close()?;
+        stream.discarded += count.unwrap_or(1);
+        stream.is_unreported = true;
+        self.imported.lost += count.unwrap_or(1);
+        self.imported.uncounted += u64::from(count.is_none());
+        Ok(())
+    }
+}
+
+impl Stream<'_> {
+    /// Begins a packet, unless one is open.
+    fn open(&mut self, at: u64) -> Result<(), ImportError> {
+        if self.is_open {
+            return Ok(());
+        }
+        let value = |name: &str| match name {
+            "packet_seq_num" => self.sequence,
+            "events_discarded" => self.discarded,
+            "cpu_id" => self.cpu.into(),
+            _ => 0,
+        };
+        let context = metadata::CONTEXT.map(|name| Value::Unsigned(value(name)));
+        let header = [MAGIC, 0].map(Value::Unsigned);
+        self.writer.begin(PacketHead {
+            header: Some(Value::Struct(header.into())),
+            context: Some(Value::Struct(context.into())),
+            begin: at,
+        })?;
+        self.is_open = true;
+        self.is_unreported = false;
+        self.sequence += 1;
+        self.last = self.last.max(at);
+        Ok(())
+    }
+
+    /// Ends the packet that is open.
+    fn close(&mut self) -> Result<(), ImportError> {
+        if std::mem::take(&mut self.is_open) {
+            let packet = self.writer.finish(self.last, 0)?;
+            self.file.append(&packet)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! Real recordings hold what `trace-cmd report` and `perf script` print of them: the same events at the same
+//! times, with the same numbers in their fields.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use isochrone_ctf::schema::Scope;
+use isochrone_ctf::{Trace, Value, ValueVisitor};
+use isochrone_import::{Format, Imported, import};
+use tempfile::TempDir;
+
+/// The recordings of a scenario of the public corpus, unpacked.
+fn scenario(name: &str) -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let packed = Path::new("../../../shared/data/vm").join(format!("{name}.tar.zst"));
+    let tar =
+        Command::new("tar").arg("--zstd").arg("-xf").arg(packed).arg("-C").arg(directory.path()).status();
+    assert!(tar.unwrap().success());
+    let path = directory.path().join(name);
+    (directory, path)
+}
+
+/// An event as one line of a tool has it: time, ns; name; fields.
+struct Line {
+    time: u64,
+    name: String,
+    fields: HashMap<String, String>,
+}
+
+impl Line {
+    /// `comm-1 [000] 15.246629479: sys_exit_write: ret=0x1`, also with the system before the name.
+    fn parse(line: &str) -> Option<Self> {
+        let (_, rest) = line.split_once("] ")?;
+        let mut words = rest.split_whitespace();
+        let (seconds, ns) = words.next()?.strip_suffix(':')?.split_once('.')?;
+        let time = seconds.parse::<u64>().ok()? * 1_000_000_000 + ns.parse::<u64>().ok()?;
+        let name = words.next()?.strip_suffix(':')?;
+        let fields = words.filter_map(|word| word.split_once('='));
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.trim_end_matches(',').to_owned()));
+        Some(Self { time, name: name.rsplit(':').next()?.to_owned(), fields: fields.collect() })
+    }
+}
+
+/// What a tool prints, but for the events of the network whose packets probes have.
+fn lines(tool: &mut Command) -> Vec<Line> {
+    let output = tool.output().expect("trace-cmd and perf are needed: apt-get install trace-cmd linux-perf");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let is_kept = |line: &Line| !matches!(&*line.name, "net_dev_queue" | "netif_receive_skb");
+    text.lines().filter_map(Line::parse).filter(is_kept).collect()
+}
+
+/// The number in a field, whatever its base.
+fn number(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as i64),
+        None => text.parse().ok(),
+    }
+}
+
+/// Reads an import of a recording, and holds each event against a line. Returns how many numbers were equal.
+fn check(recording: &Path, format: Format, lines: &[Line]) -> (Imported, u64) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trace");
+    let imported = import(recording, format, &path, &mut |_| {}).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    assert!(trace.diagnostics().is_empty(), "{:?}", trace.diagnostics());
+    assert_eq!(trace.streams().len(), 1, "one CPU");
+    let (mut index, mut equal) = (0, 0);
+    for event in trace.events(0) {
+        let line = &lines[index];
+        index += 1;
+        let name = event.name().unwrap();
+        assert_eq!(event.cycles(), Some(line.time), "{name} at {index}");
+        let known =
+            [("syscall_entry_", "sys_enter_"), ("syscall_exit_", "sys_exit_"), ("irq_softirq", "softirq")];
+        let own = known.iter().find_map(|(ours, own)| Some(format!("{own}{}", name.strip_prefix(ours)?)));
+        let own = own.unwrap_or_else(|| match name {
+            "net_if_receive_skb" => "rx".to_owned(),
+            "net_dev_queue" => "tx".to_owned(),
+            _ => name.trim_start_matches("timer_h").to_owned(),
+        });
+        assert!(own == line.name || line.name == format!("h{own}"), "{own} is {}", line.name);
+        let mut visitor = ValueVisitor::default();
+        event.visit(Scope::Payload, &mut visitor).unwrap();
+        let Some(Value::Struct(values)) = visitor.into_value() else { panic!("{name}") };
+        let isochrone_ctf::plan::NodeKind::Struct(members) = &event.node(Scope::Payload).unwrap().kind else {
+            panic!("{name}")
+        };
+        for ((member, _), value) in members.iter().zip(&values) {
+            let shown = member.shown();
+            let printed = line.fields.get(shown).or_else(|| line.fields.get(&shown.replace("tid", "pid")));
+            // It stands there in base 16, without a sign of that.
+            let printed = printed.filter(|_| shown != "clone_flags");
+            let Some(printed) = printed.and_then(|text| number(text)) else { continue };
+            let value = match value {
+                Value::Unsigned(number) => *number as i64,
+                Value::Signed(number) => *number,
+                _ => continue,
+            };
+            let printed = if shown.ends_with("prio") { printed - 100 } else { printed };
+            // Of arguments of calls the tools print the whole word.
+            let is_same = value == printed || value as i32 == printed as i32;
+            assert!(
+                is_same || shown == "tid" && name.starts_with("block"),
+                "{name} {shown}: {value} {printed}"
+            );
+            equal += 1;
+        }
+    }
+    assert_eq!(index, lines.len(), "events");
+    assert_eq!(imported.events, index as u64);
+    (imported, equal)
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn trace_cmd_prints_the_same() {
+    let (_directory, path) = scenario("ftrace2");
+    for host in ["h1", "h2"] {
+        let recording = path.join(format!("{host}.trace.dat"));
+        let printed = lines(Command::new("trace-cmd").args(["report", "-t", "-R"]).arg(&recording));
+        assert!(printed.len() > 10_000);
+        let (imported, equal) = check(&recording, Format::TraceDat, &printed);
+        assert!(equal > 20_000, "{equal}");
+        assert_eq!((imported.lost, imported.unknown, imported.clock), (0, 0, "mono"));
+        assert!(!imported.has_unix_time && !imported.is_clock_of_cpu);
+    }
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn perf_script_prints_the_same() {
+    let (_directory, path) = scenario("perf2");
+    for host in ["h1", "h2"] {
+        let recording = path.join(format!("{host}.perf.data"));
+        let mut perf = Command::new("perf");
+        perf.args(["script", "--ns", "-F", "comm,tid,cpu,time,event,trace", "-i"]).arg(&recording);
+        // It refuses files of others.
+        perf.arg("--force");
+        let printed = lines(&mut perf);
+        assert!(printed.len() > 10_000);
+        let (imported, equal) = check(&recording, Format::PerfData, &printed);
+        assert!(equal > 10_000, "{equal}");
+        assert_eq!((imported.lost, imported.unknown, imported.clock), (0, 0, "mono"));
+        assert!(imported.has_unix_time && !imported.is_clock_of_cpu);
+    }
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn versions_and_compressions_are_the_same_trace() {
+    let (directory, path) = scenario("ftrace2");
+    let recording = path.join("h2.trace.dat");
+    let stream = |recording: &Path, name: &str| {
+        let to = directory.path().join(name);
+        import(recording, Format::TraceDat, &to, &mut |_| {}).unwrap();
+        std::fs::read(to.join("ch_0")).unwrap()
+    };
+    let expect = stream(&recording, "zstd");
+    for (version, compression) in [("6", None), ("7", Some("none"))] {
+        let converted = directory.path().join(format!("{version}.dat"));
+        let mut trace_cmd = Command::new("trace-cmd");
+        trace_cmd
+            .args(["convert", "--file-version", version, "-i"])
+            .arg(&recording)
+            .arg("-o")
+            .arg(&converted);
+        trace_cmd.args(compression.iter().flat_map(|name| ["--compression", name]));
+        assert!(trace_cmd.output().unwrap().status.success());
+        assert!(stream(&converted, version) == expect, "version {version}");
+    }
+}
