@@ -136,6 +136,38 @@ fn a_switch_is_one_more_host() {
     }
 }
 
+/// Scenarios that LTTng and another tracer recorded at once, with the ends of the names of its recordings.
+const OTHER_TRACERS: [(&str, &str); 2] = [("ftrace2.tar.zst", "trace.dat"), ("perf2.tar.zst", "perf.data")];
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn other_tracers_prove_as_much() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (name, extension) in OTHER_TRACERS {
+        let scenario = unpacked(&crate::common::shared("vm").join(name), scratch.path());
+        let clocks = |hosts: [PathBuf; 2]| {
+            let outcome = synchronized(&hosts, Some("h1"));
+            assert!(!outcome.partial, "{name}: {:?}", outcome.artefact.refused);
+            Clocks::new(&outcome.artefact).unwrap()
+        };
+        let own = clocks(["h1", "h2"].map(|host| scenario.join(host)));
+        let other = clocks(["h1", "h2"].map(|host| scenario.join(format!("{host}.{extension}"))));
+        let mut truths = truths(&scenario);
+        let judged = judge(&other, &truths);
+        let (clock, judged) = &judged[0];
+        print_line(name, clock, judged, None);
+        assert_eq!(judged.inside, judged.samples, "{name}");
+        // Where both recorded.
+        for truth in &mut truths {
+            truth.samples.retain(|sample| truth.host == "h1" || clock.interval.at(sample.0).is_some());
+        }
+        let by_lttng = judge(&own, &truths);
+        let ratio = median(&judged.half_widths) / median(&by_lttng[0].1.half_widths);
+        println!("{name}: its half width is {ratio:.2} of LTTng's, at the median");
+        assert!(ratio <= 1.2, "{name}: {ratio}");
+    }
+}
+
 fn synchronized(paths: &[PathBuf], reference: Option<&str>) -> Outcome {
     let inputs = Inputs::open(paths);
     // The switch stamps each frame before it sends it on.
