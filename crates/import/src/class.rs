@@ -59,11 +59,18 @@ impl Class {
     /// Of the events of a format. `None`: none are written, as others have what they say.
     pub(crate) fn new(format: &EventFormat, machine: Machine, has_packets: bool) -> Option<Self> {
         let thread = format.field("common_pid").map(|field| (field.offset, field.size));
-        if let Some((direction, header)) = packet::probe(format) {
+        if let Some(probe) = packet::probe(format) {
+            let whole = |name: &str, field: &Field| {
+                let text = format!("{} _{name}; ", integer(field.size, false));
+                (text, Step::Number(field.offset, field.size, field.size))
+            };
+            let (address, address_step) = whole("skbaddr", probe.address);
+            let (length, length_step) = whole("len", probe.length);
+            let packet = Step::Packet(probe.direction, probe.header.offset);
             return Some(Self {
-                name: packet::event_name(direction).to_owned(),
-                fields: packet::fields(machine.order),
-                steps: vec![Step::Packet(direction, header.offset)],
+                name: packet::event_name(probe.direction).to_owned(),
+                fields: format!("{address}{length}{}", packet::fields(machine.order)),
+                steps: vec![address_step, length_step, packet],
                 machine,
                 thread,
             });

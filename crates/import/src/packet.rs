@@ -22,16 +22,30 @@ const VLAN: usize = 4;
 const IPV4: usize = 20;
 const IPV6: usize = 40;
 
-/// The direction of the packets that events of a format hold the start of, and the field of that.
-pub(crate) fn probe(format: &EventFormat) -> Option<(Direction, &Field)> {
+/// A probe of packets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Probe<'f> {
+    pub(crate) direction: Direction,
+    /// The address of a packet in the kernel.
+    pub(crate) address: &'f Field,
+    /// Its length.
+    pub(crate) length: &'f Field,
+    /// Its first bytes.
+    pub(crate) header: &'f Field,
+}
+
+/// The probe that a format is of.
+pub(crate) fn probe(format: &EventFormat) -> Option<Probe<'_>> {
     let direction = match &*format.name {
         "tx" => Direction::Sent,
         "rx" => Direction::Received,
         _ => return None,
     };
-    format.field("skb")?;
+    let number = |name: &str| {
+        format.field(name).filter(|field| field.form == Form::One && (1..=8).contains(&field.size))
+    };
     let header = format.field("hdr").filter(|field| field.form == Form::Array)?;
-    Some((direction, header))
+    Some(Probe { direction, address: number("skb")?, length: number("len")?, header })
 }
 
 /// Whether events of a format are those that probes have the packets of.

@@ -53,7 +53,7 @@ impl Classes {
             by_id[usize::from(format.id)] = match Class::new(format, recorded.machine, has_packets) {
                 Some(class) => {
                     classes.push(class);
-                    skb.push(packet::probe(format).and(offset("skb")));
+                    skb.push(packet::probe(format).map(|probe| probe.address.offset));
                     Kind::Class(classes.len() - 1)
                 }
                 None => offset("skbaddr").map_or(Kind::None, |skb| Kind::Device(skb, offset("name"))),

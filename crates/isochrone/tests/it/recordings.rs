@@ -44,7 +44,8 @@ fn check(name: &str, own: &[(String, f64)], other: &[(String, f64)]) {
 /// The time of a raw time of LTTng's clock on a host, Unix seconds.
 fn unix(scenario: &Path, host: &str, raw_s: u64) -> String {
     let truth: Value = serde_json::from_slice(&std::fs::read(scenario.join("truth.json")).unwrap()).unwrap();
-    let offset = truth["hosts"][host]["ctf_clock_offset_ns"].as_u64().unwrap();
+    // The last of its samples.
+    let offset = truth["hosts"][host]["ctf_clock_offset_ns"][0].as_u64().unwrap();
     let ns = offset + raw_s * 1_000_000_000;
     format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
@@ -72,10 +73,10 @@ fn reports_are_those_of_lttng() {
             let both =
                 |analysis: &str| [ask(analysis, &of_lttng, &trace), ask(analysis, &of_other, &recording)];
             let [own, other] = both("cputop");
-            let of = |report: &Value| sums(report, "per-tid", "tid", "cpu_ns");
+            let of = |report: &Value| sums(report, "processes", "tid", "cpu_ns");
             check(&format!("{name} {host} cputop"), &of(&own), &of(&other));
             let [own, other] = both("syscallstats");
-            let of = |report: &Value| sums(report, "by-syscall", "syscall", "count");
+            let of = |report: &Value| sums(report, "names", "syscall", "count");
             check(&format!("{name} {host} syscallstats"), &of(&own), &of(&other));
         }
     }
@@ -93,7 +94,7 @@ fn a_directory_of_recordings() {
         std::fs::rename(scenario.join(&name), recordings.join(&name)).unwrap();
     }
     let report = report(&["messages"], &[recordings]);
-    let counts = sums(&report, "pairs", "from", "count");
+    let counts = sums(&report, "links", "from", "count");
     assert_eq!(counts, [("\"h1\"".to_owned(), 105.0), ("\"h2\"".to_owned(), 103.0)]);
 }
 
