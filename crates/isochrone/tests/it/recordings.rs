@@ -59,8 +59,8 @@ fn reports_are_those_of_lttng() {
         for host in ["h1", "h2"] {
             let trace = [scenario.join(host)];
             let recording = [scenario.join(format!("{host}.{extension}"))];
-            // After the second tracer began and before it ended, s on the clock of both.
-            let (from, to) = (17, 24);
+            // After the second tracer began and before it ended, s on the clock of both; h2 was started later.
+            let (from, to) = if host == "h1" { (17, 24) } else { (14, 21) };
             let of_lttng = [unix(&scenario, host, from), unix(&scenario, host, to)];
             let of_other = match extension {
                 "trace.dat" => [format!("{from}.0"), format!("{to}.0")],

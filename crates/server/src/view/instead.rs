@@ -1,7 +1,7 @@
 //! Who had the CPU while threads waited for it: during one wait, and during all waits of a window.
 //!
-//! The CPU of a wait is the one on which the thread runs next; where that was not seen, the one on which it
-//! ran just before. Used by: `state_at.rs`, and the statistics of the page.
+//! The CPU of a wait is the one on which the thread runs next; where that was not seen, it is unknown. Used
+//! by: `state_at.rs`, and the statistics of the page.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -141,10 +141,7 @@ impl ExperimentView<'_> {
     fn cpu_of_wait(&self, host: usize, wait: &StateRow) -> Result<Option<u32>> {
         let store = &self.hosts[host].store;
         let Some(wait) = store.whole_state(wait.thread, wait.start)? else { return Ok(None) };
-        match store.next_state(&wait)?.and_then(|next| next.cpu) {
-            Some(cpu) => Ok(Some(cpu)),
-            None => Ok(store.previous_state(&wait)?.and_then(|before| before.cpu)),
-        }
+        Ok(store.next_state(&wait)?.and_then(|next| next.cpu))
     }
 
     /// What ran on the CPUs of a host in a window.
