@@ -59,7 +59,7 @@ fn reports_are_those_of_lttng() {
         for host in ["h1", "h2"] {
             let trace = [scenario.join(host)];
             let recording = [scenario.join(format!("{host}.{extension}"))];
-            // After the second tracer began and before it ended, s on the clock of both; h2 was started later.
+            // While both recorded, s on their clock; h2 was started later.
             let (from, to) = if host == "h1" { (17, 24) } else { (14, 21) };
             let of_lttng = [unix(&scenario, host, from), unix(&scenario, host, to)];
             let of_other = match extension {
