@@ -31,7 +31,7 @@ impl Cycles {
     }
 
     fn ns(self, cycles: u64) -> u64 {
-        let ns = (u128::from(cycles) * u128::from(self.multiplier) >> self.shift) as u64;
+        let ns = ((u128::from(cycles) * u128::from(self.multiplier)) >> self.shift) as u64;
         ns.wrapping_add(self.offset)
     }
 }

@@ -54,8 +54,16 @@ pub enum ImportError {
     Encode(#[from] isochrone_ctf::write::EncodeError),
 }
 
+impl From<linux_perf_data::Error> for ImportError {
+    fn from(error: linux_perf_data::Error) -> Self {
+        Self::Perf(error.to_string())
+    }
+}
+
 impl Cut {
+    /// What it is that is cut, and where that starts in the file.
     pub(crate) fn of(self, what: &'static str, offset: u64) -> ImportError {
+        let Self = self;
         ImportError::Cut { what, offset }
     }
 }

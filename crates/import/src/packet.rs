@@ -162,9 +162,10 @@ fn network(start: &[u8]) -> Option<Network<'_>> {
         4 => {
             let header = start.get(..IPV4)?;
             let length = usize::from(header[0] & 15) * 4;
-            let is_first = (u16::from(header[6]) << 8 | u16::from(header[7])) & 0x1fff == 0;
+            let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x1fff;
             let rest = start.get(length..).filter(|_| length >= IPV4)?;
             let is_loopback = header[16] == 127 || header[12..16] == header[16..20];
+            let is_first = fragment == 0;
             Some(Network { kind: 1, header, protocol: header[9], is_first, rest, is_loopback })
         }
         6 => {

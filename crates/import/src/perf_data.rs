@@ -33,19 +33,19 @@ impl PerfData {
     pub(crate) fn open(path: &Path) -> Result<Self, ImportError> {
         let mut file = File::open(path)?;
         check_sections(&mut file)?;
-        let reader = PerfFileReader::parse_file(BufReader::new(file)).map_err(perf)?;
+        let reader = PerfFileReader::parse_file(BufReader::new(file))?;
         let data = reader.perf_file.feature_section_data(Feature::TRACING_DATA);
         let (machine, formats) = trace_dat::formats_of_perf(data.ok_or(ImportError::NoEvents)?)?;
         let about = &reader.perf_file;
         let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
         let host = Host {
-            name: text(about.hostname().map_err(perf)?),
-            release: text(about.os_release().map_err(perf)?),
+            name: text(about.hostname()?),
+            release: text(about.os_release()?),
             tracer: "perf",
-            tracer_version: text(about.perf_version().map_err(perf)?),
+            tracer_version: text(about.perf_version()?),
         };
         let clock = about.event_attributes().first().map_or(PerfClock::Default, |it| it.attr.clock);
-        let times = about.clock_data().map_err(perf)?;
+        let times = about.clock_data()?;
         let offset =
             times.and_then(|it| i64::try_from(it.wall_clock_ns.checked_sub(it.clockid_time_ns)?).ok());
         let clock = Clock::of_perf(clock, offset)?;
@@ -65,7 +65,7 @@ impl PerfData {
             .iter()
             .map(|it| matches!(it.attr.type_, PerfEventType::Tracepoint(_)))
             .collect();
-        while let Some(record) = record_iter.next_record(perf_file).map_err(perf)? {
+        while let Some(record) = record_iter.next_record(perf_file)? {
             let PerfFileRecord::EventRecord { attr_index, record } = record else { continue };
             let about = record.common_data().map_err(ImportError::Read)?;
             let cpu = about.cpu.unwrap_or_default();
@@ -91,11 +91,6 @@ impl PerfData {
         }
         Ok(())
     }
-}
-
-/// An error of the library.
-fn perf(error: linux_perf_data::Error) -> ImportError {
-    ImportError::Perf(error.to_string())
 }
 
 /// The sizes of all sections, before anything is allocated by them.

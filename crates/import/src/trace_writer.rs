@@ -25,7 +25,7 @@ const MAGIC: u64 = 0xc1fc_1fc1;
 pub(crate) struct Classes {
     /// By the number of a format: the index of the class of its events, or the name of a device in them.
     by_id: Vec<Kind>,
-    classes: Vec<Class>,
+    all: Vec<Class>,
     /// Of the classes whose events hold packets: where a record has the packet's address.
     skb: Vec<Option<usize>>,
     pub(crate) metadata: String,
@@ -46,25 +46,25 @@ impl Classes {
     pub(crate) fn new(recorded: Recorded<'_>) -> Result<Self, ImportError> {
         let has_packets = recorded.formats.iter().any(|format| packet::probe(format).is_some());
         let mut by_id = vec![Kind::None; usize::from(u16::MAX) + 1];
-        let (mut classes, mut skb) = (Vec::new(), Vec::new());
+        let (mut all, mut skb) = (Vec::new(), Vec::new());
         // The tracer's own are of its other uses: marks and stacks.
         for format in recorded.formats.iter().filter(|format| format.system != "ftrace") {
             let offset = |name: &str| format.field(name).map(|field| field.offset);
             by_id[usize::from(format.id)] = match Class::new(format, recorded.machine, has_packets) {
                 Some(class) => {
-                    classes.push(class);
+                    all.push(class);
                     skb.push(packet::probe(format).map(|probe| probe.address.offset));
-                    Kind::Class(classes.len() - 1)
+                    Kind::Class(all.len() - 1)
                 }
                 None => offset("skbaddr").map_or(Kind::None, |skb| Kind::Device(skb, offset("name"))),
             };
         }
-        if classes.is_empty() {
+        if all.is_empty() {
             return Err(ImportError::NoEvents);
         }
         let Recorded { machine, host, clock, .. } = recorded;
-        let metadata = metadata::text(machine, host, clock, classes.iter());
-        Ok(Self { by_id, classes, skb, metadata })
+        let metadata = metadata::text(machine, host, clock, all.iter());
+        Ok(Self { by_id, all, skb, metadata })
     }
 }
 
@@ -213,7 +213,7 @@ impl Sink for TraceWriter<'_> {
         let packet = self.classes.skb[index].and_then(|at| record.get(at..at + 8)).map(|it| order.number(it));
         let device = if packet == Some(stream.device.0) { &*stream.device.1 } else { b"" };
         self.body.clear();
-        if let Err(Damaged) = self.classes.classes[index].put(record, device, &mut self.body) {
+        if let Err(Damaged) = self.classes.all[index].put(record, device, &mut self.body) {
             self.imported.damaged += 1;
             return self.lost(Some(1));
         }

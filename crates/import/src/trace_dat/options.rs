@@ -147,7 +147,7 @@ impl Options {
             id::CLOCK => {
                 let clocks = text();
                 let used = clocks.split(' ').find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-                self.clock = used.unwrap_or_default().to_owned();
+                used.unwrap_or_default().clone_into(&mut self.clock);
             }
             id::UNAME => self.uname = text(),
             id::VERSION => self.version = text(),
