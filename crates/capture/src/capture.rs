@@ -227,9 +227,9 @@ impl Format {
             // What follows is `tracing`.
             [0x17, 0x08, 0x44, b't'] => Err(Reason::OfAnotherTool("a recording of trace-cmd (trace.dat)")),
             // And `FILE2`, in the byte order of the machine.
-            [b'P', b'E', b'R', b'F'] | [b'2', b'E', b'L', b'I'] => Err(Reason::OfAnotherTool(
-                "a recording of perf (perf.data): `perf data convert --to-ctf` makes a trace of it",
-            )),
+            [b'P', b'E', b'R', b'F'] | [b'2', b'E', b'L', b'I'] => {
+                Err(Reason::OfAnotherTool("a recording of perf (perf.data)"))
+            }
             head if legacy::is_legacy(head) => Ok(Self::Legacy(Legacy::open(input)?)),
             head if sections::is_sections(head) => Ok(Self::Sections(Sections::new())),
             _ => Err(Reason::NotACapture),
