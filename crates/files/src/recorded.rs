@@ -78,6 +78,13 @@ fn notes(path: &Path, imported: &Imported) -> Vec<String> {
              record with `trace-cmd record -C mono` or `perf record -k CLOCK_MONOTONIC`"
         ));
     }
+    if imported.are_calls_numbers {
+        note(
+            "calls were recorded by their numbers (raw_syscalls): those of 32-bit programs, if there are any, \
+             have the names of other calls"
+                .to_owned(),
+        );
+    }
     if uncounted > 0 {
         note(format!(
             "{uncounted} losses of events were not counted: each is shown as the loss of one event"

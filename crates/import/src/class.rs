@@ -2,6 +2,7 @@
 //! record make the fields of an event.
 
 use crate::bytes::{Order, until_nul};
+use crate::calls::{self, End};
 use crate::event_format::{EventFormat, Field, Form};
 use crate::names;
 use crate::packet::{self, Direction};
@@ -87,6 +88,28 @@ impl Class {
         if format.system == "block" && format.field("rwbs").is_some() {
             class.fields += "integer { size = 32; align = 8; signed = 1; } _tid; ";
             class.steps.push(Step::Thread);
+        }
+        Some(class)
+    }
+
+    /// Of an end of one call, of those that a format has by number. `None`: the format is another one.
+    pub(crate) fn of_call(format: &EventFormat, end: End, call: &str, machine: Machine) -> Option<Self> {
+        let mut class = Self {
+            name: format!("{}{call}", end.prefix()),
+            fields: String::new(),
+            steps: Vec::new(),
+            machine,
+            thread: format.field("common_pid").map(|field| (field.offset, field.size)),
+        };
+        // Those that the number is of have no names; without a name it is the number that is left.
+        let fields: &[&str] = match end {
+            End::Entry if call == calls::UNKNOWN => &["id", "args"],
+            End::Entry => &["args"],
+            End::Exit if call == calls::UNKNOWN => &["id", "ret"],
+            End::Exit => &["ret"],
+        };
+        for name in fields {
+            class.add(format, format.field(name)?);
         }
         Some(class)
     }

@@ -5,6 +5,7 @@
 //! record is absent, and so unknown. Packets come of dynamic probes with the first bytes of each packet.
 
 mod bytes;
+mod calls;
 mod class;
 mod clock;
 mod error;
@@ -55,6 +56,9 @@ pub struct Imported {
     pub unknown: u64,
     /// Events that are shorter than they should be: they are among those that were lost.
     pub damaged: u64,
+    /// Whether calls were recorded by their numbers: those of 32-bit programs on a machine of 64 bits have
+    /// other numbers, and nothing says whose a call is.
+    pub are_calls_numbers: bool,
     /// The clock of their times, as the kernel calls it.
     pub clock: &'static str,
     /// Whether the recording says which Unix time its clock had. Else times are those since its zero, mostly

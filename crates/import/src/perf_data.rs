@@ -41,6 +41,7 @@ impl PerfData {
         let host = Host {
             name: text(about.hostname()?),
             release: text(about.os_release()?),
+            machine: text(about.arch()?),
             tracer: "perf",
             tracer_version: text(about.perf_version()?),
         };

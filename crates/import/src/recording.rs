@@ -21,6 +21,8 @@ pub(crate) struct Host {
     pub(crate) name: String,
     /// Release of Linux.
     pub(crate) release: String,
+    /// The machine's architecture, as `uname` has it.
+    pub(crate) machine: String,
     pub(crate) tracer: &'static str,
     pub(crate) tracer_version: String,
 }
@@ -29,8 +31,9 @@ impl Host {
     /// By the text of `uname`: system, host, release, machine.
     pub(crate) fn of_uname(text: &str, tracer: &'static str, version: &str) -> Self {
         let mut words = text.split(' ').skip(1).map(str::to_owned);
-        let (name, release) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        Self { name, release, tracer, tracer_version: version.to_owned() }
+        let mut next = || words.next().unwrap_or_default();
+        let (name, release, machine) = (next(), next(), next());
+        Self { name, release, machine, tracer, tracer_version: version.to_owned() }
     }
 }
 

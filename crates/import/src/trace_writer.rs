@@ -8,6 +8,7 @@ use isochrone_ctf::plan::Plan;
 use isochrone_ctf::write::{PacketHead, PacketWriter, StreamFile, TraceDirectory};
 
 use crate::bytes::until_nul;
+use crate::calls::{self, End};
 use crate::class::{Class, Damaged};
 use crate::error::ImportError;
 use crate::metadata;
@@ -26,6 +27,8 @@ pub(crate) struct Classes {
     /// By the number of a format: the index of the class of its events, or the name of a device in them.
     by_id: Vec<Kind>,
     all: Vec<Class>,
+    /// Indices of classes by the number of a call, and of calls that are in no table.
+    calls: Vec<(HashMap<u32, usize>, usize)>,
     /// Of the classes whose events hold packets: where a record has the packet's address.
     skb: Vec<Option<usize>>,
     pub(crate) metadata: String,
@@ -37,6 +40,8 @@ enum Kind {
     None,
     /// An event that is written.
     Class(usize),
+    /// An end of a call, by its number: index of the table of classes, and where a record has the number.
+    Call(usize, usize),
     /// One whose packet another one has the headers of: where a record has its address, and the device's
     /// name.
     Device(usize, Option<usize>),
@@ -46,10 +51,25 @@ impl Classes {
     pub(crate) fn new(recorded: Recorded<'_>) -> Result<Self, ImportError> {
         let has_packets = recorded.formats.iter().any(|format| packet::probe(format).is_some());
         let mut by_id = vec![Kind::None; usize::from(u16::MAX) + 1];
-        let (mut all, mut skb) = (Vec::new(), Vec::new());
+        let (mut all, mut skb, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         // The tracer's own are of its other uses: marks and stacks.
         for format in recorded.formats.iter().filter(|format| format.system != "ftrace") {
             let offset = |name: &str| format.field(name).map(|field| field.offset);
+            if let Some((end, number)) = End::of(format).zip(offset("id")) {
+                let mut add = |call: &str| {
+                    all.push(Class::of_call(format, end, call, recorded.machine)?);
+                    skb.push(None);
+                    Some(all.len() - 1)
+                };
+                let by_number = calls::of_machine(&recorded.host.machine);
+                let by_number: HashMap<_, _> =
+                    by_number.filter_map(|(number, call)| Some((number, add(call)?))).collect();
+                if let Some(unknown) = add(calls::UNKNOWN) {
+                    by_id[usize::from(format.id)] = Kind::Call(calls.len(), number);
+                    calls.push((by_number, unknown));
+                }
+                continue;
+            }
             by_id[usize::from(format.id)] = match Class::new(format, recorded.machine, has_packets) {
                 Some(class) => {
                     all.push(class);
@@ -64,7 +84,7 @@ impl Classes {
         }
         let Recorded { machine, host, clock, .. } = recorded;
         let metadata = metadata::text(machine, host, clock, all.iter());
-        Ok(Self { by_id, all, skb, metadata })
+        Ok(Self { by_id, all, calls, skb, metadata })
     }
 }
 
@@ -139,6 +159,7 @@ impl<'p> TraceWriter<'p> {
             return Err(ImportError::NoEvents);
         }
         self.directory.metadata(&self.classes.metadata)?;
+        self.imported.are_calls_numbers = !self.classes.calls.is_empty();
         self.imported.has_unix_time = self.recorded.clock.offset.is_some();
         self.imported.is_clock_of_cpu = self.recorded.clock.is_of_cpu;
         self.imported.clock = self.recorded.clock.name;
@@ -200,6 +221,11 @@ impl Sink for TraceWriter<'_> {
         let id = record.get(..2).map_or(0, |bytes| order.number(bytes) as usize);
         let index = match self.classes.by_id[id] {
             Kind::Class(index) => index,
+            Kind::Call(table, at) => {
+                let number = record.get(at..at + 4).map(|bytes| order.number(bytes) as u32);
+                let (by_number, unknown) = &self.classes.calls[table];
+                number.and_then(|number| by_number.get(&number)).copied().unwrap_or(*unknown)
+            }
             Kind::Device(skb, name) => {
                 self.device(record, skb, name);
                 return Ok(());

@@ -243,7 +243,7 @@ fn other_files_are_refused() {
     check(b"\x17\x08\x44tracing6\0", "not a packet capture: it is a recording of trace-cmd (trace.dat)");
     check(b"BZh91AY", "it is compressed with bzip2: unpack it first");
     for perf in [b"PERFILE2", b"2ELIFREP"] {
-        let expect = "not a packet capture: it is a recording of perf (perf.data): `perf data convert --to-ctf` makes a trace of it";
+        let expect = "not a packet capture: it is a recording of perf (perf.data)";
         check(perf, expect);
     }
     check(&pcap_header(BIG, 0xa1b2_c3d4, 1)[..23], "it ends within its header");
