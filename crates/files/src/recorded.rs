@@ -80,7 +80,7 @@ fn notes(path: &Path, imported: &Imported) -> Vec<String> {
     }
     if imported.are_calls_numbers {
         note(
-            "calls were recorded by their numbers (raw_syscalls): those of 32-bit programs, if there are any, \
+            "calls were recorded by their numbers (raw_syscalls): those of 32-bit programs, if any, \
              have the names of other calls"
                 .to_owned(),
         );
