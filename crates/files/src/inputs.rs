@@ -110,11 +110,15 @@ impl Inputs {
                 inputs.refuse_error(error);
             }
             let captures = find_captures(argument);
-            let recordings = if below.traces.is_empty() { find_recordings(argument) } else { Vec::new() };
-            for path in &recordings {
-                if let Some(format) = recording(path) {
-                    inputs.add_recording(path, format, &schemas, &mut seen);
-                }
+            let recordings = find_recordings(argument);
+            if !below.traces.is_empty() && !recordings.is_empty() {
+                inputs.notes.push(format!(
+                    "{}: recordings of trace-cmd or perf beside traces are left out: name them",
+                    argument.display()
+                ));
+            }
+            for (path, format) in recordings.iter().filter(|_| below.traces.is_empty()) {
+                inputs.add_recording(path, *format, &schemas, &mut seen);
             }
             let has_files = !captures.is_empty() || !recordings.is_empty();
             if below.traces.is_empty() && !has_files && below.unreadable.is_empty() {
@@ -200,11 +204,7 @@ impl Inputs {
                     self.add(new, seen);
                 }
             }
-            Err(error) => self.refused.push(Refused {
-                what: RefusedKind::Trace,
-                name: path.display().to_string(),
-                why: error.to_string(),
-            }),
+            Err(error) => self.refuse(path, &error.to_string()),
         }
     }
 
@@ -219,11 +219,7 @@ impl Inputs {
                 let (argument, inner) = (path.to_owned(), PathBuf::new());
                 self.add(InputTrace { argument, inner, trace, excerpt: None, is_packed: true }, seen);
             }
-            Err(error) => self.refused.push(Refused {
-                what: RefusedKind::Trace,
-                name: path.display().to_string(),
-                why: error.to_string(),
-            }),
+            Err(error) => self.refuse(path, &error.to_string()),
         }
     }
 

@@ -33,14 +33,15 @@ pub fn recording(path: &Path) -> Option<Format> {
 }
 
 /// The recordings in a directory, not below it, by their names and how they begin.
-pub(crate) fn find_recordings(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn find_recordings(directory: &Path) -> Vec<(PathBuf, Format)> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_it = |path: &PathBuf| {
-        let extension = path.extension().and_then(|it| it.to_str());
-        extension.is_some_and(|it| EXTENSIONS.contains(&it)) && recording(path).is_some()
-    };
-    let mut found: Vec<PathBuf> = entries.filter(is_it).collect();
-    found.sort();
+    let found = entries.filter_map(|path| {
+        let extension = path.extension().and_then(|it| it.to_str())?;
+        let format = recording(&path).filter(|_| EXTENSIONS.contains(&extension))?;
+        Some((path, format))
+    });
+    let mut found: Vec<(PathBuf, Format)> = found.collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
     found
 }
 

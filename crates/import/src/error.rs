@@ -40,6 +40,12 @@ pub enum ImportError {
          or `perf record -k CLOCK_MONOTONIC`"
     )]
     Clock(String),
+    /// Its buffers were stamped by several clocks.
+    #[error("its buffers have several clocks, `{0}` and `{1}`: their times cannot be compared")]
+    Clocks(String, String),
+    /// Its events do not say what a trace is made of.
+    #[error("its events do not say {0}: record with `perf record -a -T --sample-cpu`")]
+    Unsaid(&'static str),
     /// It has nothing that a trace is made of.
     #[error("no event in it was recorded by a tracepoint or a probe of the kernel")]
     NoEvents,

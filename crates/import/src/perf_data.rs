@@ -69,22 +69,22 @@ impl PerfData {
         while let Some(record) = record_iter.next_record(perf_file)? {
             let PerfFileRecord::EventRecord { attr_index, record } = record else { continue };
             let about = record.common_data().map_err(ImportError::Read)?;
-            let cpu = about.cpu.unwrap_or_default();
+            let cpu = || about.cpu.ok_or(ImportError::Unsaid("on which CPU they were recorded"));
             match record.record_type {
                 RecordType::SAMPLE if is_tracepoint.get(attr_index) == Some(&true) => {
                     let EventRecord::Sample(sample) = record.parse().map_err(ImportError::Read)? else {
                         continue;
                     };
-                    if let (Some(at), Some(raw)) = (sample.timestamp, sample.raw) {
-                        sink.stream("", cpu)?;
-                        sink.event(at, &raw.as_slice())?;
-                    }
+                    let at = sample.timestamp.ok_or(ImportError::Unsaid("when they were recorded"))?;
+                    let raw = sample.raw.ok_or(ImportError::Unsaid("what their fields hold"))?;
+                    sink.stream("", cpu()?)?;
+                    sink.event(at, &raw.as_slice())?;
                 }
                 RecordType::LOST => {
                     let EventRecord::Lost(lost) = record.parse().map_err(ImportError::Read)? else {
                         continue;
                     };
-                    sink.stream("", cpu)?;
+                    sink.stream("", cpu()?)?;
                     sink.lost(Some(lost.count))?;
                 }
                 _ => {}

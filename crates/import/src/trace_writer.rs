@@ -147,10 +147,12 @@ impl<'p> TraceWriter<'p> {
 
     /// Ends all streams, and makes the directory a trace.
     pub(crate) fn finish(mut self) -> Result<Imported, ImportError> {
+        // What is lost behind the last event of a CPU may be anything until the others end.
+        let end = self.streams.iter().map(|stream| stream.last).max().unwrap_or_default();
         for mut stream in self.streams {
             stream.close()?;
             if stream.is_unreported {
-                stream.open(stream.last)?;
+                stream.open(end)?;
                 stream.close()?;
             }
             stream.file.close()?;

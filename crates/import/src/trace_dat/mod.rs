@@ -53,26 +53,30 @@ impl TraceDat {
         for buffer in &self.buffers {
             for cpu in buffer.cpus.iter().filter(|cpu| cpu.size > 0) {
                 sink.stream(&buffer.name, cpu.cpu)?;
-                self.pages(buffer, cpu.offset, cpu.size, &mut |page| self.page(page, sink))?;
+                let is_whole = self.pages(buffer, cpu.offset, cpu.size, &mut |page| self.page(page, sink))?;
+                if !is_whole {
+                    sink.lost(None)?;
+                }
             }
         }
         Ok(())
     }
 
-    /// Passes the pages of a CPU on.
+    /// Passes the pages of a CPU on; returns whether all of them are there.
     fn pages(
         &self,
         buffer: &Buffer,
         offset: u64,
         size: u64,
         each: &mut dyn FnMut(&[u8]) -> Result<(), ImportError>,
-    ) -> Result<(), ImportError> {
+    ) -> Result<bool, ImportError> {
         const WHAT: &str = "the data of a CPU";
         let page = buffer.page_size;
         let mut of_chunk = |chunk: &[u8]| chunk.chunks(page).try_for_each(&mut *each);
         if !buffer.is_packed {
             // A file that was cut has what it has.
-            let end = offset.saturating_add(size).min(self.source.length());
+            let whole = offset.saturating_add(size);
+            let end = whole.min(self.source.length());
             let step = (page as u64).saturating_mul(64);
             let mut at = offset;
             while at < end {
@@ -80,7 +84,7 @@ impl TraceDat {
                 of_chunk(&chunk)?;
                 at += chunk.len() as u64;
             }
-            return Ok(());
+            return Ok(end == whole);
         }
         let number = |at: u64| {
             let bytes = self.source.read(WHAT, at, 4)?;
@@ -93,7 +97,7 @@ impl TraceDat {
             of_chunk(&self.source.unpack(WHAT, at + 8, packed, unpacked)?)?;
             at += 8 + packed;
         }
-        Ok(())
+        Ok(true)
     }
 
     fn page(&self, page: &[u8], sink: &mut dyn Sink) -> Result<(), ImportError> {

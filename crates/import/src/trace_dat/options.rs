@@ -174,8 +174,10 @@ impl Options {
         let cut = |error: Cut| error.of(WHAT, section);
         let SectionHead { is_packed, .. } = Section::head(source, machine.order, WHAT, section)?;
         let (name, clock) = (bytes.text().map_err(cut)?, bytes.text().map_err(cut)?);
-        if self.clock.is_empty() || self.buffers.is_empty() && !clock.is_empty() {
+        if self.clock.is_empty() {
             self.clock = clock;
+        } else if !clock.is_empty() && clock != self.clock {
+            return Err(ImportError::Clocks(self.clock.clone(), clock));
         }
         let page_size = page_size(bytes.u32().map_err(cut)?).ok_or_else(|| cut(Cut))?;
         let count = bytes.u32().map_err(cut)?;

@@ -97,6 +97,23 @@ fn a_damaged_page_is_a_loss() {
 }
 
 #[test]
+fn a_cpu_that_is_cut_has_lost_events() {
+    let pages =
+        |time| vec![page(time, 0, &softirqs(3, 10), b""), page(time + 5000, 0, &softirqs(3, 10), b"")];
+    let whole = bytes("[mono]", &[], &[pages(1000), pages(1010)]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trace.dat");
+    // Without the last page, and without all of the second CPU.
+    for (missing, events) in [(1, 9), (2, 6)] {
+        std::fs::write(&path, &whole[..whole.len() - missing * 4096]).unwrap();
+        let (imported, trace) = imported(&path);
+        assert_eq!((imported.events, imported.uncounted), (events, 1));
+        assert_eq!(trace.losses(0).len(), 0);
+        assert_eq!(trace.losses(1).len(), 1, "{missing}");
+    }
+}
+
+#[test]
 fn what_is_cut_or_of_another_version_is_refused() {
     let whole = bytes("[mono]", &[], &[vec![page(1000, 0, &softirqs(3, 10), b"")]]);
     let directory = tempfile::tempdir().unwrap();
