@@ -57,7 +57,7 @@ pub fn open_recording(
 ) -> Result<(Trace, Vec<String>), RecordingError> {
     let directory = UnfinishedDirectory::temporary("isochrone-recording")?;
     let inside = directory.path().join("trace");
-    let imported = import(path, format, &inside, &mut |_| {})?;
+    let imported = import(path, format, &inside)?;
     let trace = Trace::open_moved(&inside, path, known)?;
     Ok((trace, notes(path, &imported)))
 }

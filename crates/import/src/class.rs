@@ -25,7 +25,9 @@ pub(crate) struct Class {
     steps: Vec<Step>,
     machine: Machine,
     /// Where a record has the number of the thread that ran.
-    thread: Option<(usize, usize)>,
+    thread: (usize, usize),
+    /// Of events that hold packets: where a record has the packet's address.
+    pub(crate) packet: Option<usize>,
 }
 
 /// How the bytes of a field are made from those of a record.
@@ -57,9 +59,14 @@ const REAL_TIME: u32 = 100;
 pub(crate) struct Damaged;
 
 impl Class {
+    /// Without fields. `None`: the format lacks what all events of the kernel have.
+    fn empty(format: &EventFormat, name: String, machine: Machine) -> Option<Self> {
+        let thread = format.field("common_pid").map(|field| (field.offset, field.size))?;
+        Some(Self { name, fields: String::new(), steps: Vec::new(), machine, thread, packet: None })
+    }
+
     /// Of the events of a format. `None`: none are written, as others have what they say.
     pub(crate) fn new(format: &EventFormat, machine: Machine, has_packets: bool) -> Option<Self> {
-        let thread = format.field("common_pid").map(|field| (field.offset, field.size));
         if let Some(probe) = packet::probe(format) {
             let whole = |name: &str, field: &Field| {
                 let text = format!("{} _{name}; ", integer(field.size, false));
@@ -69,18 +76,16 @@ impl Class {
             let (length, length_step) = whole("len", probe.length);
             let packet = Step::Packet(probe.direction, probe.header.offset);
             return Some(Self {
-                name: packet::event_name(probe.direction).to_owned(),
                 fields: format!("{address}{length}{}", packet::fields(machine.order)),
                 steps: vec![address_step, length_step, packet],
-                machine,
-                thread,
+                packet: Some(probe.address.offset),
+                ..Self::empty(format, packet::event_name(probe.direction).to_owned(), machine)?
             });
         }
         if has_packets && packet::is_without_headers(format) {
             return None;
         }
-        let mut class =
-            Self { name: names::event(format), fields: String::new(), steps: Vec::new(), machine, thread };
+        let mut class = Self::empty(format, names::event(format), machine)?;
         let is_own = |field: &&Field| !field.name.starts_with("common_") && field.name != "__syscall_nr";
         for field in format.fields.iter().filter(is_own) {
             class.add(format, field);
@@ -94,13 +99,7 @@ impl Class {
 
     /// Of an end of one call, of those that a format has by number. `None`: the format is another one.
     pub(crate) fn of_call(format: &EventFormat, end: End, call: &str, machine: Machine) -> Option<Self> {
-        let mut class = Self {
-            name: format!("{}{call}", end.prefix()),
-            fields: String::new(),
-            steps: Vec::new(),
-            machine,
-            thread: format.field("common_pid").map(|field| (field.offset, field.size)),
-        };
+        let mut class = Self::empty(format, format!("{}{call}", end.prefix()), machine)?;
         // Those that the number is of have no names; without a name it is the number that is left.
         let fields: &[&str] = match end {
             End::Entry if call == calls::UNKNOWN => &["id", "args"],
@@ -165,10 +164,8 @@ impl Class {
     /// The record is shorter than its fields: nothing is appended that a reader sees.
     pub(crate) fn put(&self, record: &[u8], device: &[u8], out: &mut Vec<u8>) -> Result<(), Damaged> {
         let order = self.machine.order;
-        let thread = match self.thread {
-            Some((offset, size)) => order.number(part(record, offset, size)?) as u32,
-            None => u32::MAX,
-        };
+        let (offset, size) = self.thread;
+        let thread = order.number(part(record, offset, size)?) as u32;
         out.extend_from_slice(&order.four(thread));
         for step in &self.steps {
             match *step {
@@ -256,6 +253,7 @@ mod tests {
         let class = class(
             "syscalls",
             "name: sys_enter_openat\nID: 8\n\
+             field:int common_pid; offset:4; size:4; signed:1;\n\
              field:int __syscall_nr; offset:8; size:4; signed:1;\n\
              field:int dfd; offset:16; size:8; signed:0;\n\
              field:const char * filename; offset:24; size:8; signed:0;\n\

@@ -31,9 +31,6 @@ use recording::{Recorded, Sink};
 use trace_dat::TraceDat;
 use trace_writer::{Classes, TraceWriter};
 
-/// Gets the bytes of records that were read since it was called last.
-pub type Progress<'p> = dyn FnMut(u64) + 'p;
-
 /// A format of recordings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -94,22 +91,17 @@ impl Format {
 /// # Errors
 /// It cannot be read, or is not of the format; the trace cannot be written. What has been written is left
 /// without metadata, so that no reader takes it for a trace.
-pub fn import(
-    recording: &Path,
-    format: Format,
-    to: &Path,
-    progress: &mut Progress<'_>,
-) -> Result<Imported, ImportError> {
+pub fn import(recording: &Path, format: Format, to: &Path) -> Result<Imported, ImportError> {
     match format {
         Format::TraceDat => {
             let recording = TraceDat::open(recording)?;
-            write(recording.recorded(), to, progress, |sink| recording.read(sink))
+            write(recording.recorded(), to, |sink| recording.read(sink))
         }
         Format::PerfData => {
             let mut recording = PerfData::open(recording)?;
             let (machine, formats, host, clock) = recording.parts();
             let recorded = Recorded { machine, formats: &formats, host: &host, clock };
-            write(recorded, to, progress, |sink| recording.read(sink))
+            write(recorded, to, |sink| recording.read(sink))
         }
     }
 }
@@ -117,12 +109,11 @@ pub fn import(
 fn write(
     recorded: Recorded<'_>,
     to: &Path,
-    progress: &mut Progress<'_>,
     read: impl FnOnce(&mut dyn Sink) -> Result<(), ImportError>,
 ) -> Result<Imported, ImportError> {
     let classes = Classes::new(recorded)?;
     let plan = Plan::compile(&parse_metadata(&classes.metadata)?);
-    let mut writer = TraceWriter::create(to, recorded, &classes, &plan, progress)?;
+    let mut writer = TraceWriter::create(to, recorded, &classes, &plan)?;
     read(&mut writer)?;
     writer.finish()
 }

@@ -7,6 +7,7 @@ use isochrone_ctf::Value;
 use isochrone_ctf::plan::Plan;
 use isochrone_ctf::write::{PacketHead, PacketWriter, StreamFile, TraceDirectory};
 
+use crate::Imported;
 use crate::bytes::until_nul;
 use crate::calls::{self, End};
 use crate::class::{Class, Damaged};
@@ -14,7 +15,6 @@ use crate::error::ImportError;
 use crate::metadata;
 use crate::packet;
 use crate::recording::{Recorded, Sink};
-use crate::{Imported, Progress};
 
 /// Packets are ended beyond this size, bits.
 const PACKET_BITS: u64 = 256 << 13;
@@ -29,8 +29,6 @@ pub(crate) struct Classes {
     all: Vec<Class>,
     /// Indices of classes by the number of a call, and of calls that are in no table.
     calls: Vec<(HashMap<u32, usize>, usize)>,
-    /// Of the classes whose events hold packets: where a record has the packet's address.
-    skb: Vec<Option<usize>>,
     pub(crate) metadata: String,
 }
 
@@ -51,14 +49,13 @@ impl Classes {
     pub(crate) fn new(recorded: Recorded<'_>) -> Result<Self, ImportError> {
         let has_packets = recorded.formats.iter().any(|format| packet::probe(format).is_some());
         let mut by_id = vec![Kind::None; usize::from(u16::MAX) + 1];
-        let (mut all, mut skb, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut all, mut calls) = (Vec::new(), Vec::new());
         // The tracer's own are of its other uses: marks and stacks.
         for format in recorded.formats.iter().filter(|format| format.system != "ftrace") {
             let offset = |name: &str| format.field(name).map(|field| field.offset);
             if let Some((end, number)) = End::of(format).zip(offset("id")) {
                 let mut add = |call: &str| {
                     all.push(Class::of_call(format, end, call, recorded.machine)?);
-                    skb.push(None);
                     Some(all.len() - 1)
                 };
                 let by_number = calls::of_machine(&recorded.host.machine);
@@ -73,7 +70,6 @@ impl Classes {
             by_id[usize::from(format.id)] = match Class::new(format, recorded.machine, has_packets) {
                 Some(class) => {
                     all.push(class);
-                    skb.push(packet::probe(format).map(|probe| probe.address.offset));
                     Kind::Class(all.len() - 1)
                 }
                 None => offset("skbaddr").map_or(Kind::None, |skb| Kind::Device(skb, offset("name"))),
@@ -84,7 +80,7 @@ impl Classes {
         }
         let Recorded { machine, host, clock, .. } = recorded;
         let metadata = metadata::text(machine, host, clock, all.iter());
-        Ok(Self { by_id, all, calls, skb, metadata })
+        Ok(Self { by_id, all, calls, metadata })
     }
 }
 
@@ -101,9 +97,6 @@ pub(crate) struct TraceWriter<'p> {
     /// An event's contexts and fields.
     body: Vec<u8>,
     imported: Imported,
-    progress: &'p mut Progress<'p>,
-    /// Bytes of records since the last progress.
-    done: u64,
 }
 
 /// The stream of a CPU.
@@ -128,7 +121,6 @@ impl<'p> TraceWriter<'p> {
         recorded: Recorded<'p>,
         classes: &'p Classes,
         plan: &'p Plan,
-        progress: &'p mut Progress<'p>,
     ) -> Result<Self, ImportError> {
         Ok(Self {
             recorded,
@@ -140,8 +132,6 @@ impl<'p> TraceWriter<'p> {
             now: 0,
             body: Vec::new(),
             imported: Imported::default(),
-            progress,
-            done: 0,
         })
     }
 
@@ -215,10 +205,6 @@ impl Sink for TraceWriter<'_> {
     }
 
     fn event(&mut self, ns: u64, record: &[u8]) -> Result<(), ImportError> {
-        self.done += record.len() as u64;
-        if self.done >= 1 << 20 {
-            (self.progress)(std::mem::take(&mut self.done));
-        }
         let order = self.recorded.machine.order;
         let id = record.get(..2).map_or(0, |bytes| order.number(bytes) as usize);
         let index = match self.classes.by_id[id] {
@@ -238,10 +224,11 @@ impl Sink for TraceWriter<'_> {
             }
         };
         let stream = &mut self.streams[self.now];
-        let packet = self.classes.skb[index].and_then(|at| record.get(at..at + 8)).map(|it| order.number(it));
+        let class = &self.classes.all[index];
+        let packet = class.packet.and_then(|at| record.get(at..at + 8)).map(|it| order.number(it));
         let device = if packet == Some(stream.device.0) { &*stream.device.1 } else { b"" };
         self.body.clear();
-        if let Err(Damaged) = self.classes.all[index].put(record, device, &mut self.body) {
+        if let Err(Damaged) = class.put(record, device, &mut self.body) {
             self.imported.damaged += 1;
             return self.lost(Some(1));
         }

@@ -3,7 +3,7 @@
 
 use super::options::{Options, Section};
 use super::source::{Compression, Source};
-use crate::bytes::{Bytes, Order};
+use crate::bytes::{Bytes, Cut, Order};
 use crate::class::Machine;
 use crate::error::ImportError;
 use crate::event_format::EventFormat;
@@ -13,6 +13,27 @@ const FIRST: u64 = 256;
 /// The part of a file of version 6 that describes its events may be this large: beside them, it has the
 /// addresses of the kernel's functions.
 const MAX_HEAD: u64 = 256 << 20;
+
+/// How a file begins, and perf's description of events.
+struct Start<'b> {
+    version: String,
+    machine: Machine,
+    page_size: u32,
+    /// What follows.
+    bytes: Bytes<'b>,
+}
+
+impl<'b> Start<'b> {
+    fn read(data: &'b [u8]) -> Result<Self, Cut> {
+        let mut bytes = Bytes::new(data.get(super::MAGIC.len()..).unwrap_or_default(), Order::Little);
+        let version = bytes.text()?;
+        let order = if bytes.u8()? == 0 { Order::Little } else { Order::Big };
+        let long = if bytes.u8()? == 4 { 4 } else { 8 };
+        let mut bytes = Bytes::new(bytes.rest(), order);
+        let page_size = bytes.u32()?;
+        Ok(Self { version, machine: Machine { order, long }, page_size, bytes })
+    }
+}
 
 /// What a file says of its events.
 #[derive(Debug)]
@@ -25,14 +46,8 @@ pub(crate) struct Head {
 impl Head {
     pub(crate) fn read(source: &mut Source) -> Result<Self, ImportError> {
         let first = source.read_most("the start of the file", 0, FIRST)?;
-        let cut = |error: crate::bytes::Cut| error.of("the start of the file", 0);
-        let mut bytes = Bytes::new(first.get(super::MAGIC.len()..).unwrap_or_default(), Order::Little);
-        let version = bytes.text().map_err(cut)?;
-        let order = if bytes.u8().map_err(cut)? == 0 { Order::Little } else { Order::Big };
-        let long = usize::from(bytes.u8().map_err(cut)?);
-        let mut bytes = Bytes::new(bytes.rest(), order);
-        let page_size = bytes.u32().map_err(cut)?;
-        let machine = Machine { order, long: if long == 4 { 4 } else { 8 } };
+        let cut = |error: Cut| error.of("the start of the file", 0);
+        let Start { version, machine, page_size, mut bytes } = Start::read(&first).map_err(cut)?;
         match &*version {
             "6" => {
                 let start = (first.len() - bytes.rest().len()) as u64;
@@ -99,7 +114,7 @@ impl Head {
     }
 
     /// What perf has, too: the layout of pages, formats, addresses, texts; returns the number of CPUs.
-    fn description(&mut self, bytes: &mut Bytes<'_>) -> Result<u32, crate::bytes::Cut> {
+    fn description(&mut self, bytes: &mut Bytes<'_>) -> Result<u32, Cut> {
         self.formats_of(bytes)?;
         let addresses = bytes.u32()?;
         bytes.take(addresses.into())?;
@@ -111,7 +126,7 @@ impl Head {
     }
 
     /// The layout of pages and the formats of all events.
-    fn formats_of(&mut self, bytes: &mut Bytes<'_>) -> Result<(), crate::bytes::Cut> {
+    fn formats_of(&mut self, bytes: &mut Bytes<'_>) -> Result<(), Cut> {
         for _ in 0..2 {
             bytes.text()?;
             let size = bytes.u64()?;
@@ -121,7 +136,7 @@ impl Head {
         self.add_groups(bytes)
     }
 
-    fn add_groups(&mut self, bytes: &mut Bytes<'_>) -> Result<(), crate::bytes::Cut> {
+    fn add_groups(&mut self, bytes: &mut Bytes<'_>) -> Result<(), Cut> {
         for _ in 0..bytes.u32()? {
             let system = bytes.text()?;
             self.add_group(&system, bytes)?;
@@ -129,7 +144,7 @@ impl Head {
         Ok(())
     }
 
-    fn add_group(&mut self, system: &str, bytes: &mut Bytes<'_>) -> Result<(), crate::bytes::Cut> {
+    fn add_group(&mut self, system: &str, bytes: &mut Bytes<'_>) -> Result<(), Cut> {
         for _ in 0..bytes.u32()? {
             let size = bytes.u64()?;
             let text = String::from_utf8_lossy(bytes.take(size)?);
@@ -142,14 +157,11 @@ impl Head {
 /// The formats of events in the tracing data of perf, which begin like a file of version 6, and the machine.
 pub(crate) fn of_perf(data: &[u8]) -> Result<(Machine, Vec<EventFormat>), ImportError> {
     const WHAT: &str = "perf's description of events";
-    let cut = |error: crate::bytes::Cut| error.of(WHAT, 0);
-    let mut bytes = Bytes::new(data.strip_prefix(super::MAGIC).unwrap_or_default(), Order::Little);
-    bytes.text().map_err(cut)?;
-    let order = if bytes.u8().map_err(cut)? == 0 { Order::Little } else { Order::Big };
-    let long = if bytes.u8().map_err(cut)? == 4 { 4 } else { 8 };
-    let mut bytes = Bytes::new(bytes.rest(), order);
-    bytes.u32().map_err(cut)?;
-    let machine = Machine { order, long };
+    let cut = |error: Cut| error.of(WHAT, 0);
+    if !data.starts_with(super::MAGIC) {
+        return Err(cut(Cut));
+    }
+    let Start { machine, mut bytes, .. } = Start::read(data).map_err(cut)?;
     let mut head = Head { machine, formats: Vec::new(), options: Options::default() };
     head.formats_of(&mut bytes).map_err(cut)?;
     Ok((machine, head.formats))

@@ -63,7 +63,7 @@ fn number(text: &str) -> Option<i64> {
 fn check(recording: &Path, format: Format, lines: &[Line]) -> (Imported, u64) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trace");
-    let imported = import(recording, format, &path, &mut |_| {}).unwrap();
+    let imported = import(recording, format, &path).unwrap();
     let trace = Trace::open(&path).unwrap();
     assert!(trace.diagnostics().is_empty(), "{:?}", trace.diagnostics());
     assert_eq!(trace.streams().len(), 1, "one CPU");
@@ -156,7 +156,7 @@ fn versions_and_compressions_are_the_same_trace() {
     let recording = path.join("h2.trace.dat");
     let stream = |recording: &Path, name: &str| {
         let to = directory.path().join(name);
-        import(recording, Format::TraceDat, &to, &mut |_| {}).unwrap();
+        import(recording, Format::TraceDat, &to).unwrap();
         std::fs::read(to.join("ch_0")).unwrap()
     };
     let expect = stream(&recording, "zstd");

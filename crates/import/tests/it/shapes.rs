@@ -16,7 +16,7 @@ const COUNTED: u64 = 1 << 30;
 fn imported(recording: &Path) -> (Imported, Trace) {
     let directory = tempfile::tempdir().unwrap();
     let to = directory.path().join("trace");
-    let imported = import(recording, Format::TraceDat, &to, &mut |_| {}).unwrap();
+    let imported = import(recording, Format::TraceDat, &to).unwrap();
     (imported, Trace::open(&to).unwrap())
 }
 
@@ -55,7 +55,7 @@ fn clocks_that_count_no_time_are_refused() {
     let path = directory.path().join("trace.dat");
     for clock in ["counter", "uptime", "x86-tsc", "new", ""] {
         write(&path, &format!("mono [{clock}]"), &[], &[vec![page(1, 0, &softirqs(1, 1), b"")]]);
-        let result = import(&path, Format::TraceDat, &directory.path().join(clock), &mut |_| {});
+        let result = import(&path, Format::TraceDat, &directory.path().join(clock));
         assert!(matches!(result, Err(ImportError::Clock(_))), "{clock}: {result:?}");
     }
 }
@@ -120,7 +120,7 @@ fn what_is_cut_or_of_another_version_is_refused() {
     let path = directory.path().join("trace.dat");
     let result = |bytes: &[u8], name: &str| {
         std::fs::write(&path, bytes).unwrap();
-        import(&path, Format::TraceDat, &directory.path().join(name), &mut |_| {})
+        import(&path, Format::TraceDat, &directory.path().join(name))
     };
     for length in [12, 40, 400, 800] {
         let cut = result(&whole[..length], &format!("{length}"));
@@ -155,7 +155,7 @@ proptest! {
         let path = directory.path().join("trace.dat");
         std::fs::write(&path, changed).unwrap();
         let to = directory.path().join("trace");
-        if let Ok(imported) = import(&path, Format::TraceDat, &to, &mut |_| {}) {
+        if let Ok(imported) = import(&path, Format::TraceDat, &to) {
             let trace = Trace::open(&to).unwrap();
             let events: usize = (0..trace.streams().len()).map(|stream| trace.events(stream).count()).sum();
             prop_assert_eq!(events as u64, imported.events);
