@@ -65,8 +65,9 @@ impl Class {
         Some(Self { name, fields: String::new(), steps: Vec::new(), machine, thread, packet: None })
     }
 
-    /// Of the events of a format. `None`: none are written, as others have what they say.
-    pub(crate) fn new(format: &EventFormat, machine: Machine, has_packets: bool) -> Option<Self> {
+    /// Of the events of a format. `None`: none are written, as others have what they say. `probed`: which way
+    /// the packets go that probes have the headers of.
+    pub(crate) fn new(format: &EventFormat, machine: Machine, probed: &[Direction]) -> Option<Self> {
         if let Some(probe) = packet::probe(format) {
             let whole = |name: &str, field: &Field| {
                 let text = format!("{} _{name}; ", integer(field.size, false));
@@ -82,7 +83,7 @@ impl Class {
                 ..Self::empty(format, packet::event_name(probe.direction).to_owned(), machine)?
             });
         }
-        if has_packets && packet::is_without_headers(format) {
+        if packet::without_headers(format).is_some_and(|direction| probed.contains(&direction)) {
             return None;
         }
         let mut class = Self::empty(format, names::event(format), machine)?;
@@ -228,7 +229,7 @@ mod tests {
     const MACHINE: Machine = Machine { order: Order::Little, long: 8 };
 
     fn class(system: &str, text: &str) -> Class {
-        Class::new(&EventFormat::parse(system, text).unwrap(), MACHINE, false).unwrap()
+        Class::new(&EventFormat::parse(system, text).unwrap(), MACHINE, &[]).unwrap()
     }
 
     const IRQ: &str = "name: irq_handler_entry\nID: 7\n\

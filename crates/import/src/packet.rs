@@ -48,9 +48,13 @@ pub(crate) fn probe(format: &EventFormat) -> Option<Probe<'_>> {
     Some(Probe { direction, address: number("skb")?, length: number("len")?, header })
 }
 
-/// Whether events of a format are those that probes have the packets of.
-pub(crate) fn is_without_headers(format: &EventFormat) -> bool {
-    format.system == "net" && matches!(&*format.name, "net_dev_queue" | "netif_receive_skb")
+/// Which way the packets go of the kernel's own events of a format, which have no headers.
+pub(crate) fn without_headers(format: &EventFormat) -> Option<Direction> {
+    match (&*format.system, &*format.name) {
+        ("net", "net_dev_queue") => Some(Direction::Sent),
+        ("net", "netif_receive_skb") => Some(Direction::Received),
+        _ => None,
+    }
 }
 
 /// The name of LTTng's event.

@@ -47,7 +47,8 @@ enum Kind {
 
 impl Classes {
     pub(crate) fn new(recorded: Recorded<'_>) -> Result<Self, ImportError> {
-        let has_packets = recorded.formats.iter().any(|format| packet::probe(format).is_some());
+        let probes = recorded.formats.iter().filter_map(packet::probe);
+        let probed: Vec<_> = probes.map(|probe| probe.direction).collect();
         let mut by_id = vec![Kind::None; usize::from(u16::MAX) + 1];
         let (mut all, mut calls) = (Vec::new(), Vec::new());
         // The tracer's own are of its other uses: marks and stacks.
@@ -67,7 +68,7 @@ impl Classes {
                 }
                 continue;
             }
-            by_id[usize::from(format.id)] = match Class::new(format, recorded.machine, has_packets) {
+            by_id[usize::from(format.id)] = match Class::new(format, recorded.machine, &probed) {
                 Some(class) => {
                     all.push(class);
                     Kind::Class(all.len() - 1)
