@@ -65,7 +65,7 @@ needs! {
     Lives: "begins, ends and programs of threads were not all recorded: these, and which descriptors they ended, are unknown",
         "lttng enable-event --kernel 'sched_process_*'";
     /// The dump of what was there before the trace began.
-    Dump: "what was there before the trace began was not recorded: processes, names of threads, files",
+    Dump: "what was there before was not recorded, or not all: processes, names of threads, files",
         "lttng enable-event --kernel 'lttng_statedump_*'";
     /// System calls.
     Calls: "no system calls were recorded, or only their entries or exits", RECORD_CALLS;
@@ -163,7 +163,8 @@ impl Need {
             Self::Wakeups => matches!(event, "sched_wakeup" | "sched_waking" | "sched_wakeup_new"),
             Self::Decisions | Self::Waking => event == "sched_waking",
             Self::Lives => Self::LIVES.contains(&event),
-            Self::Dump => event == "lttng_statedump_process_state",
+            // Those that list threads alone leave out the files.
+            Self::Dump => event == "lttng_statedump_file_descriptor",
             // Where calls of 32-bit programs alone are there, those of all others were left out.
             Self::Calls => call_of_entry(event).is_some() && !event.starts_with("compat_"),
             Self::EveryCall => {

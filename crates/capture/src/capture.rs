@@ -1,10 +1,10 @@
 //! A capture file as frames, whatever its format.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use isochrone_compressed::Reader;
 use isochrone_diagnostic::{Diagnostic, FileError};
 
 use crate::input::Input;
@@ -105,17 +105,20 @@ enum Format {
 pub fn is_capture(path: &Path) -> Result<bool, Error> {
     let read = |error: std::io::Error| Error::new(path, error);
     let mut head = Vec::new();
-    File::open(path).map_err(read)?.take(4).read_to_end(&mut head).map_err(read)?;
+    isochrone_compressed::open(path).map_err(read)?.take(4).read_to_end(&mut head).map_err(read)?;
     Ok(<[u8; 4]>::try_from(head).is_ok_and(|head| legacy::is_legacy(head) || sections::is_sections(head)))
 }
 
-impl Capture<BufReader<File>> {
-    /// Opens a file.
+/// A capture in a file.
+pub type FileCapture = Capture<BufReader<Reader>>;
+
+impl FileCapture {
+    /// Opens a file, which may be compressed by gzip, Zstandard, xz or LZ4.
     ///
     /// # Errors
     /// It cannot be read, or is no capture.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|error| Error::new(path, error))?;
+        let file = isochrone_compressed::open(path).map_err(|error| Error::new(path, error))?;
         Self::new(BufReader::with_capacity(BUFFER, file), path)
     }
 }
@@ -136,7 +139,7 @@ impl<R: Read> Capture<R> {
         self.input.diagnostics()
     }
 
-    /// Number of bytes of the file that have been read.
+    /// Number of bytes that have been read, decompressed.
     pub fn position(&self) -> u64 {
         self.input.position()
     }

@@ -49,7 +49,7 @@ mod protocol;
 mod sections;
 mod stamp;
 
-pub use capture::{Capture, Error, Frame, InterfaceInfo, Reason, is_capture};
+pub use capture::{Capture, Error, FileCapture, Frame, InterfaceInfo, Reason, is_capture};
 pub use input::MAX_RECORD;
 pub use isochrone_diagnostic::Diagnostic;
 pub use kind::{Kind, Part};

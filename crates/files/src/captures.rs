@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use isochrone_compressed::plain_name;
+
 /// A capture and how it was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputCapture {
@@ -15,10 +17,11 @@ pub struct InputCapture {
 }
 
 impl InputCapture {
-    /// What the host (or switch) is called: the name of the file without its extension, and where its
+    /// What the host (or switch) is called: the name of the file without its extensions, and where its
     /// interfaces are clocks of their own, `:` and the number of the interface.
     pub fn host(&self) -> String {
-        let stem = self.path.file_stem().or(self.path.file_name());
+        let path = plain_name(&self.path);
+        let stem = path.file_stem().or(path.file_name());
         let name =
             stem.map_or_else(|| self.path.display().to_string(), |stem| stem.to_string_lossy().into_owned());
         match self.interface {
@@ -45,8 +48,8 @@ const MAX_DEPTH: usize = 16;
 const EXTENSIONS: [&str; 3] = ["pcap", "pcapng", "cap"];
 
 /// All captures below a directory, in the order of their paths: files with the extension of a capture that
-/// begin as one. Hidden directories are left out, and so is the inside of a trace; a directory that links
-/// lead to twice is searched once. What cannot be read is left out: the search for traces reports it.
+/// begin as one; they may be compressed. Hidden directories are left out, and so is the inside of a trace; a
+/// directory that links lead to twice is searched once. What cannot be read is left out: the search for traces reports it.
 pub(crate) fn find_captures(directory: &Path) -> Vec<PathBuf> {
     let mut search = Search::default();
     search.below(directory, 1);
@@ -82,6 +85,7 @@ impl Search {
 }
 
 fn is_named_like_one(path: &Path) -> bool {
+    let path = plain_name(path);
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
 }
@@ -94,13 +98,14 @@ mod tests {
     fn captures_are_found_by_name_and_content() {
         let root = tempfile::tempdir().unwrap();
         let pcap = [0xd4, 0xc3, 0xb2, 0xa1, 0];
+        let packed = zstd::encode_all(&pcap[..], 1).unwrap();
         let files: [(&str, &[u8]); 9] = [
             ("b.pcap", &pcap),
             ("a/deep/x.PCAPNG", &[10, 13, 13, 10]),
             ("a/y.cap", &pcap),
             ("a/notes.pcap", b"text"),
             ("a/empty.pcap", b""),
-            ("a/switch.pcap.zst", &pcap),
+            ("a/switch.pcap.zst", &packed),
             (".hidden/z.pcap", &pcap),
             ("trace/metadata", b""),
             ("trace/inside.pcap", &pcap),
@@ -114,7 +119,7 @@ mod tests {
         let found = find_captures(root.path());
         let shown: Vec<_> =
             found.iter().map(|p| p.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
-        assert_eq!(shown, ["a/deep/x.PCAPNG", "a/y.cap", "b.pcap"]);
+        assert_eq!(shown, ["a/deep/x.PCAPNG", "a/switch.pcap.zst", "a/y.cap", "b.pcap"]);
         assert_eq!(find_captures(&root.path().join("absent")), [""; 0].map(PathBuf::from));
     }
 }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::captures::{InputCapture, find_captures};
 use crate::excerpt::{OpenedExcerpt, StreamContent, open_excerpt};
-use crate::packed::{is_packed, open_packed};
+use crate::packed::{find_packed, is_packed, open_packed};
 use crate::piece::{self, Kind, PieceError, PieceFile, Section};
 use crate::recorded::{find_recordings, open_recording, recording};
 use isochrone_corrections::artefact::{Refused, RefusedKind};
@@ -73,8 +73,8 @@ impl Inputs {
     /// trace that is reached twice, or that is a copy of another one, is used once.
     ///
     /// A path that is a file is a capture, whatever its name, unless it is one of mapped chunks, one that
-    /// traces are packed in ([`is_packed`]), or the recording of another tracer ([`recording`]); such
-    /// recordings are found in a directory without traces, too. Below a directory that is no trace, captures
+    /// traces are packed in ([`is_packed`]), or the recording of another tracer ([`recording`]); these two
+    /// are found in a directory without traces, too. Below a directory that is no trace, captures
     /// are found by their extensions (`.pcap`, `.pcapng`, `.cap`) and by how they begin; only their first
     /// bytes are read here.
     pub fn open(arguments: &[PathBuf]) -> Self {
@@ -111,16 +111,21 @@ impl Inputs {
             }
             let captures = find_captures(argument);
             let recordings = find_recordings(argument);
-            if !below.traces.is_empty() && !recordings.is_empty() {
+            let packed = find_packed(argument);
+            let has_others = !recordings.is_empty() || !packed.is_empty();
+            if !below.traces.is_empty() && has_others {
                 inputs.notes.push(format!(
-                    "{}: recordings of trace-cmd or perf beside traces are left out: name them",
+                    "{}: packed traces and recordings beside traces are left out: name them",
                     argument.display()
                 ));
+            }
+            for path in packed.iter().filter(|_| below.traces.is_empty()) {
+                inputs.add_packed(path, &schemas, &mut seen);
             }
             for (path, format) in recordings.iter().filter(|_| below.traces.is_empty()) {
                 inputs.add_recording(path, *format, &schemas, &mut seen);
             }
-            let has_files = !captures.is_empty() || !recordings.is_empty();
+            let has_files = !captures.is_empty() || has_others;
             if below.traces.is_empty() && !has_files && below.unreadable.is_empty() {
                 inputs
                     .refuse(argument, "no CTF trace found: no directory at or below it has a metadata file");

@@ -1,16 +1,20 @@
-//! Traces that are packed: a tar file, which may be compressed by Zstandard (`chunk.tar.zst`).
+//! Traces that are packed: a zip file, or a tar file, which may be compressed by gzip, Zstandard, xz or LZ4
+//! (`chunk.tar.zst`).
 //!
 //! What is in it is unpacked to a temporary directory, opened, and removed again: open traces keep their
 //! files in memory maps. Memory does not depend on the size; the disk has to have room for the traces while
 //! they are open.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use isochrone_compressed::Reader;
 use isochrone_ctf::{Schemas, Trace, find_traces};
 use isochrone_unfinished::UnfinishedDirectory;
 use tar::{Archive, EntryType};
+use zip::ZipArchive;
+use zip::result::ZipError;
 
 /// Nothing that tracers write is compressed to less than one part in this many, …
 const MAX_RATIO: u64 = 1_000;
@@ -18,8 +22,10 @@ const MAX_RATIO: u64 = 1_000;
 const MAX_UNPACKED: u64 = 64 << 20;
 /// Where a tar file says that it is one.
 const TAR_MAGIC: (usize, &[u8]) = (257, b"ustar");
-/// How a frame of Zstandard begins.
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// How a zip file begins that has files.
+const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
+/// What packed files are called in a directory. One that is named itself may have any name.
+const EXTENSIONS: [&str; 8] = ["tar", "tgz", "txz", "gz", "xz", "zst", "lz4", "zip"];
 
 /// Why a packed trace cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -52,30 +58,40 @@ pub enum PackedError {
     },
 }
 
-/// Whether a file is a tar file, compressed by Zstandard or not. Reads its first bytes.
+/// A form of packed files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Tar,
+    Zip,
+}
+
+/// Whether a file is a zip file, or a tar file, compressed or not. Reads its first bytes.
 pub fn is_packed(path: &Path) -> bool {
     // Opening a pipe would wait for a writer.
     let is_file = std::fs::metadata(path).is_ok_and(|it| it.is_file());
-    is_file && reader(path).and_then(is_tar).unwrap_or(false)
+    is_file && packing(path).is_ok_and(|it| it.is_some())
 }
 
-fn is_tar(reader: impl Read) -> io::Result<bool> {
+fn packing(path: &Path) -> io::Result<Option<Packing>> {
     let (at, magic) = TAR_MAGIC;
     let mut start = Vec::new();
-    reader.take((at + magic.len()) as u64).read_to_end(&mut start)?;
-    Ok(start.get(at..) == Some(magic))
+    isochrone_compressed::open(path)?.take((at + magic.len()) as u64).read_to_end(&mut start)?;
+    Ok(match () {
+        () if start.starts_with(ZIP_MAGIC) => Some(Packing::Zip),
+        () if start.get(at..) == Some(magic) => Some(Packing::Tar),
+        () => None,
+    })
 }
 
-/// The bytes of a file, decompressed where they are compressed.
-fn reader(path: &Path) -> io::Result<Box<dyn Read>> {
-    let mut file = File::open(path)?;
-    let mut start = [0; ZSTD_MAGIC.len()];
-    let is_compressed = file.read_exact(&mut start).is_ok() && start == ZSTD_MAGIC;
-    file.rewind()?;
-    Ok(match is_compressed {
-        true => Box::new(zstd::Decoder::new(file)?),
-        false => Box::new(BufReader::new(file)),
-    })
+/// The packed files in a directory, not below it, by their names and how they begin.
+pub(crate) fn find_packed(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_named_like_one = |path: &PathBuf| {
+        path.extension().and_then(|it| it.to_str()).is_some_and(|it| EXTENSIONS.contains(&it))
+    };
+    let mut found: Vec<PathBuf> = entries.filter(|path| is_named_like_one(path) && is_packed(path)).collect();
+    found.sort();
+    found
 }
 
 /// Opens the traces in a packed file, each with its path there; they say that they are at that path below the
@@ -107,7 +123,15 @@ pub fn open_packed(path: &Path, known: &Schemas) -> Result<Vec<(PathBuf, Trace)>
 /// Unpacks files and directories. What else there is could be a stream, which would be missing: an error.
 fn unpack(path: &Path, to: &Path) -> Result<(), PackedError> {
     let most = File::open(path)?.metadata()?.len().saturating_mul(MAX_RATIO).max(MAX_UNPACKED);
-    let mut source = Source { reader: reader(path)?, has_ended: false };
+    match packing(path)? {
+        Some(Packing::Zip) => unpack_zip(path, most, to),
+        _ => unpack_tar(path, most, to),
+    }
+}
+
+fn unpack_tar(path: &Path, most: u64, to: &Path) -> Result<(), PackedError> {
+    let reader = BufReader::new(isochrone_compressed::open(path)?);
+    let mut source = Source { reader, has_ended: false };
     let unpacked = unpack_entries(&mut source, most, to);
     // A block of zeros ends a tar file; more of them fill it up.
     if source.has_ended {
@@ -143,6 +167,31 @@ fn unpack_entries(source: &mut Source, most: u64, to: &Path) -> Result<(), Packe
     Ok(())
 }
 
+/// Unpacks up to a number of bytes. Its list of files is at its end: one that was cut has none.
+fn unpack_zip(path: &Path, most: u64, to: &Path) -> Result<(), PackedError> {
+    let other = |error: ZipError| match error {
+        ZipError::Io(error) => PackedError::Io(error),
+        error => PackedError::Io(io::Error::new(io::ErrorKind::InvalidData, error)),
+    };
+    let mut archive = ZipArchive::new(BufReader::new(File::open(path)?)).map_err(other)?;
+    let mut left = most;
+    for index in 0..archive.len() {
+        let entry = archive.by_index(index).map_err(other)?;
+        let name = entry.name().map(|name| PathBuf::from(&*name)).map_err(other)?;
+        let inside = entry.enclosed_name().filter(|inside| inside.is_relative() && !entry.is_symlink());
+        let target = to.join(inside.ok_or(PackedError::Entry(name))?);
+        if entry.is_dir() {
+            std::fs::create_dir_all(target)?;
+            continue;
+        }
+        std::fs::create_dir_all(target.parent().unwrap_or(to))?;
+        // What it says of its size may be wrong.
+        let written = io::copy(&mut entry.take(left.saturating_add(1)), &mut File::create_new(target)?)?;
+        left = left.checked_sub(written).ok_or(PackedError::TooLarge(most))?;
+    }
+    Ok(())
+}
+
 /// What an error comes from, without the temporary path.
 fn cause(error: &io::Error) -> io::Error {
     let mut deepest: &dyn std::error::Error = error;
@@ -154,7 +203,7 @@ fn cause(error: &io::Error) -> io::Error {
 
 /// Bytes that are read, and whether their end was seen.
 struct Source {
-    reader: Box<dyn Read>,
+    reader: BufReader<Reader>,
     has_ended: bool,
 }
 
@@ -181,7 +230,7 @@ mod tests {
             assert_eq!(is_packed(&path), expect, "{content:?}");
         };
         check(b"", false);
-        check(&ZSTD_MAGIC, false);
+        check(&[0x28, 0xb5, 0x2f, 0xfd], false);
         check(&[0; 1024], false);
         let empty = zstd::encode_all(&[0; 1024][..], 1).unwrap();
         check(&empty, false);
@@ -261,5 +310,71 @@ mod tests {
         ));
         let zeros = vec![0; 65 << 20];
         assert!(matches!(packed(&[("k/stream", EntryType::Regular, &zeros)]), Err(PackedError::TooLarge(_))));
+    }
+
+    /// A zip file of names, contents, and modes of Unix.
+    fn zipped(entries: &[(&str, &[u8], u32)]) -> Vec<u8> {
+        let mut zip = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+        for &(name, content, mode) in entries {
+            let options = zip::write::SimpleFileOptions::default()
+                .compression_method(zip::CompressionMethod::Deflated)
+                .unix_permissions(mode);
+            if mode & 0o170_000 == 0o120_000 {
+                zip.add_symlink(name, std::str::from_utf8(content).unwrap(), options).unwrap();
+            } else {
+                zip.start_file(name, options).unwrap();
+                zip.write_all(content).unwrap();
+            }
+        }
+        zip.finish().unwrap().into_inner()
+    }
+
+    fn open_zip(bytes: &[u8]) -> Result<Vec<(PathBuf, Trace)>, PackedError> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.zip");
+        std::fs::write(&path, bytes).unwrap();
+        assert!(is_packed(&path));
+        let found = open_packed(&path, &Schemas::default());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "something was written outside");
+        found
+    }
+
+    #[test]
+    fn zip_files() {
+        const FILE: u32 = 0o100_644;
+        let metadata = b"/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nstream { };";
+        let trace = ("k/metadata", &metadata[..], FILE);
+        let whole = zipped(&[trace, ("k/stream", b"", FILE)]);
+        assert_eq!(open_zip(&whole).unwrap()[0].0, Path::new("k"));
+        for part in [whole.len() / 2, whole.len() - 1] {
+            assert!(matches!(open_zip(&whole[..part]), Err(PackedError::Io(_))), "{part}");
+        }
+        for other in [("../outside", &b"text"[..], FILE), ("k/link", b"/etc/passwd", 0o120_777)] {
+            let said = open_zip(&zipped(&[trace, other])).map(|_| ()).unwrap_err();
+            assert!(matches!(&said, PackedError::Entry(path) if path == Path::new(other.0)), "{said}");
+        }
+        let zeros = vec![0; 65 << 20];
+        let said = open_zip(&zipped(&[trace, ("k/stream", &zeros, FILE)]));
+        assert!(matches!(said, Err(PackedError::TooLarge(_))));
+        // A byte of what is compressed: its sum is another one.
+        let text: Vec<u8> =
+            (0..10_000_u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let mut damaged = zipped(&[trace, ("k/stream", &text, FILE)]);
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 1;
+        assert!(matches!(open_zip(&damaged), Err(PackedError::Io(_))));
+    }
+
+    #[test]
+    fn a_directory_of_packed_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let metadata = b"/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nstream { };";
+        let zip = zipped(&[("k/metadata", metadata, 0o100_644)]);
+        for (name, bytes) in [("b.zip", &zip[..]), ("a.zip", &zip), ("notes.zip", b"text"), ("other", &zip)] {
+            std::fs::write(directory.path().join(name), bytes).unwrap();
+        }
+        let found = find_packed(directory.path());
+        let names: Vec<_> = found.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["a.zip", "b.zip"]);
     }
 }

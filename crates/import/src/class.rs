@@ -65,6 +65,17 @@ impl Class {
         Some(Self { name, fields: String::new(), steps: Vec::new(), machine, thread, packet: None })
     }
 
+    /// Of events that no record is made into.
+    pub(crate) fn without_record(name: &str, fields: String, machine: Machine) -> Self {
+        Self { name: name.to_owned(), fields, steps: Vec::new(), machine, thread: (0, 0), packet: None }
+    }
+
+    /// With the process of the new thread as last field: LTTng has it.
+    pub(crate) fn with_child_process(mut self) -> Self {
+        self.fields += &format!("{} _child_pid; ", integer(4, true));
+        self
+    }
+
     /// Of the events of a format. `None`: none are written, as others have what they say. `probed`: which way
     /// the packets go that probes have the headers of.
     pub(crate) fn new(format: &EventFormat, machine: Machine, probed: &[Direction]) -> Option<Self> {
@@ -159,14 +170,19 @@ impl Class {
         self.steps.push(step);
     }
 
+    /// The number of the thread that ran.
+    pub(crate) fn thread_of(&self, record: &[u8]) -> Result<u32, Damaged> {
+        let (offset, size) = self.thread;
+        Ok(self.machine.order.number(part(record, offset, size)?) as u32)
+    }
+
     /// Appends the contexts and the fields of an event.
     ///
     /// # Errors
     /// The record is shorter than its fields: nothing is appended that a reader sees.
     pub(crate) fn put(&self, record: &[u8], device: &[u8], out: &mut Vec<u8>) -> Result<(), Damaged> {
         let order = self.machine.order;
-        let (offset, size) = self.thread;
-        let thread = order.number(part(record, offset, size)?) as u32;
+        let thread = self.thread_of(record)?;
         out.extend_from_slice(&order.four(thread));
         for step in &self.steps {
             match *step {

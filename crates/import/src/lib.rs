@@ -15,6 +15,7 @@ mod names;
 mod packet;
 mod perf_data;
 mod recording;
+mod threads;
 mod trace_dat;
 mod trace_writer;
 
@@ -100,7 +101,7 @@ pub fn import(recording: &Path, format: Format, to: &Path) -> Result<Imported, I
         Format::PerfData => {
             let mut recording = PerfData::open(recording)?;
             let (machine, formats, host, clock) = recording.parts();
-            let recorded = Recorded { machine, formats: &formats, host: &host, clock };
+            let recorded = Recorded { machine, formats: &formats, host: &host, clock, lists_threads: true };
             write(recorded, to, |sink| recording.read(sink))
         }
     }

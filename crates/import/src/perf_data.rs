@@ -1,6 +1,8 @@
 //! Recordings by perf, `perf.data`: the events of tracepoints and of dynamic probes (`perf sched record`,
-//! `perf trace record`, `perf record -e`). Samples of other events are left out.
+//! `perf trace record`, `perf record -e`), and the threads that it lists. Samples of other events are left
+//! out.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _};
 use std::path::Path;
@@ -14,6 +16,7 @@ use crate::clock::Clock;
 use crate::error::ImportError;
 use crate::event_format::EventFormat;
 use crate::recording::{Host, Sink};
+use crate::threads::{ListedThread, ThreadList};
 use crate::trace_dat;
 
 /// How a file begins, in both byte orders.
@@ -66,15 +69,29 @@ impl PerfData {
             .iter()
             .map(|it| matches!(it.attr.type_, PerfEventType::Tracepoint(_)))
             .collect();
+        let mut before = Some(Before::default());
         while let Some(record) = record_iter.next_record(perf_file)? {
             let PerfFileRecord::EventRecord { attr_index, record } = record else { continue };
             let about = record.common_data().map_err(ImportError::Read)?;
             let cpu = || about.cpu.ok_or(ImportError::Unsaid("on which CPU they were recorded"));
+            // What perf found itself, before it recorded, has no time.
+            let is_found = about.timestamp.unwrap_or_default() == 0;
             match record.record_type {
+                RecordType::FORK | RecordType::COMM => {
+                    let record = record.parse().map_err(ImportError::Read)?;
+                    match (record, before.as_mut().filter(|_| is_found)) {
+                        (record, Some(before)) => before.add(&record),
+                        (EventRecord::Fork(fork), None) => sink.forked(fork.tid, fork.pid),
+                        _ => {}
+                    }
+                }
                 RecordType::SAMPLE if is_tracepoint.get(attr_index) == Some(&true) => {
                     let EventRecord::Sample(sample) = record.parse().map_err(ImportError::Read)? else {
                         continue;
                     };
+                    if let Some(before) = before.take() {
+                        sink.threads(before.list());
+                    }
                     let at = sample.timestamp.ok_or(ImportError::Unsaid("when they were recorded"))?;
                     let raw = sample.raw.ok_or(ImportError::Unsaid("what their fields hold"))?;
                     sink.stream("", cpu()?)?;
@@ -91,6 +108,40 @@ impl PerfData {
             }
         }
         Ok(())
+    }
+}
+
+/// The threads that perf found before it recorded: parents come in records of their own.
+#[derive(Default)]
+struct Before {
+    parents: HashMap<i32, i32>,
+    threads: Vec<ListedThread>,
+}
+
+impl Before {
+    fn add(&mut self, record: &EventRecord<'_>) {
+        match record {
+            EventRecord::Fork(fork) => {
+                self.parents.insert(fork.tid, fork.ppid);
+            }
+            EventRecord::Comm(comm) => self.threads.push(ListedThread {
+                tid: comm.tid,
+                pid: comm.pid,
+                ppid: 0,
+                name: comm.name.as_slice().into_owned(),
+            }),
+            _ => {}
+        }
+    }
+
+    /// Those of which all is known.
+    fn list(self) -> ThreadList {
+        let of = |thread: ListedThread| {
+            // Of a thread that is not its process's first, perf says that the process itself is the parent.
+            let &ppid = self.parents.get(&thread.pid)?;
+            Some(ListedThread { ppid, ..thread })
+        };
+        ThreadList { threads: self.threads.into_iter().filter_map(of).collect() }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::class::Machine;
 use crate::clock::Clock;
 use crate::error::ImportError;
 use crate::event_format::EventFormat;
+use crate::threads::ThreadList;
 
 /// A recording, but for its events.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +14,8 @@ pub(crate) struct Recorded<'r> {
     pub(crate) formats: &'r [EventFormat],
     pub(crate) host: &'r Host,
     pub(crate) clock: Clock,
+    /// Whether threads and the processes of new ones are passed on.
+    pub(crate) lists_threads: bool,
 }
 
 /// Who recorded what.
@@ -43,6 +46,10 @@ pub(crate) trait Sink {
     fn stream(&mut self, instance: &str, cpu: u32) -> Result<(), ImportError>;
     /// An event: its time in ns, and its record.
     fn event(&mut self, ns: u64, record: &[u8]) -> Result<(), ImportError>;
+    /// The threads that were there before the first event.
+    fn threads(&mut self, list: ThreadList);
+    /// The process of a thread of which an event will say that it is new.
+    fn forked(&mut self, tid: i32, pid: i32);
     /// Events were lost, and how many, if that was counted.
     fn lost(&mut self, count: Option<u64>) -> Result<(), ImportError>;
 }

@@ -15,6 +15,7 @@ use crate::error::ImportError;
 use crate::metadata;
 use crate::packet;
 use crate::recording::{Recorded, Sink};
+use crate::threads::{self, Dump, ThreadList};
 
 /// Packets are ended beyond this size, bits.
 const PACKET_BITS: u64 = 256 << 13;
@@ -29,6 +30,8 @@ pub(crate) struct Classes {
     all: Vec<Class>,
     /// Indices of classes by the number of a call, and of calls that are in no table.
     calls: Vec<(HashMap<u32, usize>, usize)>,
+    /// The index of the first class of a dump, if threads are listed.
+    dump: Option<usize>,
     pub(crate) metadata: String,
 }
 
@@ -40,6 +43,9 @@ enum Kind {
     Class(usize),
     /// An end of a call, by its number: index of the table of classes, and where a record has the number.
     Call(usize, usize),
+    /// A new thread: index of the class without its process, behind which that with it is; where a record has
+    /// the thread's number.
+    Fork(usize, usize),
     /// One whose packet another one has the headers of: where a record has its address, and the device's
     /// name.
     Device(usize, Option<usize>),
@@ -71,7 +77,16 @@ impl Classes {
             by_id[usize::from(format.id)] = match Class::new(format, recorded.machine, &probed) {
                 Some(class) => {
                     all.push(class);
-                    Kind::Class(all.len() - 1)
+                    let index = all.len() - 1;
+                    match threads::child(format).filter(|_| recorded.lists_threads) {
+                        Some(child) => {
+                            all.extend(
+                                Class::new(format, recorded.machine, &[]).map(Class::with_child_process),
+                            );
+                            Kind::Fork(index, child)
+                        }
+                        None => Kind::Class(index),
+                    }
                 }
                 None => offset("skbaddr").map_or(Kind::None, |skb| Kind::Device(skb, offset("name"))),
             };
@@ -79,9 +94,13 @@ impl Classes {
         if all.is_empty() {
             return Err(ImportError::NoEvents);
         }
+        let dump = recorded.lists_threads.then_some(all.len());
+        if recorded.lists_threads {
+            all.extend(threads::dump(recorded.machine));
+        }
         let Recorded { machine, host, clock, .. } = recorded;
         let metadata = metadata::text(machine, host, clock, all.iter());
-        Ok(Self { by_id, all, calls, metadata })
+        Ok(Self { by_id, all, calls, dump, metadata })
     }
 }
 
@@ -97,6 +116,10 @@ pub(crate) struct TraceWriter<'p> {
     now: usize,
     /// An event's contexts and fields.
     body: Vec<u8>,
+    /// The threads that are still to be written, before the next event.
+    list: Option<ThreadList>,
+    /// Processes of new threads whose events are still to come.
+    forked: HashMap<i32, i32>,
     imported: Imported,
 }
 
@@ -132,6 +155,8 @@ impl<'p> TraceWriter<'p> {
             known: HashMap::new(),
             now: 0,
             body: Vec::new(),
+            list: None,
+            forked: HashMap::new(),
             imported: Imported::default(),
         })
     }
@@ -157,6 +182,42 @@ impl<'p> TraceWriter<'p> {
         self.imported.is_clock_of_cpu = self.recorded.clock.is_of_cpu;
         self.imported.clock = self.recorded.clock.name;
         Ok(self.imported)
+    }
+
+    /// Writes the event of a class with what is in the body.
+    fn write(&mut self, index: usize, ns: u64) -> Result<(), ImportError> {
+        let stream = &mut self.streams[self.now];
+        if stream.is_open && stream.writer.content_bits() >= PACKET_BITS {
+            stream.close()?;
+        }
+        stream.open(ns)?;
+        stream.writer.event(&self.plan.streams[0].events[index], ns, None)?;
+        stream.writer.body_bytes(&self.body);
+        stream.last = ns;
+        Ok(())
+    }
+
+    /// Writes a list of threads, while a thread runs.
+    fn dump(&mut self, ns: u64, thread: u32, list: &ThreadList) -> Result<(), ImportError> {
+        let Some(first) = self.classes.dump else { return Ok(()) };
+        let machine = self.recorded.machine;
+        let mut put = |event: Dump, fields: &dyn Fn(&mut Vec<u8>)| {
+            self.body.clear();
+            self.body.extend_from_slice(&machine.order.four(thread));
+            fields(&mut self.body);
+            self.write(first + event as usize, ns)
+        };
+        let whole = list.is_complete();
+        if whole {
+            put(Dump::Start, &|_| ())?;
+        }
+        for thread in &list.threads {
+            put(Dump::Thread, &|out| thread.fields(machine, out))?;
+        }
+        if whole {
+            put(Dump::End, &|_| ())?;
+        }
+        Ok(())
     }
 
     /// Remembers the device of a packet.
@@ -208,12 +269,18 @@ impl Sink for TraceWriter<'_> {
     fn event(&mut self, ns: u64, record: &[u8]) -> Result<(), ImportError> {
         let order = self.recorded.machine.order;
         let id = record.get(..2).map_or(0, |bytes| order.number(bytes) as usize);
+        let mut process = None;
         let index = match self.classes.by_id[id] {
             Kind::Class(index) => index,
             Kind::Call(table, at) => {
                 let number = record.get(at..at + 4).map(|bytes| order.number(bytes) as u32);
                 let (by_number, unknown) = &self.classes.calls[table];
                 number.and_then(|number| by_number.get(&number)).copied().unwrap_or(*unknown)
+            }
+            Kind::Fork(index, at) => {
+                let child = record.get(at..at + 4).map(|bytes| order.number(bytes) as i32);
+                process = child.and_then(|child| self.forked.remove(&child));
+                index + usize::from(process.is_some())
             }
             Kind::Device(skb, name) => {
                 self.device(record, skb, name);
@@ -224,8 +291,14 @@ impl Sink for TraceWriter<'_> {
                 return Ok(());
             }
         };
-        let stream = &mut self.streams[self.now];
         let class = &self.classes.all[index];
+        if let Some(list) = self.list.take() {
+            match class.thread_of(record) {
+                Ok(thread) => self.dump(ns, thread, &list)?,
+                Err(Damaged) => self.list = Some(list),
+            }
+        }
+        let stream = &self.streams[self.now];
         let packet = class.packet.and_then(|at| record.get(at..at + 8)).map(|it| order.number(it));
         let device = if packet == Some(stream.device.0) { &*stream.device.1 } else { b"" };
         self.body.clear();
@@ -233,15 +306,18 @@ impl Sink for TraceWriter<'_> {
             self.imported.damaged += 1;
             return self.lost(Some(1));
         }
-        if stream.is_open && stream.writer.content_bits() >= PACKET_BITS {
-            stream.close()?;
-        }
-        stream.open(ns)?;
-        stream.writer.event(&self.plan.streams[0].events[index], ns, None)?;
-        stream.writer.body_bytes(&self.body);
-        stream.last = ns;
+        self.body.extend(process.iter().flat_map(|&process| order.four(process as u32)));
+        self.write(index, ns)?;
         self.imported.events += 1;
         Ok(())
+    }
+
+    fn threads(&mut self, list: ThreadList) {
+        self.list = Some(list);
+    }
+
+    fn forked(&mut self, tid: i32, pid: i32) {
+        self.forked.insert(tid, pid);
     }
 
     fn lost(&mut self, count: Option<u64>) -> Result<(), ImportError> {

@@ -45,7 +45,13 @@ impl TraceDat {
     }
 
     pub(crate) fn recorded(&self) -> Recorded<'_> {
-        Recorded { machine: self.machine, formats: &self.formats, host: &self.host, clock: self.clock }
+        Recorded {
+            machine: self.machine,
+            formats: &self.formats,
+            host: &self.host,
+            clock: self.clock,
+            lists_threads: false,
+        }
     }
 
     /// Passes all events on, one CPU of a buffer after the other.

@@ -1,7 +1,7 @@
 //! Real recordings hold what `trace-cmd report` and `perf script` print of them: the same events at the same
 //! times, with the same numbers in their fields.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -69,9 +69,12 @@ fn check(recording: &Path, format: Format, lines: &[Line]) -> (Imported, u64) {
     assert_eq!(trace.streams().len(), 1, "one CPU");
     let (mut index, mut equal) = (0, 0);
     for event in trace.events(0) {
+        let name = event.name().unwrap();
+        if name.starts_with("lttng_statedump_") {
+            continue;
+        }
         let line = &lines[index];
         index += 1;
-        let name = event.name().unwrap();
         assert_eq!(event.cycles(), Some(line.time), "{name} at {index}");
         let known =
             [("syscall_entry_", "sys_enter_"), ("syscall_exit_", "sys_exit_"), ("irq_softirq", "softirq")];
@@ -92,8 +95,8 @@ fn check(recording: &Path, format: Format, lines: &[Line]) -> (Imported, u64) {
         for ((member, _), value) in members.iter().zip(&values) {
             let shown = member.shown();
             let printed = line.fields.get(shown).or_else(|| line.fields.get(&shown.replace("tid", "pid")));
-            // It stands there in base 16, without a sign of that.
-            let printed = printed.filter(|_| shown != "clone_flags");
+            // The first stands there in base 16, without a sign of that; the second is the thread's number.
+            let printed = printed.filter(|_| !matches!(shown, "clone_flags" | "child_pid"));
             let Some(printed) = printed.and_then(|text| number(text)) else { continue };
             let value = match value {
                 Value::Unsigned(number) => *number as i64,
@@ -146,6 +149,52 @@ fn perf_script_prints_the_same() {
         assert!(equal > 10_000, "{equal}");
         assert_eq!((imported.lost, imported.unknown, imported.clock), (0, 0, "mono"));
         assert!(imported.has_unix_time && !imported.is_clock_of_cpu && imported.are_calls_numbers);
+    }
+}
+
+/// The threads of a trace's dump, and new ones: their numbers; number of the process; for those of the dump
+/// also that of the parent's, and the name.
+fn threads(trace: &Trace) -> (BTreeMap<i64, (i64, i64, String)>, BTreeMap<i64, i64>) {
+    let (mut listed, mut new) = (BTreeMap::new(), BTreeMap::new());
+    for event in (0..trace.streams().len()).flat_map(|stream| trace.events(stream)) {
+        let class = event.class();
+        let number = |name: &str| {
+            let field = class.payload_field(event.stream_plan(), &[name])?;
+            event.signed(&field)
+        };
+        match event.name() {
+            Some("lttng_statedump_process_state") => {
+                let name = class.payload_field(event.stream_plan(), &["name"]).unwrap();
+                let name = String::from_utf8_lossy(event.text(&name).unwrap()).into_owned();
+                listed
+                    .insert(number("tid").unwrap(), (number("pid").unwrap(), number("ppid").unwrap(), name));
+            }
+            Some("sched_process_fork") => {
+                new.insert(number("child_tid").unwrap(), number("child_pid").unwrap());
+            }
+            _ => {}
+        }
+    }
+    (listed, new)
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn threads_are_those_of_lttng() {
+    let (directory, path) = scenario("perf2");
+    for host in ["h1", "h2"] {
+        let to = directory.path().join(format!("{host}-imported"));
+        import(&path.join(format!("{host}.perf.data")), Format::PerfData, &to).unwrap();
+        let (listed, new) = threads(&Trace::open(&to).unwrap());
+        let (expect_listed, expect_new) = threads(&Trace::open(&path.join(host).join("kernel")).unwrap());
+        // Some began or ended between both lists; workers get other work, programs start others.
+        let both = listed.keys().filter(|tid| expect_listed.contains_key(tid));
+        let different: Vec<_> = both.filter(|tid| listed[tid] != expect_listed[tid]).collect();
+        assert_eq!(different, Vec::<&i64>::new(), "{listed:?} {expect_listed:?}");
+        assert!(listed.len() > 80, "{}", listed.len());
+        let both: Vec<_> = new.keys().filter(|tid| expect_new.contains_key(tid)).collect();
+        assert!(both.iter().all(|tid| new[tid] == expect_new[tid]), "{new:?} {expect_new:?}");
+        assert!(both.len() > 2, "{new:?} {expect_new:?}");
     }
 }
 

@@ -51,10 +51,12 @@ pub(crate) use watch::{Stepped, Watch, WatchNames};
                   isochrone events web/ app/ db/                 their events, in one order\n  \
                   isochrone cputop web/ app/ db/                 threads by CPU time (analyze cputop)\n  \
                   isochrone info web/                            what is in a trace, and what is missing\n\n\
-                  A TRACE is a CTF trace directory (one with a `metadata` file), or a directory with several of them: LTTng \
-                  session directories, rotation archives, a directory per host; or one of these packed as `.tar` or `.tar.zst`. For `sync` and `info` it may also be a packet \
-                  capture (pcap, pcapng). A store (`isochrone index -o`) stands for the traces from which it was made, and so do mapped \
-                  pieces (`isochrone map spans`).\n\n\
+                  A TRACE is a CTF trace directory (one with a `metadata` file), or a directory with several of \
+                  them: LTTng session directories, rotation archives, a directory per host; one of these packed \
+                  as `.zip` or `.tar` (`.tar.gz`, `.tar.xz`, `.tar.zst`); or a recording by `trace-cmd` \
+                  (trace.dat) or `perf` (perf.data). For `sync` and `info` it may also be a packet capture \
+                  (pcap, pcapng), compressed or not. A store (`isochrone index -o`) stands for the traces from \
+                  which it was made, and so do mapped pieces (`isochrone map spans`).\n\n\
                   Exit status: 0 complete; 1 partial (something was refused, or hosts fall into islands); 2 wrong \
                   usage, nothing could be read, or a result cannot be written."
 )]

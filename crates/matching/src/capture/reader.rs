@@ -1,10 +1,8 @@
 //! The sightings of one capture, in the order of its file, as many at a time as the caller wants.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::BufReader;
 
-use isochrone_capture::{Capture, Content, Frame};
+use isochrone_capture::{Capture, Content, FileCapture, Frame};
 use isochrone_net::{Direction, Packet, PacketKey, Seen, Sighting, StreamRef, captured};
 use isochrone_time::{RawNs, Window};
 
@@ -22,7 +20,7 @@ const MAX_PLAIN: usize = 256;
 
 /// Reads a capture and stops at a given time or number of sightings.
 pub struct CaptureReader<'p> {
-    capture: Capture<BufReader<File>>,
+    capture: FileCapture,
     places: VantagePoints,
     /// The one interface whose frames count.
     interface: Option<usize>,

@@ -136,18 +136,19 @@ fn a_switch_is_one_more_host() {
     }
 }
 
-/// Scenarios that LTTng and another tracer recorded at once, with the ends of the names of its recordings.
-const OTHER_TRACERS: [(&str, &str); 2] = [("ftrace2.tar.zst", "trace.dat"), ("perf2.tar.zst", "perf.data")];
+/// Scenarios that LTTng and another tracer recorded at once: the ends of the names of its recordings, and
+/// what is said of clocks. Without a list of threads, nothing says that none steers them.
+const OTHER_TRACERS: [(&str, &str, Option<ClockChoice>); 2] =
+    [("ftrace2.tar.zst", "trace.dat", Some(ClockChoice::Free)), ("perf2.tar.zst", "perf.data", None)];
 
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn other_tracers_prove_as_much() {
     let scratch = tempfile::tempdir().unwrap();
-    for (name, extension) in OTHER_TRACERS {
+    for (name, extension, choice) in OTHER_TRACERS {
         let scenario = unpacked(&crate::common::shared("vm").join(name), scratch.path());
         let clocks = |hosts: [PathBuf; 2]| {
-            // What steers a clock is not in their recordings, which have no list of processes.
-            let clocks = vec![(None, ClockChoice::Free)];
+            let clocks = choice.map(|choice| (None, choice)).into_iter().collect();
             let options = Options { reference: Some("h1".to_owned()), clocks, ..Options::default() };
             let outcome = synchronize(&Inputs::open(&hosts), &options, &|_| {}).unwrap();
             assert!(!outcome.partial, "{name}: {:?}", outcome.artefact.refused);
