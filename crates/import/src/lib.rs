@@ -14,6 +14,7 @@ mod metadata;
 mod names;
 mod packet;
 mod perf_data;
+mod perf_sections;
 mod recording;
 mod threads;
 mod trace_dat;
@@ -52,7 +53,8 @@ pub struct Imported {
     pub uncounted: u64,
     /// Events of which the recording does not say what they are: they are left out.
     pub unknown: u64,
-    /// Events that are shorter than they should be: they are among those that were lost.
+    /// Events that are shorter than they should be, or earlier than the one before on their CPU: they are
+    /// among those that were lost.
     pub damaged: u64,
     /// Whether calls were recorded by their numbers: those of 32-bit programs on a machine of 64 bits have
     /// other numbers, and nothing says whose a call is.

@@ -4,17 +4,17 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufReader, Read as _, Seek as _};
+use std::io::BufReader;
 use std::path::Path;
 
 use linux_perf_data::linux_perf_event_reader::{EventRecord, PerfClock, PerfEventType, RecordType};
 use linux_perf_data::{Feature, PerfFileReader, PerfFileRecord};
 
-use crate::bytes::Order;
 use crate::class::Machine;
 use crate::clock::Clock;
 use crate::error::ImportError;
 use crate::event_format::EventFormat;
+use crate::perf_sections;
 use crate::recording::{Host, Sink};
 use crate::threads::{ListedThread, ThreadList};
 use crate::trace_dat;
@@ -35,7 +35,7 @@ impl PerfData {
     /// Opens a recording; reads what describes its events.
     pub(crate) fn open(path: &Path) -> Result<Self, ImportError> {
         let mut file = File::open(path)?;
-        check_sections(&mut file)?;
+        perf_sections::check(&mut file)?;
         let reader = PerfFileReader::parse_file(BufReader::new(file))?;
         let data = reader.perf_file.feature_section_data(Feature::TRACING_DATA);
         let (machine, formats) = trace_dat::formats_of_perf(data.ok_or(ImportError::NoEvents)?)?;
@@ -142,39 +142,5 @@ impl Before {
             Some(ListedThread { ppid, ..thread })
         };
         ThreadList { threads: self.threads.into_iter().filter_map(of).collect() }
-    }
-}
-
-/// The sizes of all sections, before anything is allocated by them.
-fn check_sections(file: &mut File) -> Result<(), ImportError> {
-    let length = file.metadata()?.len();
-    let mut head = Vec::new();
-    file.by_ref().take(104).read_to_end(&mut head)?;
-    file.rewind()?;
-    let order = if head.starts_with(MAGIC[0]) { Order::Little } else { Order::Big };
-    let number = |at: usize| {
-        head.get(at..at + 8)
-            .map(|bytes| order.number(bytes))
-            .ok_or(ImportError::Cut { what: "the head of the file", offset: 0 })
-    };
-    // Attributes, data, types of events: offset and size each; then a bit for each feature.
-    for at in [24, 40, 56] {
-        check(number(at)?, number(at + 8)?, length)?;
-    }
-    let features: u32 = (72..104).step_by(8).map(|at| number(at).map_or(0, u64::count_ones)).sum();
-    let start = number(40)?.saturating_add(number(48)?);
-    check(start, u64::from(features) * 16, length)?;
-    let mut table = vec![0; features as usize * 16];
-    std::os::unix::fs::FileExt::read_exact_at(file, &mut table, start)?;
-    for section in table.chunks_exact(16) {
-        check(order.number(&section[..8]), order.number(&section[8..]), length)?;
-    }
-    Ok(())
-}
-
-fn check(offset: u64, size: u64, length: u64) -> Result<(), ImportError> {
-    match offset.checked_add(size).is_some_and(|end| end <= length) {
-        true => Ok(()),
-        false => Err(ImportError::Cut { what: "a section", offset }),
     }
 }

@@ -302,7 +302,8 @@ impl Sink for TraceWriter<'_> {
         let packet = class.packet.and_then(|at| record.get(at..at + 8)).map(|it| order.number(it));
         let device = if packet == Some(stream.device.0) { &*stream.device.1 } else { b"" };
         self.body.clear();
-        if let Err(Damaged) = class.put(record, device, &mut self.body) {
+        let is_back = ns < stream.last;
+        if is_back || class.put(record, device, &mut self.body).is_err() {
             self.imported.damaged += 1;
             return self.lost(Some(1));
         }

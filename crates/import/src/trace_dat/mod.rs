@@ -59,58 +59,106 @@ impl TraceDat {
         for buffer in &self.buffers {
             for cpu in buffer.cpus.iter().filter(|cpu| cpu.size > 0) {
                 sink.stream(&buffer.name, cpu.cpu)?;
-                let is_whole = self.pages(buffer, cpu.offset, cpu.size, &mut |page| self.page(page, sink))?;
-                if !is_whole {
-                    sink.lost(None)?;
-                }
+                let mut pages = Pages { recording: self, held: Vec::new(), last: 0 };
+                self.pages(buffer, cpu.offset, cpu.size, &mut |page| pages.add(page, sink))?;
+                pages.pass(None, sink)?;
             }
         }
         Ok(())
     }
 
-    /// Passes the pages of a CPU on; returns whether all of them are there.
+    /// Passes the pages of a CPU on, and where some are missing `None`: a file that was cut has what it has,
+    /// and damage costs the pages that were compressed together.
     fn pages(
         &self,
         buffer: &Buffer,
         offset: u64,
         size: u64,
-        each: &mut dyn FnMut(&[u8]) -> Result<(), ImportError>,
-    ) -> Result<bool, ImportError> {
+        each: &mut dyn FnMut(Option<&[u8]>) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
         const WHAT: &str = "the data of a CPU";
         let page = buffer.page_size;
-        let mut of_chunk = |chunk: &[u8]| chunk.chunks(page).try_for_each(&mut *each);
         if !buffer.is_packed {
-            // A file that was cut has what it has.
             let whole = offset.saturating_add(size);
             let end = whole.min(self.source.length());
             let step = (page as u64).saturating_mul(64);
             let mut at = offset;
             while at < end {
                 let chunk = self.source.read_most(WHAT, at, step.min(end - at))?;
-                of_chunk(&chunk)?;
+                chunk.chunks(page).map(Some).try_for_each(&mut *each)?;
                 at += chunk.len() as u64;
             }
-            return Ok(end == whole);
+            return if end == whole { Ok(()) } else { each(None) };
         }
         let number = |at: u64| {
             let bytes = self.source.read(WHAT, at, 4)?;
             Ok::<u64, ImportError>(self.machine.order.number(&bytes))
         };
-        let count = number(offset)?;
+        let Ok(count) = number(offset) else { return each(None) };
         let mut at = offset + 4;
         for _ in 0..count {
-            let (packed, unpacked) = (number(at)?, number(at + 4)?);
-            of_chunk(&self.source.unpack(WHAT, at + 8, packed, unpacked)?)?;
+            let (Ok(packed), Ok(unpacked)) = (number(at), number(at + 4)) else { return each(None) };
+            match self.source.unpack(WHAT, at + 8, packed, unpacked) {
+                Ok(chunk) => chunk.chunks(page).map(Some).try_for_each(&mut *each)?,
+                Err(_) => each(None)?,
+            }
             at += 8 + packed;
         }
-        Ok(true)
+        Ok(())
+    }
+}
+
+/// The pages of a CPU, in the order of time. One is passed on when the start of the next is known: no event
+/// of it is later.
+struct Pages<'r> {
+    recording: &'r TraceDat,
+    /// The page that is still to be passed on; empty: none.
+    held: Vec<u8>,
+    /// Time of the last event, in units of the clock.
+    last: u64,
+}
+
+impl Pages<'_> {
+    /// Adds the next page; `None`: some are missing.
+    fn add(&mut self, page: Option<&[u8]>, sink: &mut dyn Sink) -> Result<(), ImportError> {
+        let Some(page) = page else {
+            self.pass(None, sink)?;
+            return sink.lost(None);
+        };
+        self.pass(self.start(page), sink)?;
+        self.held.extend_from_slice(page);
+        Ok(())
     }
 
-    fn page(&self, page: &[u8], sink: &mut dyn Sink) -> Result<(), ImportError> {
-        let read = ring::read(page, self.machine, |item| match item {
+    /// When a page starts.
+    fn start(&self, page: &[u8]) -> Option<u64> {
+        page.get(..8).map(|bytes| self.recording.machine.order.number(bytes))
+    }
+
+    /// Passes the page on that is held. `next`: the start of the next one.
+    fn pass(&mut self, next: Option<u64>, sink: &mut dyn Sink) -> Result<(), ImportError> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        let page = std::mem::take(&mut self.held);
+        let start = self.start(&page).unwrap_or_default();
+        // Where this one or the next is out of order, it is the one that does not fit the one before.
+        let is_ahead = next.is_some_and(|next| next < start && next >= self.last);
+        if is_ahead || start < self.last {
+            return sink.lost(None);
+        }
+        let end = next.filter(|next| *next >= start).unwrap_or(u64::MAX);
+        let Self { recording: TraceDat { machine, clock, .. }, last, .. } = self;
+        let read = ring::read(&page, *machine, |item| match item {
             Item::Lost(count) => sink.lost(count).map_err(Stop::Failed),
-            Item::Event(time, record) => sink.event(self.clock.ns(time), record).map_err(Stop::Failed),
+            Item::Event(time, _) if time < *last || time > end => Err(Stop::Damaged),
+            Item::Event(time, record) => {
+                *last = time;
+                sink.event(clock.ns(time), record).map_err(Stop::Failed)
+            }
         });
+        self.held = page;
+        self.held.clear();
         match read {
             Ok(()) => Ok(()),
             // What else was on it is missing.

@@ -2,6 +2,7 @@
 //! of file, and damaged ones.
 #![allow(clippy::unwrap_used)]
 
+mod damaged;
 mod made;
 mod reports;
 mod shapes;

@@ -11,7 +11,7 @@ use isochrone_import::{Format, Imported, import};
 use tempfile::TempDir;
 
 /// The recordings of a scenario of the public corpus, unpacked.
-fn scenario(name: &str) -> (TempDir, PathBuf) {
+pub(crate) fn scenario(name: &str) -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let packed = Path::new("../../../shared/data/vm").join(format!("{name}.tar.zst"));
     let tar =
