@@ -49,7 +49,8 @@ const EXTENSIONS: [&str; 3] = ["pcap", "pcapng", "cap"];
 
 /// All captures below a directory, in the order of their paths: files with the extension of a capture that
 /// begin as one; they may be compressed. Hidden directories are left out, and so is the inside of a trace; a
-/// directory that links lead to twice is searched once. What cannot be read is left out: the search for traces reports it.
+/// directory that links lead to twice is searched once. What cannot be read is left out: the search for
+/// traces reports it.
 pub(crate) fn find_captures(directory: &Path) -> Vec<PathBuf> {
     let mut search = Search::default();
     search.below(directory, 1);

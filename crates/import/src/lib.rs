@@ -82,7 +82,7 @@ impl Format {
         File::open(path)?.take(16).read_to_end(&mut first)?;
         Ok(match () {
             () if first.starts_with(trace_dat::MAGIC) => Some(Self::TraceDat),
-            () if perf_data::MAGIC.iter().any(|magic| first.starts_with(magic)) => Some(Self::PerfData),
+            () if perf_sections::MAGIC.iter().any(|magic| first.starts_with(magic)) => Some(Self::PerfData),
             () => None,
         })
     }

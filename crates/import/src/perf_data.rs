@@ -19,9 +19,6 @@ use crate::recording::{Host, Sink};
 use crate::threads::{ListedThread, ThreadList};
 use crate::trace_dat;
 
-/// How a file begins, in both byte orders.
-pub(crate) const MAGIC: [&[u8]; 2] = [b"PERFILE2", b"2ELIFREP"];
-
 /// A recording.
 pub(crate) struct PerfData {
     reader: PerfFileReader<BufReader<File>>,

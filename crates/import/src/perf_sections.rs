@@ -6,8 +6,9 @@ use std::os::unix::fs::FileExt as _;
 
 use crate::bytes::{Bytes, Cut, Order};
 use crate::error::ImportError;
-use crate::perf_data::MAGIC;
 
+/// How a file begins, in both byte orders.
+pub(crate) const MAGIC: [&[u8]; 2] = [b"PERFILE2", b"2ELIFREP"];
 /// Bytes of the head of a file.
 const HEAD: u64 = 104;
 /// The bits that say which features there are.

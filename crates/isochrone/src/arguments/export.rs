@@ -37,6 +37,8 @@ pub(crate) enum ExportFormat {
     /// Time series of resource usage, with times, for Prometheus and similar tools
     #[value(name = "openmetrics")]
     OpenMetrics,
+    /// Requests and where they spent their time, as traces of OpenTelemetry (JSON): for Jaeger, Tempo
+    Otlp,
     /// Reports of analyses: written by another command.
     #[value(hide = true)]
     Lami,

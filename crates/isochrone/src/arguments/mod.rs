@@ -277,12 +277,13 @@ pub(crate) enum Command {
         isochrone serve --root /traces                 viewers open any traces below /traces\n\n\
         Trace Compass's extension for VS Code and Theia's trace viewer find a server at 127.0.0.1:8080. All experiments are on one clock.")]
     Serve(Serve),
-    /// Write traces for other tools: as a timeline for Perfetto or Chrome, as time series for Prometheus
+    /// Write traces for other tools: Perfetto, Chrome, Prometheus, OpenTelemetry
     #[command(after_help = "Examples:\n  \
         isochrone export --to perfetto -o shop.pftrace web/ app/ db/    for ui.perfetto.dev\n  \
         isochrone export --to chrome -o shop.json shop.store            for readers of Chrome's JSON\n  \
         isochrone export --to perfetto --begin 12:30:01 --end 12:30:02 -o second.pftrace web/ app/\n  \
-        isochrone export --to openmetrics --every 1s -o shop.om web/ app/ db/    for promtool tsdb create-blocks-from\n\n\
+        isochrone export --to openmetrics --every 1s -o shop.om web/ app/ db/    for promtool\n  \
+        isochrone export --to otlp -o shop.jsonl web/ app/ db/    for Jaeger, Tempo, collectors\n\n\
         States and system calls of threads, what CPUs ran, interrupts, disks, phases of programs, and counters, all on one clock; wake-ups and messages \
         between hosts are flows. A message has its latency, and the uncertainty of the clocks. Processes of the second host have \
         their pid + 10,000,000, those of the third + 20,000,000, and so on: these tools have one set of pids for all hosts. docs/perfetto.md has queries.\n\n\

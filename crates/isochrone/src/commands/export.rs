@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::Context;
 use isochrone_analysis::{AnalysisKind, Options, Report, TIMELINE, lacking};
-use isochrone_crosshost::{Cluster, RequestQuery, bottleneck, requests};
+use isochrone_crosshost::{Cluster, RequestQuery, bottleneck, critical_path, requests};
 use isochrone_experiment::{Question, Spread, reports};
 use isochrone_export::chrome::Chrome;
 use isochrone_export::perfetto::Perfetto;
-use isochrone_export::{DEFAULT_STEPS, ExportError, ExportInput, export, openmetrics};
+use isochrone_export::{DEFAULT_STEPS, ExportError, ExportInput, export, openmetrics, otlp};
 use isochrone_files::output as files;
 use isochrone_timing::{TimedHost, Times, extent, is_on_one_clock, recorded, step_length};
 
@@ -32,6 +32,10 @@ pub(crate) fn run(arguments: &Export, console: &Console) -> anyhow::Result<()> {
     anyhow::ensure!(
         !is_series || sources.store.store.is_none(),
         "--store does not apply to --to openmetrics: time series are made of the traces"
+    );
+    anyhow::ensure!(
+        *format != ExportFormat::Otlp || every.is_none(),
+        "--every does not apply to --to otlp: it has requests, and no steps"
     );
     match output {
         Some(path) => check_output(path, &sources.inputs())?,
@@ -60,6 +64,16 @@ pub(crate) fn run(arguments: &Export, console: &Console) -> anyhow::Result<()> {
         let all = [of_usage, vec![of_resources]].concat();
         let text = openmetrics::text(&openmetrics::series(&all));
         write(output.as_deref(), |to| Ok(to.write_all(text.as_bytes())?))?;
+    } else if *format == ExportFormat::Otlp {
+        let store = index::store(&named, kept, &opened, spread, console)?;
+        let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
+        let window = window(times, extent(hosts.iter().copied()).unwrap_or_default());
+        let found = requests(&cluster, &RequestQuery { window, ..RequestQuery::default() })?;
+        let report = critical_path(&cluster, &found, true, is_on_one_clock(&hosts));
+        for missing in &report.notes {
+            note!(console, "{}", Plain(missing.shown(|ns| ns.to_string())));
+        }
+        write(output.as_deref(), |to| otlp::write(&report, to).map(|_| ()))?;
     } else {
         let store = index::store(&named, kept, &opened, spread, console)?;
         let clocks = opened.clocks();
@@ -73,8 +87,12 @@ pub(crate) fn run(arguments: &Export, console: &Console) -> anyhow::Result<()> {
         })?;
         bar.finish();
     }
-    let needs = if is_series { AnalysisKind::Usage.needs() } else { &TIMELINE };
-    for missing in lacking(needs, &recorded(&hosts)) {
+    let needs = match format {
+        ExportFormat::OpenMetrics => AnalysisKind::Usage.needs().to_vec(),
+        ExportFormat::Otlp => isochrone_crosshost::needs("critical-path"),
+        _ => TIMELINE.to_vec(),
+    };
+    for missing in lacking(&needs, &recorded(&hosts)) {
         note!(console, "{}", Plain(missing.shown(|ns| ns.to_string())));
     }
     if let Some(path) = output {
@@ -120,6 +138,7 @@ fn readers(format: ExportFormat) -> &'static str {
         ExportFormat::OpenMetrics => {
             "Prometheus: promtool tsdb create-blocks-from openmetrics FILE DIRECTORY"
         }
+        ExportFormat::Otlp => "collectors of OpenTelemetry, Jaeger and Tempo",
         ExportFormat::Chrome | ExportFormat::Lami => "ui.perfetto.dev, chrome://tracing and Speedscope",
     }
 }

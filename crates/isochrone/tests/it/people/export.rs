@@ -64,6 +64,46 @@ fn part_of_it() {
     assert_eq!(all.get("message"), None);
 }
 
+/// Each request is a trace of OpenTelemetry: what `critical-path` has of it, in spans that leave no holes.
+#[test]
+fn requests_are_traces() {
+    let said = on_hosts(&["export", "--to", "otlp"]);
+    assert_eq!(said.status, Some(0), "{}", said.err);
+    let report = on_hosts(&["critical-path", "--format", "json", "--table", "requests"]);
+    let report: Value = serde_json::from_str(&report.out).unwrap();
+    let requests = report["tables"]["requests"].as_array().unwrap();
+    let lines: Vec<Value> = said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), requests.len());
+    let ns = |span: &Value, end: &str| span[end].as_str().unwrap().parse::<i64>().unwrap();
+    let mut ids = BTreeMap::<String, usize>::new();
+    for (line, request) in lines.iter().zip(requests) {
+        let resources = line["resourceSpans"].as_array().unwrap();
+        let spans: Vec<&Value> =
+            resources.iter().flat_map(|it| it["scopeSpans"][0]["spans"].as_array().unwrap()).collect();
+        let root = spans.iter().find(|span| span.get("parentSpanId").is_none()).unwrap();
+        assert_eq!(ns(root, "startTimeUnixNano"), request["begin_ns"].as_i64().unwrap());
+        assert_eq!(ns(root, "endTimeUnixNano"), request["end_ns"].as_i64().unwrap());
+        let mut steps: Vec<&&Value> =
+            spans.iter().filter(|span| span["parentSpanId"] == root["spanId"]).collect();
+        assert_eq!(steps.len() + 1, spans.len());
+        steps.sort_by_key(|span| ns(span, "startTimeUnixNano"));
+        let ends = |span: &Value| [ns(span, "startTimeUnixNano"), ns(span, "endTimeUnixNano")];
+        assert!(steps.windows(2).all(|two| ends(two[0])[1] == ends(two[1])[0]), "{line}");
+        assert_eq!(ends(steps[0])[0], ends(root)[0]);
+        assert_eq!(ends(steps[steps.len() - 1])[1], ends(root)[1]);
+        for span in &spans {
+            let id = span["spanId"].as_str().unwrap();
+            assert!(id.len() == 16 && span["traceId"].as_str().unwrap().len() == 32, "{span}");
+            *ids.entry(id.to_owned()).or_default() += 1;
+        }
+        let hosts = resources.iter().map(|it| it["resource"]["attributes"].to_string());
+        assert!(hosts.clone().any(|it| it.contains("host.name") && it.contains("appsrv")), "{line}");
+    }
+    assert!(ids.values().all(|&count| count == 1));
+    let said = on_hosts(&["export", "--to", "otlp", "--every", "1s"]);
+    check(&said, 2, &["--every does not apply to --to otlp"]);
+}
+
 /// The samples of a family by their labels: (time as it is written, value), in their order.
 fn samples(text: &str, family: &str) -> BTreeMap<String, Vec<(String, f64)>> {
     let mut all: BTreeMap<String, Vec<(String, f64)>> = BTreeMap::new();

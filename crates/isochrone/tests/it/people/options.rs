@@ -353,6 +353,8 @@ fn of_merge() {
 fn of_export() {
     check_on(&["export", "--to", "chrome"], &["client", "app"]);
     check_on(&["export", "--to", "openmetrics"], &["client", "app"]);
+    // With the server's host: without it, requests have no name.
+    check_on(&["export", "--to", "otlp"], &["client", "app"]);
 }
 
 #[test]
