@@ -97,6 +97,8 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Export(command) => commands::export::run(&command, console),
         Command::Summary(command) => commands::summary::run(&command, console),
         Command::Overview(command) => commands::summary::overview(&command, console),
+        Command::Diff(command) => commands::runs::diff(&command, console),
+        Command::Check(command) => commands::runs::check(&command, console),
         Command::Live(command) => commands::live::run(&command, console),
         Command::Map(command) => commands::pieces::map(&command, console),
         Command::Merge(command) => commands::pieces::merge(&command, console),

@@ -199,7 +199,7 @@ pub(crate) struct ThreadName {
     pub(crate) tid: i32,
 }
 
-fn service(text: &str) -> Result<Service, String> {
+pub(super) fn service(text: &str) -> Result<Service, String> {
     Service::from_str(text).map_err(|error| error.to_string())
 }
 

@@ -10,6 +10,7 @@ mod live;
 mod options;
 mod order;
 mod pieces;
+mod runs;
 mod sync;
 pub(crate) mod time;
 mod view;
@@ -34,6 +35,7 @@ pub(crate) use live::{Live, SessionUrl};
 pub(crate) use options::{Applies, Decides, GivenOptions};
 pub(crate) use order::{EventArg, Order};
 pub(crate) use pieces::{Map, Merge};
+pub(crate) use runs::{Check, Diff, Figure, Limit, OfRequests};
 pub(crate) use sync::{Eval, Sync, SyncCommand};
 use time::Zone;
 pub(crate) use view::{Serve, Served, View};
@@ -169,8 +171,8 @@ pub(crate) enum Command {
         Clocks that were set, stopped or slewed are detected and reported as breaks. \
         Hosts that share a clock already (PTP, or several tracers on one machine) are named with --trust-clock: \
         then messages of each of them help all of them, and messages between them test the claim.\n\n\
-        A capture (pcap, pcapng; not compressed) is a host of its own, named like the file without its extension, and \
-        stamped by the wall clock of the capturing machine: `web1.pcap` with an LTTng trace of web1 is the clock `web1#2`. \
+        A capture (pcap, pcapng, compressed or not) is a host of its own, named like the file without \
+        its extension, and stamped by the wall clock of the capturing machine: `web1.pcap` with an LTTng trace of web1 is the clock `web1#2`. \
         Packet types, directions and addresses in it, and other captures of the same packets, show whether it was taken on an end \
         host or on the way (a switch, a mirror port); a note reports that, and --captured corrects it. The first 96 bytes of each \
         packet are enough: tcpdump -s 96 -w web1.pcap. Below a directory, files named *.pcap, *.pcapng and *.cap are found."
@@ -297,6 +299,27 @@ pub(crate) enum Command {
         isochrone summary --begin 12:30 --end 12:31 web/ -o min.html  of a minute\n\n\
         The page is a single file. Below each section is the command that shows the same as text.")]
     Summary(Box<Summary>),
+    /// Compare two runs: which requests became slower, and what of them
+    #[command(after_help = "Examples:\n  \
+        isochrone diff monday/ tuesday/                          requests of all services\n  \
+        isochrone diff --service 8080 monday/ tuesday/           of one\n  \
+        isochrone diff --phase thumbnail monday/ tuesday/        phases of a program\n  \
+        isochrone diff --format json monday/ tuesday/ | jq '.tables[]'\n\n\
+        Each run is a directory with the traces of all its hosts, or a store. Hosts, programs and \
+        ports are compared by their names. `causes` has what a request spent its time on, at the mean \
+        of each run: its changes add up to that of the mean. A change is `slower` or `faster` where \
+        chance alone makes as large a one in less than 1 % of pairs of runs (rank test of Mann and \
+        Whitney, `p`), of at least 8 requests each; else it is `the same`. \
+        Record on every host what `isochrone critical-path` needs.")]
+    Diff(Box<Diff>),
+    /// Hold figures of requests against limits, for tests: exit status 1 where one is exceeded
+    #[command(after_help = "Examples:\n  \
+        isochrone check --max 'p99(request) < 50ms' web/ app/ db/\n  \
+        isochrone check --service 8080 --max 'median(request) < 10ms' --min 'count(request) >= 100' web/ db/\n\n\
+        Exit status: 0 all limits hold; 1 one does not; 2 a figure is unknown, as there are no requests, \
+        or wrong usage. \
+        Record on every host what `isochrone critical-path` needs.")]
+    Check(Box<Check>),
     /// Query in SQL: runs the program `isochrone-sql`, which is installed separately
     #[command(
         disable_help_flag = true,
@@ -462,6 +485,7 @@ impl Command {
             Self::Export(export) => Some(&export.sources.zone),
             Self::Summary(summary) => Some(&summary.sources.zone),
             Self::Overview(overview) => Some(&overview.sources.zone),
+            Self::Check(check) => Some(&check.sources.zone),
             Self::CrossHost(analysis) => Some(&analysis.common().sources.zone),
             Self::Analyze(named) => Some(&named.analyze.zone),
             Self::Short(short) => Some(&short.analyze().zone),
@@ -469,6 +493,7 @@ impl Command {
             Self::Live(live) => Some(&live.zone),
             Self::Watch(watch) => Some(&watch.analyze.zone),
             Self::Index(_)
+            | Self::Diff(_)
             | Self::Merge(_)
             | Self::View(_)
             | Self::Serve(_)

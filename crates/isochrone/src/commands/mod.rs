@@ -37,6 +37,7 @@ pub(crate) mod order;
 mod periods;
 pub(crate) mod pieces;
 mod reports;
+pub(crate) mod runs;
 pub(crate) mod shell;
 pub(crate) mod signals;
 pub(crate) mod sql;

@@ -34,6 +34,7 @@ mod phases;
 mod processes;
 mod requests;
 mod run;
+mod runs;
 mod sched;
 mod shown;
 mod states;

@@ -318,7 +318,7 @@ fn what_is_no_capture_is_refused() {
     let directory = TempDir::new().unwrap();
     let good = exchange(&directory, ["a.pcap", "b.pcap"], 0);
     let bad = file(&directory, "text.pcap", b"text");
-    let packed = file(&directory, "x.pcap.zst", &[0x28, 0xb5, 0x2f, 0xfd, 0]);
+    let packed = file(&directory, "x.pcap.bz2", b"BZh91AY");
     let empty = file(&directory, "empty.pcap", &pcap(1, &[]));
     let inputs = Inputs::open(&[good[0].clone(), good[1].clone(), bad, packed, empty, good[0].clone()]);
     let why: Vec<_> = inputs.refused.iter().map(|refused| refused.why.as_str()).collect();
@@ -326,7 +326,7 @@ fn what_is_no_capture_is_refused() {
         why,
         [
             "not a packet capture: it begins neither like pcap nor like pcapng",
-            "it is compressed with zstd: unpack it first"
+            "it is compressed with bzip2: unpack it first"
         ]
     );
     assert_eq!((inputs.captures.len(), inputs.notes.len()), (3, 1));
@@ -334,6 +334,26 @@ fn what_is_no_capture_is_refused() {
     assert_eq!(outcome.artefact.clocks.len(), 2);
     assert_eq!(outcome.refused[0].why, "it holds no packets with times");
     assert!(outcome.partial);
+}
+
+#[test]
+fn compressed_captures_are_the_same() {
+    let directory = TempDir::new().unwrap();
+    let plain = exchange(&directory, ["h1.pcap", "h2.pcap"], 0);
+    let packed: Vec<PathBuf> = plain
+        .iter()
+        .map(|path| {
+            let bytes = zstd::encode_all(std::fs::File::open(path).unwrap(), 1).unwrap();
+            let name = format!("{}.zst", path.file_name().unwrap().to_str().unwrap());
+            file(&directory, &name, &bytes)
+        })
+        .collect();
+    let clocks = |paths: &[PathBuf]| {
+        let outcome = synchronize(&Inputs::open(paths), &Options::default(), &|_| {}).unwrap();
+        assert!(!outcome.partial, "{:?}", outcome.artefact.refused);
+        serde_json::to_string(&outcome.artefact.clocks).unwrap().replace(".pcap.zst", ".pcap")
+    };
+    assert_eq!(clocks(&packed), clocks(&plain));
 }
 
 /// Where the public scenarios are.

@@ -1,0 +1,125 @@
+//! `diff` and `check`: two runs of one program of which it is known what became slower in the second.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use isochrone_testkit::{Generation, KernelScript};
+
+use super::loopback::{Loopback, has_read};
+
+/// Requests of a client: how long the server waits for the CPU and computes, ns.
+fn run(to: &Path, requests: impl IntoIterator<Item = (u64, u64)>) {
+    let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
+    host.process(10, "client").process(20, "server");
+    let mut connection = Loopback::dumped(&mut host, [40_000, 8_001], 3, &[10, 20]);
+    host.at(80).switch(0, 20);
+    connection.waits(&mut host, 85, (20, 10));
+    let mut at = 1_000;
+    for (waits, computes) in requests {
+        connection.asks(&mut host, at, Some(20));
+        connection.waits(&mut host, at + 7 + waits, (10, 20));
+        has_read(&mut host, at + 9 + waits);
+        connection.answers(&mut host, at + 9 + waits + computes, Some(10));
+        connection.waits(&mut host, at + 20 + waits + computes, (20, 10));
+        has_read(&mut host, at + 24 + waits + computes);
+        at += 10_000;
+    }
+    host.at(at).switch(10, 0);
+    host.write(&to.join("h1")).unwrap();
+}
+
+fn isochrone(cache: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_isochrone"))
+        .args(arguments)
+        .env("XDG_CACHE_HOME", cache)
+        .output()
+        .unwrap()
+}
+
+/// The rows of a table as text: some columns.
+fn rows(said: &Output, table: &str, columns: &[&str]) -> Vec<String> {
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    let table = report["tables"].as_array().unwrap().iter().find(|it| it["name"] == table).unwrap();
+    let names = table["columns"].as_array().unwrap();
+    let index = |column: &str| names.iter().position(|it| it["name"] == *column).unwrap();
+    let cell = |row: &serde_json::Value, column: &str| match &row[index(column)] {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let row = |row: &serde_json::Value| {
+        columns.iter().map(|column| cell(row, column)).collect::<Vec<_>>().join(" ")
+    };
+    table["rows"].as_array().unwrap().iter().map(row).collect()
+}
+
+const CAUSES: [&str; 6] = ["comm", "cause", "mean_before_ns", "mean_after_ns", "change_ns", "verdict"];
+
+#[test]
+fn what_became_slower_is_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let computes = |number: u64| 1_000 + number * 37 % 101;
+    run(&path("before"), (0..24).map(|number| (0, computes(number))));
+    run(&path("same"), (0..24).map(|number| (0, computes(number + 7))));
+    run(&path("computes"), (0..24).map(|number| (0, 500 + computes(number))));
+    run(&path("loaded"), (0..24).map(|number| (700, computes(number))));
+    run(&path("few"), (0..3).map(|number| (700, computes(number))));
+    let cache = path("cache");
+    let diff = |after: &str| {
+        let [before, after] = ["before", after].map(|name| path(name).to_str().unwrap().to_owned());
+        isochrone(&cache, &["diff", "-q", "--format", "json", &before, &after])
+    };
+    let services = ["requests_before", "requests_after", "change_ns", "verdict"];
+    let said = diff("computes");
+    assert_eq!(rows(&said, "services", &services), ["24 24 500 slower"]);
+    let first = &rows(&said, "causes", &CAUSES)[0];
+    assert!(first.starts_with("server cpu ") && first.ends_with(" 500 slower"), "{first}");
+    let said = diff("loaded");
+    assert_eq!(rows(&said, "services", &services), ["24 24 700 slower"]);
+    let first = &rows(&said, "causes", &CAUSES)[0];
+    assert!(first.starts_with("server wait-cpu ") && first.ends_with(" 700 slower"), "{first}");
+    let said = diff("same");
+    assert!(rows(&said, "services", &services)[0].ends_with(" the same"));
+    assert!(rows(&said, "causes", &CAUSES).iter().all(|row| row.ends_with(" the same")));
+    let said = diff("few");
+    assert_eq!(rows(&said, "services", &services), ["24 3 700 too few requests"]);
+    // The other way round it is faster.
+    let [before, after] = ["computes", "before"].map(|name| path(name).to_str().unwrap().to_owned());
+    let said = isochrone(&cache, &["diff", "-q", "--format", "json", &before, &after]);
+    assert_eq!(rows(&said, "services", &services), ["24 24 -500 faster"]);
+    // As text it fits a terminal.
+    let said = isochrone(&cache, &["diff", "-q", &before, &after]);
+    let text = String::from_utf8(said.stdout).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+}
+
+#[test]
+fn limits() {
+    let directory = tempfile::tempdir().unwrap();
+    let (run_path, cache) = (directory.path().join("run"), directory.path().join("cache"));
+    // From the client's write to its read they take 24 ns more.
+    run(&run_path, (1..=20).map(|number| (0, number * 100)));
+    let path = run_path.to_str().unwrap();
+    let check = |limits: &[&str], status: i32, expect: &str| {
+        let options: Vec<&str> = limits.iter().flat_map(|limit| ["--max", limit]).collect();
+        let said = isochrone(&cache, &[&["check", "-q"][..], &options, &[path]].concat());
+        assert_eq!(String::from_utf8_lossy(&said.stdout), expect);
+        assert_eq!(said.status.code(), Some(status), "{limits:?}");
+    };
+    check(&["max(request) <= 2024ns"], 0, "ok       max(request) <= 2024ns: 2.024 µs\n");
+    check(
+        &["max(request) < 2024ns", "count(request) >= 20", "median(request) < 1us"],
+        1,
+        "FAILED   max(request) < 2024ns: 2.024 µs\nok       count(request) >= 20: 20\n\
+         FAILED   median(request) < 1us: 1.024 µs\n",
+    );
+    check(&["mean(request) < 1074ns"], 1, "FAILED   mean(request) < 1074ns: 1.074 µs\n");
+    let said = isochrone(&cache, &["check", "--service", "7", "--max", "p99(request) < 1s", path]);
+    assert_eq!(said.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&said.stderr).contains("there are no requests"));
+    let said = isochrone(&cache, &["check", "--format", "json", "--max", "p95(request) < 1s", path]);
+    let json: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    assert_eq!(json["limits"][0]["value"], 1924);
+    assert_eq!((json["limits"][0]["holds"].as_bool(), json["requests"].as_u64()), (Some(true), Some(20)));
+}
