@@ -23,6 +23,9 @@ type Resource = (Option<String>, Option<i128>, Option<String>);
 /// Kinds of spans: within a program, and of one that sends a request.
 const INTERNAL: u8 = 1;
 const CLIENT: u8 = 3;
+/// What stands for a program where there is none: packets, and interrupts.
+const NETWORK: &str = "network";
+const KERNEL: &str = "kernel";
 /// What OpenTelemetry calls a program whose name is unknown.
 const UNKNOWN_SERVICE: &str = "unknown_service";
 
@@ -112,7 +115,13 @@ impl Trace {
         let mut span = self.span(steps, row, index, &cause, attributes);
         span["parentSpanId"] = self.span_id(0).into();
         span["kind"] = INTERNAL.into();
-        ((text("host"), steps.int(row, "pid"), text("comm")), span)
+        // Packets, and what the kernel does by itself, are of no program.
+        let program = match steps.cell(row, "comm") {
+            Some(Cell::NotApplicable) if cause == NETWORK => Some(NETWORK.to_owned()),
+            Some(Cell::NotApplicable) => Some(KERNEL.to_owned()),
+            _ => text("comm"),
+        };
+        ((text("host"), steps.int(row, "pid"), program), span)
     }
 
     fn span(&self, of: &Columns<'_>, row: usize, index: u32, name: &str, attributes: Vec<Value>) -> Value {

@@ -74,6 +74,9 @@ fn try_again(error: anyhow::Error) -> anyhow::Result<ExitStatus> {
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
     let console = &Console::new(arguments.quiet);
+    if arguments.wide {
+        output::be_wide();
+    }
     // Some commands end properly by themselves.
     let ends_itself = matches!(
         arguments.command,

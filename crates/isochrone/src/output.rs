@@ -118,8 +118,19 @@ fn ends_in_error(text: &str, number: i32) -> bool {
     error.split_once(" (os error ").is_some_and(|(error, _)| text.ends_with(error))
 }
 
-/// Maximum width of the lines of tables: that of the terminal, or `COLUMNS`; `None`: unknown, lines are not limited.
+/// Whether lines of tables are not limited.
+static IS_WIDE: AtomicBool = AtomicBool::new(false);
+
+/// Limits lines of tables no longer.
+pub(crate) fn be_wide() {
+    IS_WIDE.store(true, Ordering::Relaxed);
+}
+
+/// Maximum width of the lines of tables: that of the terminal, or `COLUMNS`; `None`: unknown, or lines are not limited.
 pub(crate) fn width() -> Option<usize> {
+    if IS_WIDE.load(Ordering::Relaxed) {
+        return None;
+    }
     let of_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let of_terminal = || Some(usize::from(terminal_size::terminal_size_of(io::stdout())?.0.0));
     of_environment.or_else(of_terminal).filter(|&columns| columns > 0)

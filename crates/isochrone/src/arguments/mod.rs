@@ -66,6 +66,9 @@ pub(crate) struct Arguments {
     /// Print results only: no notes, no progress
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+    /// Show all columns of tables, however wide the terminal is
+    #[arg(long, global = true)]
+    pub(crate) wide: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -29,7 +29,7 @@ pub(crate) fn print(
     hosts: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    writeln!(out, "{}", heading(report, at, hosts))?;
+    writeln!(out, "{}", wrapped(&heading(report, at, hosts), output::width()).trim_start())?;
     for table in report.tables.iter().filter(|table| name.is_none_or(|name| table.name == name)) {
         let of = match table.total_rows {
             Some(of) => format!(": {} of {}", figures::count(table.rows.len()), figures::count(of)),
@@ -59,7 +59,11 @@ fn heading(report: &Report, at: Option<UnixNs>, hosts: usize) -> String {
     {
         return format!("{}: at {} {}{clocks}", report.analysis, time::full(at), time::zone_name());
     }
-    let Some([begin, end]) = report.range else { return format!("{}: no events", report.analysis) };
+    let Some([begin, end]) = report.range else {
+        // What is about several runs has no time of its own.
+        let is_empty = report.tables.iter().all(|table| table.rows.is_empty());
+        return if is_empty { format!("{}: no events", report.analysis) } else { report.analysis.to_owned() };
+    };
     let span = figures::span(end - begin);
     let (begin, end, zone) = (time::full(begin), time::full(end), time::zone_name());
     format!("{}: {begin} to {end} {zone} ({span}){clocks}", report.analysis)
@@ -184,10 +188,7 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     let (indices, header, rights) = columns(shown);
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let is_right = |column| rights.get(column).copied().unwrap_or(false);
-    let spare: Vec<usize> = SPARE
-        .iter()
-        .filter_map(|name| indices.iter().position(|&column| shown.columns[column].name == *name))
-        .collect();
+    let spare = spare(shown, &indices);
     let layout = table::Layout {
         header: &header,
         is_right: &is_right,
@@ -208,9 +209,29 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     layout.print(&fit, rows, |row| bars.get(row).map(String::as_str), out)?;
     let left_out: Vec<&str> = fit.left_out().map(|column| header[column]).collect();
     if !left_out.is_empty() {
-        writeln!(out, "{}", wrapped(&format!("no room for: {}", left_out.join(", ")), layout.room))?;
+        writeln!(out, "{}", wrapped(&format!("no room for: {} (--wide)", left_out.join(", ")), layout.room))?;
     }
     Ok(())
+}
+
+/// The columns that may be left out, in this order, as indices into those that are shown: the ones of
+/// [`SPARE`], then other figures from the right, then names. What the table is about stays: its first
+/// column, what it is drawn by, its times, and the first figure.
+fn spare(shown: &Table, indices: &[usize]) -> Vec<usize> {
+    let named = SPARE
+        .iter()
+        .filter_map(|name| indices.iter().position(|&column| shown.columns[column].name == *name));
+    let mut spare: Vec<usize> = named.collect();
+    let is_figure = |at: &usize| !matches!(shown.columns[indices[*at]].unit, Unit::None | Unit::Time);
+    let drawn = shown.drawn.map(|drawn| drawn.column);
+    let figures = (0..indices.len()).filter(is_figure).skip(1);
+    let names = (1..indices.len()).filter(|at| shown.columns[indices[*at]].unit == Unit::None);
+    for at in figures.rev().chain(names.rev()) {
+        if Some(indices[at]) != drawn && !spare.contains(&at) {
+            spare.push(at);
+        }
+    }
+    spare
 }
 
 /// A line below a table, wrapped to the width.

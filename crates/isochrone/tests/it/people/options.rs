@@ -10,10 +10,12 @@ use isochrone_testkit::LttngTrace;
 use super::{Said, hosts, run, run_with, shop};
 
 /// Options whose value says how the work is done and not what comes of it, or that say what is so anyway.
-const NEUTRAL: [&str; 14] = [
+const NEUTRAL: [&str; 15] = [
     "--help",
     "--version",
     "--quiet",
+    // Tried in `tables.rs`.
+    "--wide",
     "--threads",
     "--chunks",
     "--gmt",

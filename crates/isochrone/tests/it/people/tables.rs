@@ -2,7 +2,55 @@
 
 use std::fmt::Write as _;
 
+use rayon::prelude::*;
+
 use super::{hosts, run_in};
+
+/// Commands whose tables have the most columns, and those with other kinds of tables.
+const WIDE: [&[&str]; 18] = [
+    &["messages"],
+    &["messages", "--table", "messages"],
+    &["accounting"],
+    &["critical-path"],
+    &["critical-path", "--table", "path"],
+    &["blocking"],
+    &["blocking", "--table", "waits"],
+    &["ipc"],
+    &["bottleneck"],
+    &["phases"],
+    &["usage"],
+    &["iousagetop"],
+    &["memtop"],
+    &["iolog"],
+    &["irqlog"],
+    &["schedlog"],
+    &["sync", "eval"],
+    &["overview"],
+];
+
+/// No line of any table is wider than the terminal; what is left out is named, and `--wide` shows it.
+#[test]
+fn in_any_width() {
+    let hosts = hosts();
+    let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    let width = |line: &str| unicode_width::UnicodeWidthStr::width(line);
+    let commands: Vec<_> = COMMANDS.iter().chain(&WIDE).collect();
+    commands.par_iter().for_each(|command| {
+        for columns in [60, 80, 140] {
+            let said = run_in(Some(columns), &[command, &["-q"][..], &hosts].concat());
+            assert_eq!(said.status, Some(0), "{}", said.err);
+            for line in said.out.lines().filter(|line| line.starts_with(' ') && !line.contains(": sent at "))
+            {
+                assert!(width(line) <= columns as usize, "{command:?}: {}: {line}", width(line));
+            }
+        }
+        let narrow = run_in(Some(60), &[command, &["-q"][..], &hosts].concat()).out;
+        if narrow.contains("no room for: ") {
+            let wide = run_in(Some(60), &[command, &["-q", "--wide"][..], &hosts].concat()).out;
+            assert!(!wide.contains("no room for: ") && wide.lines().any(|line| width(line) > 60), "{wide}");
+        }
+    });
+}
 
 const COMMANDS: [&[&str]; 8] = [
     &["sync"],
