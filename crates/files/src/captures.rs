@@ -1,9 +1,10 @@
 //! Captures: how they are named, and finding them below a directory.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use isochrone_compressed::plain_name;
+
+use crate::search;
 
 /// A capture and how it was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,54 +42,15 @@ pub fn is_capture(path: &Path) -> bool {
     isochrone_capture::is_capture(path).unwrap_or(false)
 }
 
-/// Directories nested deeper than this are not searched.
-const MAX_DEPTH: usize = 16;
-
 /// What captures are called below a directory. Anything that is named itself may have any name.
 const EXTENSIONS: [&str; 3] = ["pcap", "pcapng", "cap"];
 
 /// All captures below a directory, in the order of their paths: files with the extension of a capture that
-/// begin as one; they may be compressed. Hidden directories are left out, and so is the inside of a trace; a
-/// directory that links lead to twice is searched once. What cannot be read is left out: the search for
-/// traces reports it.
+/// begin as one; they may be compressed.
 pub(crate) fn find_captures(directory: &Path) -> Vec<PathBuf> {
-    let mut search = Search::default();
-    search.below(directory, 1);
-    search.found
-}
-
-#[derive(Default)]
-struct Search {
-    found: Vec<PathBuf>,
-    seen: HashSet<PathBuf>,
-}
-
-impl Search {
-    fn below(&mut self, directory: &Path, depth: usize) {
-        let is_trace = directory.join("metadata").is_file();
-        if is_trace || !self.seen.insert(directory.canonicalize().unwrap_or_else(|_| directory.to_owned())) {
-            return;
-        }
-        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        let visible = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
-        let mut paths: Vec<PathBuf> = visible.map(|entry| entry.path()).collect();
-        paths.sort_unstable();
-        for path in paths {
-            if path.is_dir() {
-                if depth < MAX_DEPTH {
-                    self.below(&path, depth + 1);
-                }
-            } else if path.is_file() && is_named_like_one(&path) && is_capture(&path) {
-                self.found.push(path);
-            }
-        }
-    }
-}
-
-fn is_named_like_one(path: &Path) -> bool {
-    let path = plain_name(path);
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+    search::files(directory, &|path| {
+        search::has_extension(&plain_name(path), &EXTENSIONS) && is_capture(path)
+    })
 }
 
 #[cfg(test)]

@@ -74,9 +74,9 @@ impl Inputs {
     ///
     /// A path that is a file is a capture, whatever its name, unless it is one of mapped chunks, one that
     /// traces are packed in ([`is_packed`]), or the recording of another tracer ([`recording`]); these two
-    /// are found in a directory without traces, too. Below a directory that is no trace, captures
-    /// are found by their extensions (`.pcap`, `.pcapng`, `.cap`) and by how they begin; only their first
-    /// bytes are read here.
+    /// are found below a directory, too, where no traces are beside them. Below a directory that is no trace,
+    /// captures are found by their extensions (`.pcap`, `.pcapng`, `.cap`) and by how they begin; only their
+    /// first bytes are read here.
     pub fn open(arguments: &[PathBuf]) -> Self {
         let mut inputs = Self::default();
         let mut seen = Seen::default();
@@ -110,22 +110,27 @@ impl Inputs {
                 inputs.refuse_error(error);
             }
             let captures = find_captures(argument);
-            let recordings = find_recordings(argument);
-            let packed = find_packed(argument);
-            let has_others = !recordings.is_empty() || !packed.is_empty();
-            if !below.traces.is_empty() && has_others {
+            let (packed, recordings) = (find_packed(argument), find_recordings(argument));
+            let has_files = !captures.is_empty() || !packed.is_empty() || !recordings.is_empty();
+            // They may be of the same hosts as traces beside them, which would be there twice.
+            let is_alone = |path: &&PathBuf| {
+                let directory = path.parent().unwrap_or(argument);
+                !below.traces.iter().any(|trace| trace.starts_with(directory))
+            };
+            if packed.iter().chain(&recordings).any(|path| !is_alone(&path)) {
                 inputs.notes.push(format!(
                     "{}: packed traces and recordings beside traces are left out: name them",
                     argument.display()
                 ));
             }
-            for path in packed.iter().filter(|_| below.traces.is_empty()) {
+            for path in packed.iter().filter(is_alone) {
                 inputs.add_packed(path, &schemas, &mut seen);
             }
-            for (path, format) in recordings.iter().filter(|_| below.traces.is_empty()) {
-                inputs.add_recording(path, *format, &schemas, &mut seen);
+            for path in recordings.iter().filter(is_alone) {
+                if let Some(format) = recording(path) {
+                    inputs.add_recording(path, format, &schemas, &mut seen);
+                }
             }
-            let has_files = !captures.is_empty() || has_others;
             if below.traces.is_empty() && !has_files && below.unreadable.is_empty() {
                 inputs
                     .refuse(argument, "no CTF trace found: no directory at or below it has a metadata file");

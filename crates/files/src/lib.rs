@@ -9,6 +9,7 @@ pub mod output;
 mod packed;
 pub mod piece;
 mod recorded;
+mod search;
 
 pub use captures::{InputCapture, is_capture};
 pub use excerpt::{

@@ -16,6 +16,8 @@ use tar::{Archive, EntryType};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+use crate::search;
+
 /// Nothing that tracers write is compressed to less than one part in this many, …
 const MAX_RATIO: u64 = 1_000;
 /// … beyond this many bytes.
@@ -83,15 +85,9 @@ fn packing(path: &Path) -> io::Result<Option<Packing>> {
     })
 }
 
-/// The packed files in a directory, not below it, by their names and how they begin.
+/// The packed files below a directory, by their names and how they begin.
 pub(crate) fn find_packed(directory: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_named_like_one = |path: &PathBuf| {
-        path.extension().and_then(|it| it.to_str()).is_some_and(|it| EXTENSIONS.contains(&it))
-    };
-    let mut found: Vec<PathBuf> = entries.filter(|path| is_named_like_one(path) && is_packed(path)).collect();
-    found.sort();
-    found
+    search::files(directory, &|path| search::has_extension(path, &EXTENSIONS) && is_packed(path))
 }
 
 /// Opens the traces in a packed file, each with its path there; they say that they are at that path below the
@@ -370,11 +366,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let metadata = b"/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nstream { };";
         let zip = zipped(&[("k/metadata", metadata, 0o100_644)]);
-        for (name, bytes) in [("b.zip", &zip[..]), ("a.zip", &zip), ("notes.zip", b"text"), ("other", &zip)] {
+        std::fs::create_dir(directory.path().join("c")).unwrap();
+        for (name, bytes) in
+            [("b.zip", &zip[..]), ("a.zip", &zip), ("notes.zip", b"text"), ("other", &zip), ("c/d.zip", &zip)]
+        {
             std::fs::write(directory.path().join(name), bytes).unwrap();
         }
         let found = find_packed(directory.path());
         let names: Vec<_> = found.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
-        assert_eq!(names, ["a.zip", "b.zip"]);
+        assert_eq!(names, ["a.zip", "b.zip", "d.zip"]);
     }
 }

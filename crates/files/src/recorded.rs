@@ -10,6 +10,8 @@ use isochrone_ctf::{Schemas, Trace};
 use isochrone_import::{Format, ImportError, Imported, import};
 use isochrone_unfinished::UnfinishedDirectory;
 
+use crate::search;
+
 /// Why a recording cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
@@ -32,17 +34,9 @@ pub fn recording(path: &Path) -> Option<Format> {
     Format::of(path).ok().flatten()
 }
 
-/// The recordings in a directory, not below it, by their names and how they begin.
-pub(crate) fn find_recordings(directory: &Path) -> Vec<(PathBuf, Format)> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    let found = entries.filter_map(|path| {
-        let extension = path.extension().and_then(|it| it.to_str())?;
-        let format = recording(&path).filter(|_| EXTENSIONS.contains(&extension))?;
-        Some((path, format))
-    });
-    let mut found: Vec<(PathBuf, Format)> = found.collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    found
+/// The recordings below a directory, by their names and how they begin.
+pub(crate) fn find_recordings(directory: &Path) -> Vec<PathBuf> {
+    search::files(directory, &|path| search::has_extension(path, &EXTENSIONS) && recording(path).is_some())
 }
 
 /// Opens a recording as a trace, which says that it is at the path of the recording; gives what became of

@@ -74,7 +74,7 @@ impl TraceDat {
         buffer: &Buffer,
         offset: u64,
         size: u64,
-        each: &mut dyn FnMut(Option<&[u8]>) -> Result<(), ImportError>,
+        each: &mut TakePage<'_>,
     ) -> Result<(), ImportError> {
         const WHAT: &str = "the data of a CPU";
         let page = buffer.page_size;
@@ -167,6 +167,9 @@ impl Pages<'_> {
         }
     }
 }
+
+/// Takes the next page; `None`: some are missing.
+type TakePage<'p> = dyn FnMut(Option<&[u8]>) -> Result<(), ImportError> + 'p;
 
 /// Why a page is not read to its end.
 enum Stop {
