@@ -11,8 +11,9 @@ const PROGRAMS: [(&str, &str, &str); 8] = [
     (
         "lttng",
         "ISOCHRONE_REQUIRE_LTTNG",
-        "command -v lttng && command -v lttng-relayd && command -v lttng-sessiond &&
-         echo '#include <lttng/tracef.h>' | cc -E -",
+        // Hosts that record programs are reached over ssh, too.
+        "command -v lttng && command -v lttng-relayd && command -v lttng-sessiond && command -v ssh &&
+         test -x /usr/sbin/sshd && echo '#include <lttng/tracef.h>' | cc -E -",
     ),
     ("prometheus", "ISOCHRONE_REQUIRE_PROMETHEUS", "command -v prometheus && command -v promtool"),
     ("python3", "ISOCHRONE_REQUIRE_SHARED", "command -v python3"),

@@ -17,5 +17,5 @@ pub use excerpt::{
     open_excerpt, traces_of_chunks,
 };
 pub use inputs::{ExcerptOf, InputTrace, Inputs, UnknownCapture};
-pub use packed::{PackedError, is_packed, open_packed};
+pub use packed::{PackedError, is_packed, open_packed, unpack};
 pub use recorded::{RecordingError, open_recording, recording};

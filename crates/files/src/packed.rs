@@ -116,8 +116,11 @@ pub fn open_packed(path: &Path, known: &Schemas) -> Result<Vec<(PathBuf, Trace)>
     found.traces.iter().map(open).collect()
 }
 
-/// Unpacks files and directories. What else there is could be a stream, which would be missing: an error.
-fn unpack(path: &Path, to: &Path) -> Result<(), PackedError> {
+/// Unpacks files and directories into a directory. Linear in what is unpacked.
+///
+/// # Errors
+/// It cannot be read or written, it was cut, or there is something else in it, which could be a stream.
+pub fn unpack(path: &Path, to: &Path) -> Result<(), PackedError> {
     let most = File::open(path)?.metadata()?.len().saturating_mul(MAX_RATIO).max(MAX_UNPACKED);
     match packing(path)? {
         Some(Packing::Zip) => unpack_zip(path, most, to),

@@ -80,7 +80,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
     // Some commands end properly by themselves.
     let ends_itself = matches!(
         arguments.command,
-        Command::Live(_) | Command::Watch(_) | Command::View(_) | Command::Serve(_)
+        Command::Live(_) | Command::Record(_) | Command::Watch(_) | Command::View(_) | Command::Serve(_)
     );
     if !ends_itself {
         commands::signals::leave_nothing_on_signals()?;
@@ -105,6 +105,8 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Live(command) => commands::live::run(&command, console),
         Command::Map(command) => commands::pieces::map(&command, console),
         Command::Merge(command) => commands::pieces::merge(&command, console),
+        Command::Record(command) => commands::record::run(&command, console),
+        Command::Probe(command) => commands::record::probe(&command, console),
         Command::Watch(command) => commands::watch::run(*command, console),
         Command::View(command) => commands::view::view(&command, console),
         Command::Serve(command) => commands::view::serve(&command, console),

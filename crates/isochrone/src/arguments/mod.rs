@@ -10,6 +10,7 @@ mod live;
 mod options;
 mod order;
 mod pieces;
+mod record;
 mod runs;
 mod sync;
 pub(crate) mod time;
@@ -35,6 +36,7 @@ pub(crate) use live::{Live, SessionUrl};
 pub(crate) use options::{Applies, Decides, GivenOptions};
 pub(crate) use order::{EventArg, Order};
 pub(crate) use pieces::{Map, Merge};
+pub(crate) use record::{Probe, Record, WayOptions};
 pub(crate) use runs::{Check, Diff, Figure, Limit, OfRequests};
 pub(crate) use sync::{Eval, Sync, SyncCommand};
 use time::Zone;
@@ -250,6 +252,12 @@ pub(crate) enum Command {
         that these packets prove. What has been printed stays as it is; where later packets move a clock \
         beyond the bounds that it had, a warning is printed.")]
     Live(Live),
+    /// Record hosts, over `ssh` or this machine, and collect what was recorded
+    #[command(arg_required_else_help = true, after_help = record::AFTER_RECORD)]
+    Record(Record),
+    /// Send packets between hosts while they are recorded, so that bounds of their clocks are tight
+    #[command(after_help = record::AFTER_PROBE)]
+    Probe(Probe),
     /// Analyse sessions that are being rotated, chunk by chunk as they are finished, or map the chunks
     #[command(
         arg_required_else_help = true,
@@ -498,6 +506,8 @@ impl Command {
             Self::Index(_)
             | Self::Diff(_)
             | Self::Merge(_)
+            | Self::Record(_)
+            | Self::Probe(_)
             | Self::View(_)
             | Self::Serve(_)
             | Self::Dump(_)

@@ -36,6 +36,7 @@ mod on_cluster;
 pub(crate) mod order;
 mod periods;
 pub(crate) mod pieces;
+pub(crate) mod record;
 mod reports;
 pub(crate) mod runs;
 pub(crate) mod shell;

@@ -58,7 +58,7 @@ pub(crate) fn print(artefact: &Artefact, clocks: &Clocks, out: &mut impl Write) 
 }
 
 /// The quality in words, and its conditions; a paragraph each.
-pub(super) fn verdicts(artefact: &Artefact, clocks: &Clocks) -> Vec<String> {
+pub(crate) fn verdicts(artefact: &Artefact, clocks: &Clocks) -> Vec<String> {
     let mut paragraphs = Vec::new();
     if artefact.islands.len() > 1 {
         paragraphs.push(format!(

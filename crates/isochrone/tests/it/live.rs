@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// A program that records lines, from two threads, until it is told to end.
-const PROGRAM: &str = r#"
+pub(crate) const PROGRAM: &str = r#"
 #include <lttng/tracef.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process that ends with the test.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -59,7 +59,7 @@ impl Drop for Running {
 }
 
 impl Running {
-    fn status(&mut self) -> Option<i32> {
+    pub(crate) fn status(&mut self) -> Option<i32> {
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
             if let Some(status) = self.0.try_wait().unwrap() {
@@ -81,10 +81,10 @@ struct Lttng {
 }
 
 /// Held while daemons run: those of root share a directory.
-static ALONE: Mutex<()> = Mutex::new(());
+pub(crate) static ALONE: Mutex<()> = Mutex::new(());
 
 /// Waits until something is so.
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
         assert!(begin.elapsed() < PATIENCE, "{what}");

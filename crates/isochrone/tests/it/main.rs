@@ -32,6 +32,7 @@ mod poor_traces;
 mod programs;
 mod python;
 mod readme;
+mod record;
 mod recordings;
 mod relay;
 mod safe_outputs;

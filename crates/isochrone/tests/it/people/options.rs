@@ -103,6 +103,12 @@ fn values(option: &str) -> Vec<Vec<String>> {
         "--html" | "--output" => one("/proc/none/file"),
         "--traces" => one("/no/such/traces"),
         "--piece" => one("1/2"),
+        "--for" => one("3s"),
+        "--buffer" => one("1MiB"),
+        "--tracer" => one("ftrace"),
+        "--skip" => one("web1"),
+        "--ssh" => one("ssh -v"),
+        "--on-host" => one("/tmp"),
         // Without a value it takes what stands behind it for one.
         "--cluster" => [one("127.0.0.1:1"), vec![vec![option.to_owned()]]].concat(),
         _ => vec![vec![option.to_owned()]],
@@ -315,6 +321,11 @@ fn of_watch() {
         std::fs::rename(archives.join(chunk.to_string()), archives.join(format!("T-T-{chunk}"))).unwrap();
     }
     check(&["watch", "cputop", "--once"], &[directory.path().to_str().unwrap()]);
+}
+
+#[test]
+fn of_record() {
+    check(&["record", "--print"], &[]);
 }
 
 #[test]

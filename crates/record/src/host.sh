@@ -1,0 +1,432 @@
+# Runs on a host that is recorded, as root or, for user space alone, as its user. `isochrone record` speaks to it by lines on
+# its stdin, and reads lines `key=value`, each answer ended by `end=`. When stdin ends, whatever the reason, it stops the
+# recording and removes everything that it made. Above stand the choices: session, tracers, buffers, lists of events.
+
+main=$$
+# One machine may be reached by two names.
+session=$session-$main
+daemon='' recorder='' responder='' guard='' created='' probed=''
+started='' tracing=''
+for tracing in /sys/kernel/tracing /sys/kernel/debug/tracing; do
+    if [ -e "$tracing/trace_clock" ]; then break; fi
+done
+
+say() { printf '%s\n' "$*" >&3 2>/dev/null || :; }
+one_line() { printf '%s' "$1" | tr '\n\t' '  ' | cut -c 1-300; }
+fail() {
+    say "error=$(one_line "$1")"
+    exit 1
+}
+has() { command -v "$1" >/dev/null 2>&1; }
+# Runs a command; what it says is the reason where it fails.
+run() {
+    said=$("$@" 2>&1 </dev/null 3>&-) || fail "$*: $said"
+}
+# The same of what the recording can do without.
+attempt() {
+    said=$("$@" 2>&1 </dev/null 3>&-) || say "warning=$(one_line "$*: $said")"
+}
+# Keeps what was made, so that it can be removed without this process.
+keep() { printf '%s=%s\n' "$1" "$2" 2>/dev/null >>"$d/state" || :; }
+client() { lttng --no-sessiond "$@"; }
+
+# --- What is there -----------------------------------------------------------------------------------------------------------
+
+check() {
+    say "host=$(uname -n)"
+    say "kernel=$(uname -r)"
+    say "arch=$(uname -m)"
+    if [ -r /etc/os-release ]; then
+        (. /etc/os-release && printf 'os=%s\nlike=%s\nname=%s\n' "${ID:-}" "${ID_LIKE:-}" "${NAME:-} ${VERSION_ID:-}") >&3
+    fi
+    say "uid=$(id -u)"
+    # Where it was reached, and from where.
+    say "address=$(printf '%s' "$connection" | cut -d ' ' -f 3)"
+    say "peer=$(printf '%s' "$connection" | cut -d ' ' -f 1)"
+    say "cpus=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)"
+    say "memory_kb=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)"
+    say "directory=$d"
+    say "free_kb=$(df -Pk "$d" | awk 'NR == 2 { print $4 }')"
+    for program in lttng lttng-sessiond trace-cmd zstd gzip tar python3 perl ethtool; do
+        if has "$program"; then say "program=$program"; fi
+    done
+    check_lttng
+    check_ftrace
+    check_network
+    for comm in /proc/[0-9]*/comm; do
+        { read -r name <"$comm"; } 2>/dev/null || continue
+        case $name in
+        chronyd | ntpd | systemd-timesyn | openntpd | ptp4l | phc2sys) say "time=$name" ;;
+        esac
+    done
+}
+
+check_lttng() {
+    if has lttng; then say "lttng=$(lttng --version 2>/dev/null | sed -n 's/.* \([0-9][0-9.]*\).*/\1/p' | head -n 1)"; fi
+    if has lttng && client list >/dev/null 2>&1; then
+        say "daemon=running"
+        if client list --kernel >/dev/null 2>&1; then say "kernel_tracer=running"; fi
+    fi
+    if [ -d /sys/module/lttng_tracer ]; then
+        say "modules=loaded"
+    elif ! has modprobe || ! modprobe -n -q lttng-tracer 2>/dev/null; then
+        say "modules=absent"
+    elif [ "$(id -u)" != 0 ]; then
+        say "modules=there"
+    elif said=$(modprobe lttng-tracer 2>&1); then
+        say "modules=there"
+        modprobe -r -q lttng-tracer 2>/dev/null || :
+    else
+        say "modules=refused"
+        say "modules_error=$(one_line "$said")"
+    fi
+}
+
+check_ftrace() {
+    [ -e "$tracing/trace_clock" ] || return 0
+    say "tracefs=$tracing"
+    [ -w "$tracing/set_event" ] || return 0
+    say "tracefs_writable=yes"
+    if [ "$(cat "$tracing/current_tracer")" != nop ] || [ -n "$(head -c 1 "$tracing/set_event")" ]; then
+        say "tracefs_busy=yes"
+    fi
+    probe_kind
+    say "packet_events=$probe_kind"
+    case $probe_kind in
+    none) ;;
+    *) say "skb_data=$(skb_field data)" ;;
+    esac
+}
+
+# Which dynamic events the kernel takes: event probes (`e`), else probes of functions (`p`).
+probe_kind() {
+    probe_kind=none
+    [ -w "$tracing/dynamic_events" ] || return 0
+    for probe_kind in e p; do
+        case $probe_kind in
+        e) line='e:isochrone_try/tx net/net_dev_queue skb=$skbaddr:x64' ;;
+        p) line='p:isochrone_try/tx __dev_queue_xmit skb=$arg1:x64' ;;
+        esac
+        if printf '%s\n' "$line" 2>/dev/null >>"$tracing/dynamic_events"; then
+            printf '%s\n' '-:isochrone_try/tx' >>"$tracing/dynamic_events"
+            return 0
+        fi
+    done
+    probe_kind=none
+}
+
+# Where `struct sk_buff` has a field, bytes: as BTF says. Nothing where no program reads it.
+skb_field() {
+    btf=/sys/kernel/btf/vmlinux
+    [ -r "$btf" ] || return 0
+    if has pahole; then
+        pahole -C sk_buff "$btf" 2>/dev/null | sed -n "s/.*[ *]$1; *\/\* *\([0-9][0-9]*\) .*/\1/p" | head -n 1
+    elif has bpftool; then
+        bpftool btf dump file "$btf" 2>/dev/null | awk -v member="'$1' type_id=" '
+            /^\[[0-9]+\] / { inside = $0 ~ /STRUCT .sk_buff. / }
+            inside && index($0, member) { sub(/.*bits_offset=/, ""); print int($0 / 8); exit }'
+    elif has python3; then
+        python3 -c "$read_btf" "$btf" "$1" 2>/dev/null || :
+    fi
+}
+
+check_network() {
+    for interface in /sys/class/net/*; do
+        name=${interface##*/}
+        [ "$name" != lo ] && [ "$(cat "$interface/operstate" 2>/dev/null)" = up ] && [ -e "$interface/device" ] || continue
+        say "interface=$name"
+        has ethtool || continue
+        ethtool -k "$name" 2>/dev/null | sed -n \
+            -e "s/^generic-receive-offload: \(o[nf]*\).*/gro=$name \1/p" \
+            -e "s/^large-receive-offload: \(o[nf]*\).*/lro=$name \1/p" >&3
+    done
+}
+
+# --- Recording ---------------------------------------------------------------------------------------------------------------
+
+start() {
+    started=$1
+    mkdir "$d/trace"
+    keep session "$session"
+    watch </dev/null >/dev/null 2>&1 3>&- &
+    guard=$!
+    case $started in
+    lttng) start_lttng ;;
+    ftrace) start_ftrace ;;
+    *) fail "unknown tracer $started" ;;
+    esac
+}
+
+start_lttng() {
+    if ! client list >/dev/null 2>&1; then
+        case $wants_kernel in
+        yes) set -- ;;
+        *) set -- --no-kernel ;;
+        esac
+        lttng-sessiond "$@" </dev/null >"$d/sessiond.log" 2>&1 3>&- &
+        daemon=$!
+        keep daemon "$daemon"
+        tries=0
+        until client list >/dev/null 2>&1; do
+            tries=$((tries + 1))
+            [ "$tries" -lt 100 ] || fail "lttng-sessiond does not answer: $(tail -n 3 "$d/sessiond.log")"
+            sleep 0.1
+        done
+    fi
+    created=yes
+    keep created yes
+    run client create "$session" --output="$d/trace"
+    if [ "$wants_kernel" = yes ]; then
+        run client enable-channel --session="$session" --kernel --subbuf-size="$part" --num-subbuf=4 kernel
+        kernel_events
+    fi
+    if [ "$wants_user" = yes ]; then
+        run client enable-channel --session="$session" --userspace --subbuf-size="$part" --num-subbuf=4 user
+        user_events
+    fi
+    run client start "$session"
+}
+
+start_ftrace() {
+    probe_kind
+    offset=$(skb_field data)
+    group=isochrone_$main
+    if [ "$probe_kind" != none ] && [ -n "$offset" ]; then
+        probed=$group
+        keep probed "$probed"
+        case $probe_kind in
+        e)
+            dynamic "e:$group/tx net/net_dev_queue skb=\$skbaddr:x64 len=\$len:u32 hdr=+0(+$offset(\$skbaddr)):x64[10]"
+            dynamic "e:$group/rx net/netif_receive_skb skb=\$skbaddr:x64 len=\$len:u32 hdr=+0(+$offset(\$skbaddr)):x64[8]"
+            ;;
+        p)
+            length=+$(skb_field len)
+            dynamic "p:$group/tx __dev_queue_xmit skb=\$arg1:x64 len=$length(\$arg1):u32 hdr=+0(+$offset(\$arg1)):x64[10]"
+            dynamic "p:$group/rx ip_rcv_core skb=\$arg1:x64 len=$length(\$arg1):u32 hdr=+0(+$offset(\$arg1)):x64[8]"
+            ;;
+        esac
+    fi
+    set --
+    for system in $ftrace_systems $probed; do
+        if [ "$system" = syscalls ] && [ ! -d "$tracing/events/syscalls" ]; then system=raw_syscalls; fi
+        if [ -d "$tracing/events/$system" ]; then
+            set -- "$@" -e "$system"
+        else
+            say "warning=the kernel has no events of $system"
+        fi
+    done
+    trace-cmd record -C mono --date -b "$buffer_kb" "$@" -o "$d/trace/trace.dat" \
+        </dev/null >"$d/trace-cmd.log" 2>&1 3>&- &
+    recorder=$!
+    keep recorder "$recorder"
+    tries=0
+    while [ "$(cat "$tracing/tracing_on")" = 0 ] || [ -z "$(head -c 1 "$tracing/set_event")" ]; do
+        kill -0 "$recorder" 2>/dev/null || fail "trace-cmd: $(tail -n 3 "$d/trace-cmd.log")"
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || fail "trace-cmd does not start"
+        sleep 0.1
+    done
+}
+
+dynamic() {
+    printf '%s\n' "$1" 2>/dev/null >>"$tracing/dynamic_events" ||
+        fail "the kernel refuses the event $1: $(tail -n 2 "$tracing/error_log" 2>/dev/null)"
+}
+
+status() {
+    say "used_kb=$(du -sk "$d/trace" | cut -f 1)"
+    say "free_kb=$(df -Pk "$d" | awk 'NR == 2 { print $4 }')"
+    case $started in
+    lttng)
+        listed=$(client list "$session" 2>/dev/null) || fail "the session is gone: its daemon has ended"
+        say "lost=$(printf '%s\n' "$listed" | awk '/Discarded events:/ { lost += $NF } END { print lost + 0 }')"
+        ;;
+    ftrace)
+        if [ -n "$recorder" ] && ! kill -0 "$recorder" 2>/dev/null; then
+            fail "trace-cmd has ended: $(tail -n 3 "$d/trace-cmd.log")"
+        fi
+        cat "$tracing"/per_cpu/cpu*/stats | awk '
+            /^overrun:|^dropped events:/ { lost += $NF }
+            /^entries:|^read events:/ { events += $NF }
+            END { printf "lost=%d\nevents=%d\n", lost, events }' >&3
+        ;;
+    esac
+}
+
+stop() {
+    case $started in
+    lttng)
+        run client stop "$session"
+        status
+        run client destroy "$session"
+        created=''
+        keep created ''
+        ;;
+    ftrace)
+        status
+        stop_ftrace
+        [ -s "$d/trace/trace.dat" ] || fail "trace-cmd wrote nothing: $(tail -n 3 "$d/trace-cmd.log")"
+        ;;
+    esac
+}
+
+stop_ftrace() {
+    if [ -n "$recorder" ]; then
+        kill -INT "$recorder" 2>/dev/null || :
+        wait "$recorder" || :
+        # Where another process started it.
+        tries=0
+        while kill -0 "$recorder" 2>/dev/null && [ "$tries" -lt 100 ]; do
+            tries=$((tries + 1))
+            sleep 0.1
+        done
+        recorder=''
+        keep recorder ''
+    fi
+    if [ -n "$probed" ]; then
+        printf '%s\n' "-:$probed/tx" 2>/dev/null >>"$tracing/dynamic_events" || :
+        printf '%s\n' "-:$probed/rx" 2>/dev/null >>"$tracing/dynamic_events" || :
+        probed=''
+    fi
+}
+
+# The recording on stdout, after the line that says how it is packed; nothing follows.
+collect() {
+    rm -f "$d/failed"
+    if has zstd; then
+        say "data=zstd"
+        { tar -C "$d/trace" -cf - . || : >"$d/failed"; } | zstd -q -3 -c || : >"$d/failed"
+    else
+        say "data=plain"
+        tar -C "$d/trace" -cf - . || : >"$d/failed"
+    fi
+    [ ! -e "$d/failed" ] || exit 1
+}
+
+# --- Round trips -------------------------------------------------------------------------------------------------------------
+
+# Answers UDP packets, at a port that the system chooses.
+respond() {
+    rm -f "$d/port"
+    if has python3; then
+        python3 -c "$respond_in_python" "$d/port" </dev/null >/dev/null 2>&1 3>&- &
+    elif has perl; then
+        perl -e "$respond_in_perl" "$d/port" </dev/null >/dev/null 2>&1 3>&- &
+    else
+        say "warning=neither python3 nor perl is there to send packets: its clock is tied by those of programs alone"
+        return 0
+    fi
+    responder=$!
+    keep responder "$responder"
+    tries=0
+    until [ -s "$d/port" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 50 ] || return 0
+        sleep 0.1
+    done
+    say "port=$(cat "$d/port")"
+}
+
+# Sends so many packets one after the other to each ADDRESS/PORT, and says how many came back and how fast.
+probe() {
+    count=$1
+    shift
+    if has python3; then
+        python3 -c "$probe_in_python" "$count" "$@" </dev/null 2>/dev/null >&3 || say "warning=round trips failed"
+    elif has perl; then
+        perl -e "$probe_in_perl" "$count" "$@" </dev/null 2>/dev/null >&3 || say "warning=round trips failed"
+    fi
+}
+
+# --- The end -----------------------------------------------------------------------------------------------------------------
+
+# Removes what this script made on the host, or one that was killed.
+remove() {
+    if [ -e "$d/state" ]; then . "$d/state"; fi
+    if [ -n "$created" ]; then client destroy --no-wait "$session" >/dev/null 2>&1; fi
+    created=''
+    stop_ftrace
+    if [ -n "$responder" ]; then kill "$responder" 2>/dev/null; fi
+    if [ -n "$daemon" ]; then
+        kill "$daemon" 2>/dev/null
+        wait "$daemon" 2>/dev/null
+    fi
+    rm -rf "$d"
+}
+
+end() {
+    result=$?
+    trap - EXIT
+    trap '' HUP INT TERM
+    set +e
+    if [ -n "$guard" ]; then kill "$guard" 2>/dev/null; fi
+    remove
+    exit "$result"
+}
+
+# Ends the recording where this script was killed, or where nobody has said anything for two minutes.
+watch() {
+    trap 'kill "$nap" 2>/dev/null; exit 0' TERM
+    trap '' HUP INT
+    set +e
+    while :; do
+        sleep 5 &
+        nap=$!
+        wait "$nap"
+        if ! kill -0 "$main" 2>/dev/null; then
+            remove
+            exit 0
+        fi
+        if [ -n "$(find "$d/spoken" -mmin +2 2>/dev/null)" ]; then kill "$main" 2>/dev/null; fi
+    done
+}
+
+talk() {
+    : >"$d/spoken"
+    while IFS= read -r line; do
+        : >"$d/spoken"
+        # Words of the other side hold no spaces of their own.
+        # shellcheck disable=SC2086
+        set -- $line
+        case ${1:-} in
+        check | status | stop | respond) "$1" ;;
+        start | probe) "$@" ;;
+        collect)
+            collect
+            return 0
+            ;;
+        esac
+        say "end="
+    done
+    return 1
+}
+
+# Without anyone to speak to: records for a time, or until Ctrl-C, and writes the packed recording to stdout.
+alone() {
+    trap 'stopped=yes' INT TERM
+    stopped=''
+    check
+    start "$1"
+    say "recording, $2 s"
+    left=$2
+    while [ -z "$stopped" ] && [ "$left" != 0 ]; do
+        sleep 1 || :
+        left=$((left - 1))
+    done
+    stop
+    collect
+}
+
+# Where it is run by hand, there is no directory yet.
+if [ "$#" = 0 ]; then
+    exec 3>&2
+    d=$(mktemp -d "${TMPDIR:-/var/tmp}/isochrone.XXXXXX")
+    connection=''
+else
+    exec 3>&1
+    d=$1
+    connection=$2
+fi
+trap end EXIT
+trap 'exit 1' HUP INT TERM
+trap '' PIPE
