@@ -28,7 +28,7 @@ export interface Sample { share: number; hosts: { host: number; name: string; cp
 export type RowKind = "host" | "cpu" | "disk" | "phase" | "process" | "thread";
 export interface Row {
   id: number; parent: number | null; kind: RowKind; host: number; label: string;
-  cpu?: number; pid?: number; tid?: number; container?: string; begin?: Time; end?: Time;
+  cpu?: number; pid?: number; tid?: number; container?: string; namespace?: number; rank?: number; begin?: Time; end?: Time;
 }
 /** States of rows, as they come over the wire: columns. */
 export interface States {
@@ -47,6 +47,17 @@ export interface StateAt {
 export interface Ran { row: number | null; label: string; total_ns: number }
 export interface Meanwhile { cpu: number; ran: Ran[]; unknown_ns: number }
 export interface Instead { waits: number; wait_ns: number; unknown_ns: number; ran: Ran[]; ran_count: number }
+/** What is asked of rows (null: of all) over a time; `ask`: the name by which it is asked how far the answer is. */
+export interface Area { begin: Time; end: Time; rows: number[] | null; ask?: string }
+/** What is done of an answer, and what there is to do in all; 0 of 0 where that is not known yet. */
+export type Progress = [done: number, total: number];
+export interface FileUses { reads: number; read_bytes: number; writes: number; written_bytes: number; others: number; errors: number; total_ns: number }
+/** `file` is null where it is unknown what a descriptor was. */
+export interface FileSum extends FileUses { host: number; file: string | null; kind: string | null }
+export interface PeerSum extends FileUses { host: number; peer: string; connections: number }
+export interface AreaFiles { files: FileSum[]; file_count: number; peers: PeerSum[]; peer_count: number; all: FileUses; command: string }
+export interface Pair { from: number; from_label: string; to: number; to_label: string; is_mpi: boolean; count: number; inverted: number; min_ns: number; total_ns: number; max_ns: number }
+export interface Exchanged { pairs: Pair[]; pair_count: number; total: number; command: string }
 export interface ThreadPhases { row: number; label: string; all_ns: number; outside_ns: number; phases: { phase: string; count: number; total_ns: number; max_ns: number }[] }
 export interface Phases { threads: ThreadPhases[]; thread_count: number; command: string }
 /** [row, style, label, begin, end] */
@@ -65,6 +76,13 @@ export interface Path {
   of: PathOf; request: number | null; begin: Time; end: Time; steps: Step[];
   causes: { host: string; comm: string; cause: string; total_ns: number; median_ns: number | null }[]; command: string;
 }
+/** Sums over the requests of a service that took as long as was asked for, and over the others. */
+export interface Compared { chosen: number; chosen_ns: number; others: number; others_ns: number; causes: { host: string; comm: string; cause: string; chosen_ns: number; others_ns: number }[] }
+export interface Program { host: string | null; comm: string | null }
+/** `cpu_ns` is null where it is unknown of a request. */
+export interface ServiceEdge { client: Program; server: Program; service: string; count: number; total_ns: number; median_ns: number; p95_ns: number; max_ns: number; cpu_ns: number | null }
+/** Objects with the same columns, in order; `is_whole`: these are all. */
+export interface SqlAnswer { rows: Record<string, CellValue | object>[]; is_whole: boolean; command: string }
 export type Unit = "ns" | "time" | "bytes" | "count" | "percent" | "none";
 export type CellValue = string | number | boolean | null;
 export interface Table { name: string; title: string; columns: { name: string; unit: Unit }[]; rows: CellValue[][] }
@@ -190,15 +208,22 @@ export const api = {
   step: (row: number, at: Time, to: "next" | "previous", clock: Clock) => get<StateAt>("step", { row, at, to, clock }),
   follow: (row: number, at: Time, what: "message" | "wakeup" | "waker", clock: Clock) =>
     get<{ row: number; at: Time; text: string }>("follow", { row, at, what, clock }),
+  raw: (host: number, raw: number) => get<{ common: Time; own: Time }>("raw", { host, raw }),
   requests: () => get<{ requests: Request[]; note: string; command: string }>("requests"),
+  compared: (service: string, fromNs: number, toNs: number, signal?: AbortSignal) => post<Compared>("compared", { service, from_ns: Math.floor(fromNs), to_ns: Math.ceil(toNs) }, signal),
+  services: (begin: Time, end: Time, ask: string, signal?: AbortSignal) => post<{ edges: ServiceEdge[]; command: string }>("services", { begin, end, ask }, signal),
   path: async (of: PathOf): Promise<Path> => ({ ...(await get<Omit<Path, "of">>("path", { ...of })), of }),
+  sql: (query: string, signal?: AbortSignal) => post<SqlAnswer>("sql", { query }, signal),
   analyses: async () => (await get<{ analyses: { name: string; about: string }[] }>("analyses")).analyses,
-  table: (asked: { analysis: string; begin: Time | null; end: Time | null; limit: number }, signal?: AbortSignal) => post<Answer>("table", asked, signal),
-  statistics: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal, isQuick = false) => post<Statistics>("statistics", { begin, end, rows, is_quick: isQuick }, signal),
-  instead: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal) => post<Instead>("instead", { begin, end, rows }, signal),
-  phases: (begin: Time, end: Time, rows: number[] | null, signal?: AbortSignal) => post<Phases>("phases", { begin, end, rows }, signal),
+  table: (asked: { analysis: string; begin: Time | null; end: Time | null; limit: number; ask?: string }, signal?: AbortSignal) => post<Answer>("table", asked, signal),
+  progress: async (ask: string) => (await get<{ progress: Progress | null }>("progress", { ask })).progress,
+  statistics: (area: Area, signal?: AbortSignal, isQuick = false) => post<Statistics>("statistics", { ...area, is_quick: isQuick }, signal),
+  instead: (area: Area, signal?: AbortSignal) => post<Instead>("instead", area, signal),
+  phases: (area: Area, signal?: AbortSignal) => post<Phases>("phases", area, signal),
+  files: (area: Area, signal?: AbortSignal) => post<AreaFiles>("files", area, signal),
+  exchanged: (area: Area, signal?: AbortSignal) => post<Exchanged>("exchanged", area, signal),
   activity: (begin: Time, end: Time) => get<{ threads: [row: number, ns: number][]; messages: [row: number, count: number][] }>("activity", { begin, end }),
-  usage: (begin: Time, end: Time, points: number, signal?: AbortSignal) => get<{ series: Series[]; command: string }>("usage", { begin, end, points }, signal),
+  usage: (begin: Time, end: Time, points: number, signal?: AbortSignal, queue = false) => get<{ series: Series[]; command: string }>("usage", { begin, end, points, queue }, signal),
   resources: (begin: Time, end: Time, steps: number, signal?: AbortSignal) => get<{ verdicts: Verdict[]; resources: Resource[]; notes: string[]; command: string }>("resources", { begin, end, steps }, signal),
   lives: (begin: Time, end: Time, steps: number, limit: number, signal?: AbortSignal) => get<{ total: number; lives: Life[]; command: string }>("lives", { begin, end, steps, limit }, signal),
   accesses: (begin: Time, end: Time, limit: number, signal?: AbortSignal) => get<{ disks: Disk[]; command: string }>("accesses", { begin, end, limit }, signal),

@@ -1,6 +1,6 @@
 // What each colour means, in both themes: Trace Compass's colours of states, causes of a critical path, marks.
 // Talks to: theme (which one is on). Used by: the time graph, the minimap, charts of the panels.
-import { isDark } from "./theme";
+import { isClear, isDark } from "./theme";
 
 export type Rgb = readonly [number, number, number];
 /** How much of its colour is left of what is pale. */
@@ -28,18 +28,25 @@ export const LOOKS: readonly Look[] = [
 ];
 export const STYLE_UNKNOWN = 0, STYLE_DEAD = 7, STYLE_PHASE = 14;
 
-/** Phases have their own hues, by label, after the fixed styles. */
-export const FIRST_PHASE = 16, PHASES = 24;
+/** Phases have their own colours, by label, after the fixed styles: each at least 15 (CIEDE2000) from all states, and from each other. */
+export const FIRST_PHASE = 16, PHASES = 16;
 /** Then the causes of a critical path; and all of them again, pale: what a filter does not mean. */
 const FIRST_CAUSE = FIRST_PHASE + PHASES, PALE = 64;
 export const PAINT_STYLES = 2 * PALE;
 /** The server's mark of a state that a filter does not mean. */
 const DIMMED = 0x80;
-const phaseLooks: Look[] = Array.from({ length: PHASES }, (_, place) => {
-  // Hues far from each other for neighbouring places.
-  const hue = (place * 137.508) % 360;
-  return { name: "phase", light: hsl(hue, 0.5, 0.62), dark: hsl(hue, 0.4, 0.42), height: 1, ink: "black" };
-});
+const PHASE_COLOURS: readonly (readonly [light: Rgb, dark: Rgb])[] = [
+  [[60, 124, 221], [71, 245, 245]], [[249, 134, 249], [245, 71, 245]], [[37, 244, 244], [158, 245, 71]], [[249, 134, 145], [37, 182, 244]], [[140, 100, 180], [245, 71, 71]], [[57, 149, 172], [90, 131, 226]],
+  [[168, 168, 250], [244, 223, 37]], [[168, 250, 201], [124, 192, 158]], [[218, 11, 32], [192, 124, 158]], [[85, 198, 246], [245, 176, 71]], [[232, 186, 218], [8, 118, 145]], [[223, 37, 244], [145, 8, 8]],
+  [[180, 108, 100], [148, 100, 180]], [[246, 85, 166], [98, 103, 50]], [[75, 91, 155], [29, 165, 165]], [[139, 155, 75], [87, 50, 103]],
+];
+const phaseLooks: Look[] = PHASE_COLOURS.map(([light, dark]) => ({ name: "phase", light, dark, height: 1, ink: "black" }));
+/** Colours of states that are at least 15 from each other for all kinds of colour vision, by style: of those that can touch. */
+const CLEAR: Readonly<Record<number, readonly [light: Rgb, dark: Rgb]>> = {
+  0: [[132, 132, 132], [45, 45, 45]], 1: [[14, 194, 125], [0, 137, 91]], 2: [[0, 70, 180], [121, 107, 255]], 3: [[172, 0, 75], [176, 47, 147]], 4: [[225, 105, 0], [220, 48, 0]], 5: [[245, 225, 70], [215, 200, 70]],
+  6: [[203, 203, 203], [169, 169, 169]], 8: [[165, 174, 255], [162, 183, 241]], 9: [[235, 235, 235], [111, 111, 111]], 10: [[150, 0, 90], [185, 72, 183]], 11: [[249, 216, 167], [248, 240, 246]], 12: [[0, 158, 180], [36, 145, 190]],
+  13: [[150, 0, 90], [209, 95, 123]],
+};
 function phaseStyle(label: string): number {
   let hash = 0;
   for (let at = 0; at < label.length; at += 1) hash = (hash * 31 + label.charCodeAt(at)) >>> 0;
@@ -50,7 +57,7 @@ export function look(style: number): Look {
   return (full >= FIRST_CAUSE ? causeLooks[full - FIRST_CAUSE] : full >= FIRST_PHASE ? phaseLooks[full - FIRST_PHASE] : LOOKS[full]) ?? LOOKS[0]!;
 }
 export function rgbOf(style: number): Rgb {
-  const it = look(style), rgb = isDark() ? it.dark : it.light;
+  const it = look(style), [light, dark] = (isClear() ? CLEAR[style % PALE] : undefined) ?? [it.light, it.dark], rgb = isDark() ? dark : light;
   return style < PALE ? rgb : pale(rgb);
 }
 function pale(rgb: Rgb): Rgb {
@@ -96,12 +103,3 @@ const DARK: Ink = {
   chosen: [36, 46, 66], loss: "rgba(255,90,90,0.6)", bytes: "#5d7496", lens: "rgba(110,165,255,0.18)", mark: "#e0a040", halo: "rgba(22,24,29,0.85)",
 };
 export function ink(): Ink { return isDark() ? DARK : LIGHT; }
-
-function hsl(hue: number, saturation: number, lightness: number): Rgb {
-  const spread = saturation * Math.min(lightness, 1 - lightness);
-  const channel = (place: number) => {
-    const k = (place + hue / 30) % 12;
-    return Math.round(255 * (lightness - spread * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
-  };
-  return [channel(0), channel(8), channel(4)];
-}

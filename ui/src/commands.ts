@@ -1,4 +1,4 @@
-// What can be done with a key. Talks to: the parts that do it. Used by: main (keyboard) and help (list).
+// What can be done by name, most of it with a key, too. Talks to: the parts that do it. Used by: main (keyboard, palette) and help (list).
 import type { Activity } from "./activity";
 import type { Bookmark, Bookmarks } from "./bookmarks";
 import type { ClockSwitch } from "./clock";
@@ -10,15 +10,17 @@ import { LINE, type Layout } from "./layout";
 import { lossText } from "./losses";
 import type { Navigation } from "./navigation";
 import type { Rows } from "./rows";
+import { copyText } from "./panels/copy";
 import type { Search } from "./search";
 import type { Status } from "./status";
+import { switchPalette, switchTheme } from "./theme";
 import type { TimeField } from "./timeField";
 import type { Tree } from "./tree";
 import type { View } from "./view";
 
 export interface Doers {
   view: View; rows: Rows; layout: Layout; navigation: Navigation; clock: ClockSwitch; bookmarks: Bookmarks; status: Status; activity: Activity; tree: Tree; graph: Graph; search: Search; drawer: Drawer;
-  inspector: Inspector; timeField: TimeField; goToBookmark(mark: Bookmark): void; help(): void;
+  inspector: Inspector; timeField: TimeField; goToBookmark(mark: Bookmark): void; help(): void; palette(): void; legend(): void; exportPng(): void; exportSvg(): void;
 }
 const ZOOM = 1.6, PAN = 0.2;
 
@@ -28,7 +30,7 @@ export function commandsOf(doers: Doers): Command[] {
   const zoom = (factor: number) => navigation.zoom(factor, view.now.hover ?? undefined, "glide");
   const list: Command[] = [];
   const group = (name: string, ...commands: [keys: string, description: string, run: () => void][]) => {
-    for (const [keys, description, run] of commands) list.push({ keys: keys.split("  "), description, group: name, run });
+    for (const [keys, description, run] of commands) list.push({ keys: keys === "" ? [] : keys.split("  "), description, group: name, run });
   };
   group("Time",
     ["w  +  =", "zoom in (at the pointer)", () => zoom(1 / ZOOM)], ["s  -", "zoom out", () => zoom(ZOOM)],
@@ -57,7 +59,11 @@ export function commandsOf(doers: Doers): Command[] {
     ["X", "collapse or expand all hosts", () => rows.collapseAll()], ["o", "sort by activity in the window", () => void activity.toggle()], ["S", "processes of one name together, those with most messages first", () => void activity.group()], ["O", "sort again, for the window of now", () => void activity.sort()],
     ["p", "pin to the top, or unpin", () => { if (view.now.row !== null) rows.pin(view.now.row); }], ["h", "hide", () => { if (view.now.row !== null) { const { row } = view.now; tree.move(1); rows.hide(row); } }],
     ["H", "show hidden rows", () => rows.showHidden()], ["/", "search", () => { search.input.focus(); search.input.select(); }]);
-  group("Page", ["v", "open or close the drawer", () => drawer.toggle()], ["?", "this help", () => doers.help()]);
+  group("Page",
+    ["v", "open or close the drawer", () => drawer.toggle()], ["?", "keys, mouse, colours: help", () => doers.help()], [":  Ctrl+k", "all commands by name", () => doers.palette()],
+    ["L", "legend of the colours", () => doers.legend()], ["", "light or dark", switchTheme], ["", "colours of states: usual, or for all kinds of colour vision", switchPalette], ["", "export the picture as PNG", () => doers.exportPng()], ["", "export the picture as SVG", () => doers.exportSvg()], ["", "print", () => print()],
+    ["", "copy the link to this view", () => void copyText(location.href).then((isDone) => status.say(isDone ? "The link is copied" : "The link could not be copied", !isDone))]);
+  group("Panels", ...drawer.all.map(({ id, title }): [string, string, () => void] => ["", `open ${title}`, () => drawer.open(id)]));
   return list;
 }
 /** Moves the end of the selection; without one, it begins at the pointer, else in the middle. */

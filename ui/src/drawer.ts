@@ -22,18 +22,24 @@ export class Drawer {
     for (const panel of panels) {
       this.tabs.append(h("button", { type: "button", role: "tab", id: `tab-${panel.id}`, "data-id": panel.id, onclick: () => this.open(this.shown === panel ? null : panel.id) }, panel.title));
     }
+    for (const panel of panels) panel.watchKept?.(() => { for (const watcher of this.watchers) watcher(); });
     this.tabs.addEventListener("keydown", (event) => this.key(event));
     this.body.addEventListener(OPEN_PANEL, (event) => this.open((event as CustomEvent<string>).detail));
     addEventListener("resize", () => this.fit());
     this.mark();
   }
   watch(watcher: () => void): void { this.watchers.add(watcher); }
+  /** What was chosen in the panel that is seen; "": nothing. */
+  get kept(): string { return this.shown?.kept ?? ""; }
   get isIdle(): boolean { return this.shown?.isIdle ?? true; }
   /** Which panel is seen. */
   get id(): string | null { return this.shown?.id ?? null; }
+  get all(): readonly Pick<Panel, "id" | "title">[] { return this.panels; }
   get first(): string | null { return this.panels[0]?.id ?? null; }
-  open(id: string | null): void {
+  /** `kept`: what is to be chosen in it; null: what was. */
+  open(id: string | null, kept: string | null = null): void {
     const next = this.panels.find((panel) => panel.id === id) ?? null;
+    if (kept !== null && kept !== (next?.kept ?? "")) next?.keep?.(kept);
     if (next === this.shown) return;
     this.shown?.hide();
     this.shown = next;

@@ -1,6 +1,6 @@
 // The page of keys and gestures, on `?`. Talks to: keys. Used by: main.
 import { button, h } from "./dom";
-import type { Command } from "./keys";
+import { keyText, type Command } from "./keys";
 import { causeColour, causeNames, LOOKS, stateColour } from "./colours";
 import { causeWord } from "./panels/pathWords";
 import { swatch } from "./panels/stack";
@@ -23,7 +23,7 @@ export class Help {
   toggle(): void {
     if (this.element.open) { this.element.close(); return; }
     const groups = new Map<string, [string, string][]>();
-    for (const { keys, description, group } of this.commands) groups.set(group, [...(groups.get(group) ?? []), [keys.map(readable).join("  "), description]]);
+    for (const { keys, description, group } of this.commands) if (keys.length > 0) groups.set(group, [...(groups.get(group) ?? []), [keys.map(keyText).join("  "), description]]);
     groups.set("Mouse", [...GESTURES]);
     groups.set("Search", [...SEARCH]);
     const lists = [...groups].map(([title, pairs]) => h("section", {}, h("h3", {}, title), definitions(pairs)));
@@ -41,8 +41,4 @@ function definitions(pairs: readonly [string, string][]): HTMLElement {
   const list = h("dl");
   for (const [key, text] of pairs) list.append(h("dt", {}, ...key.split("  ").flatMap((it, place) => [place > 0 ? " " : null, h("kbd", {}, it)])), h("dd", {}, text));
   return list;
-}
-function readable(key: string): string {
-  if (key.startsWith("Shift+")) return `Shift+${readable(key.slice(6))}`;
-  return { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", " ": "Space", PageUp: "Page ↑", PageDown: "Page ↓" }[key] ?? (/^[A-Z]$/.test(key) ? `Shift+${key}` : key);
 }

@@ -15,9 +15,11 @@ import { Help } from "./help";
 import { Inspector } from "./inspector";
 import { listen, type Command } from "./keys";
 import { Layout } from "./layout";
+import { Legend } from "./legend";
 import { lossesText } from "./losses";
 import { Minimap } from "./minimap";
 import { Navigation } from "./navigation";
+import { Palette } from "./palette";
 import { panels } from "./panels/index";
 import { Rows } from "./rows";
 import { SamplePicture } from "./sample";
@@ -26,6 +28,7 @@ import { Search } from "./search";
 import { StagePicture } from "./stage";
 import { Status } from "./status";
 import "./style.css";
+import { setPrinting } from "./theme";
 import { TimeField } from "./timeField";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree";
@@ -42,7 +45,7 @@ const OTHERS_MS = 2000;
 
 const view = new View(), rows = new Rows(view), layout = new Layout(rows), navigation = new Navigation(view, rows, layout);
 const clock = new ClockSwitch(view, navigation), bookmarks = new Bookmarks(view), status = new Status();
-const minimap = new Minimap(view, navigation, clock, status), stage = new StagePicture(minimap, new SamplePicture(view));
+const legend = new Legend(), minimap = new Minimap(view, navigation, clock, status), stage = new StagePicture(minimap, new SamplePicture(view));
 const activity = new Activity(view, rows, layout, status);
 const tree = new Tree(view, rows, layout, () => void activity.toggle(), () => void activity.group());
 const graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
@@ -52,22 +55,22 @@ const timeField = new TimeField(view, navigation, status);
 const inspector = new Inspector(view, rows, graph, navigation, clock, status, () => drawer.open(PATH_PANEL));
 const tooltip = new Tooltip(view, rows, graph, clock, status);
 const commands: Command[] = commandsOf({
-  view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector, timeField, goToBookmark, help: () => help.toggle(),
+  view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector, timeField, goToBookmark, help: () => help.toggle(), palette: () => palette.open(), legend: () => legend.toggle(), exportPng: () => exportPng(graph), exportSvg: () => exportSvg(graph),
 });
-const help = new Help(commands);
+const help = new Help(commands), palette = new Palette(commands);
 const header = new Header(view, clock, search, bookmarks, {
   requests: () => drawer.open(PATH_PANEL), losses: () => drawer.open("losses"), help: () => help.toggle(), exportPng: () => exportPng(graph), exportSvg: () => exportSvg(graph),
   bookmark: () => void bookmarks.toggle(), goTo: goToBookmark, clearRows: () => view.set({ onlyRows: null }),
 });
 new GraphPointer(graph, navigation, inspector, tooltip);
-const growth = new Growth(view, navigation, [rows, tree, bookmarks, navigation, activity, graph.tiles, graph.arrows], loadOverview, showOthers);
+const growth = new Growth(view, navigation, [rows, tree, bookmarks, navigation, activity, graph.tiles, graph.arrows, graph.counters], loadOverview, showOthers);
 
 let isReady = false;
 hideToken();
 const asked = readAddress(location.hash), address = new Address(place, async (typed) => restore(fitting(typed, view.now.experiment!)));
 const page = document.getElementById("page")!;
 const body = layoutBody();
-page.append(header.element, stage.banner, stage.element, tooltip.element, help.element);
+page.append(header.element, stage.banner, stage.element, tooltip.element, help.element, palette.element);
 void start();
 
 /** Tree and graph side by side, with what makes one wider. */
@@ -89,7 +92,7 @@ async function start(): Promise<void> {
   growth.start(experiment);
   await loadOverview();
   status.element.append(timeField.element);
-  stage.element.replaceWith(minimap.element, body, drawer.element, status.element);
+  stage.element.replaceWith(minimap.element, body, legend.element, drawer.element, status.element);
   listen(commands);
   tree.focus();
   await restore(fitting(asked, experiment));
@@ -132,7 +135,7 @@ async function restore(asked: AddressState): Promise<void> {
   view.set({ selection: asked.selection, area: asked.area.length > 0 ? new Set(asked.area) : null, row, onlyRows: asked.only.length > 0 ? new Set(asked.only) : null });
   await restorePath(asked.path);
   if (asked.search !== search.text) search.set(asked.search);
-  drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null));
+  drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null), asked.inner);
   graph.fit();
   if (asked.sorted === false) activity.off();
   else if (activity.sortedBy === null || asked.isByCpu !== rows.isSorted || JSON.stringify(asked.sorted) !== JSON.stringify(activity.sortedBy)) await activity.sort(asked.sorted ?? navigation.boundsOf("common"), !asked.isByCpu);
@@ -151,7 +154,7 @@ async function restorePath(of: PathOf | null): Promise<void> {
 function place(): AddressState {
   const { window, selection, area, row, clock, onlyRows, path } = view.now;
   return {
-    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection, area: [...(area ?? [])], row, clock, drawer: drawer.id, search: search.text, sorted: activity.sortedBy ?? false, isByCpu: rows.isSorted, arrows: { messages: graph.arrows.areMessagesOn, wakeups: graph.arrows.areWakeupsOn }, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
+    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection, area: [...(area ?? [])], row, clock, drawer: drawer.id, inner: drawer.kept, search: search.text, sorted: activity.sortedBy ?? false, isByCpu: rows.isSorted, arrows: { messages: graph.arrows.areMessagesOn, wakeups: graph.arrows.areWakeupsOn }, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
   };
 }
 function goToBookmark(mark: Bookmark): void {
@@ -165,6 +168,10 @@ function noteFailure(error: ApiError | null): void {
   if (error.status !== 0 && error.status !== 503) { status.say(error.message, true); return; }
   void stage.lost(error.message, () => { void growth.look(); drawer.retry(); graph.tiles.request(); graph.invalidate(); });
 }
+
+/** Paper is light: the picture is drawn anew for it. */
+addEventListener("beforeprint", () => { setPrinting(true); graph.fit(); });
+addEventListener("afterprint", () => { setPrinting(false); graph.fit(); });
 
 /** For tests and measurements. */
 declare global { interface Window { isochrone: unknown } }

@@ -44,6 +44,11 @@ export function parseTimes(text: string, base: TimeBase): Range | null {
   const end = parseInstant(to, base, begin);
   return end === null || end <= begin ? null : { begin, end };
 }
+/** "h2 raw 123456789", "h2 raw 1 .. 2": raw times of a host, ns, as events and `--raw` have them; null where the text is none. */
+export function parseRaw(text: string): { host: string; raw: readonly number[] } | null {
+  const [, host, from, to] = /^(\S+)\s+raw\s+(-?\d{1,18})(?:\s*(?:\.\.|…|\sto\s)\s*(-?\d{1,18}))?$/.exec(text.trim()) ?? [];
+  return host === undefined || from === undefined ? null : { host, raw: [from, ...(to === undefined ? [] : [to])].map(Number) };
+}
 /** A window as a text that means it, with as many digits as it is worth. */
 export function timesText({ begin, end }: Range, base: TimeBase): string {
   const places = Math.max(3, placesFor((end - begin) / 1000));

@@ -3,7 +3,8 @@
 import type { Path, Row } from "./api";
 import { PATH_HEAD, pathRow, pathRows } from "./pathRows";
 import type { Renewal } from "./renewal";
-import { arranged, BUNDLE, isBundle, processKey, renewedKey, type Bundle } from "./rowGroups";
+import { counterLine, counterOf, COUNTERS } from "./counterRows";
+import { arranged, BUNDLE, countersKey, isBundle, processKey, renewedKey, type Bundle } from "./rowGroups";
 import type { View } from "./view";
 
 /** One line of the page: a row, or the fold of a host's rows with little activity. */
@@ -82,7 +83,7 @@ export class Rows {
   }
   /** The line of exactly this row; undefined if it is not shown. */
   placeOf(id: number): number | undefined { return this.places.get(id); }
-  name(row: Row): string { return row.tid !== undefined ? `${row.label} ${row.tid}` : row.pid !== undefined ? `${row.label} ${row.pid}` : row.label; }
+  name(row: Row): string { return row.rank !== undefined ? `rank ${row.rank} · ${row.label} ${row.tid}` : row.tid !== undefined ? `${row.label} ${row.tid}` : row.pid !== undefined ? `${row.label} ${row.pid}` : row.label; }
   /** With its host: "h1 wget 228". */
   fullName(row: Row): string {
     const host = this.view.now.experiment?.hosts[row.host]?.name ?? "";
@@ -93,7 +94,7 @@ export class Rows {
   idsOf(line: Line): readonly number[] {
     if (line.row !== null) return [line.row.id];
     const thread = pathRow(this.view.now.path, line.id)?.row;
-    if (line.id <= BUNDLE) return line.members ?? [];
+    if (line.id <= BUNDLE || counterOf(line.id) !== null) return line.members ?? [];
     return thread !== undefined ? [thread] : this.foldedOf(line.host).map((row) => row.id);
   }
   private foldedOf(host: number): Row[] {
@@ -270,6 +271,7 @@ export class Rows {
       });
     }
     if (!expanded) return;
+    if (row.kind === "host" && this.filter === null) this.addCounters(lines, row.host, depth + 1);
     if (row.kind === "host" && wanted === null && this.parts !== null) { this.addGrouped(lines, row, children, depth); return; }
     const folded = wanted === null ? children.filter((child) => this.folds(child)) : [];
     const shown = folded.length > 0 ? children.filter((child) => !this.folds(child)) : children;
@@ -280,12 +282,18 @@ export class Rows {
     lines.push({ id: -1 - row.host, row: null, host: row.host, label, depth: depth + 1, expandable: true, expanded: isOpen, pinned: false, sources: [] });
     if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
   }
+  /** What a host used over time: folded, until it is opened. */
+  private addCounters(lines: Line[], host: number, depth: number): void {
+    const key = countersKey(host), isOpen = this.unfolded.has(key), plain = { row: null, host, pinned: false, sources: [], isOverlaid: true };
+    lines.push({ ...plain, id: BUNDLE - key, label: "counters", depth, expandable: true, expanded: isOpen });
+    if (isOpen) COUNTERS.forEach(({ label }, kind) => lines.push({ ...plain, id: counterLine(host, kind), label, depth: depth + 1, expandable: false, expanded: false }));
+  }
   private isExpanded(row: Row): boolean { return this.parts !== null && row.kind === "process" ? this.unfolded.has(processKey(row.id)) : !this.collapsed.has(row.id); }
   /** The children of a host at first sight: groups, single ones, folds. */
   private addGrouped(lines: Line[], host: Row, children: readonly Row[], depth: number): void {
     const kept = this.top(this.view.now.row), rank = { parts: (row: Row) => this.parts!.get(row.id) ?? 0, activity: (row: Row) => this.activity!.get(row.id) ?? 0 };
     const shown = children.filter((row) => !this.hidden.has(row.id) && !this.pinned.includes(row.id));
-    for (const it of arranged(host.host, shown, rank, (row) => (this.isExpanded(row) ? this.childrenOf(row.id).length : 0), this.room, new Set(kept === null ? [] : [kept]))) {
+    for (const it of arranged(host.host, shown, rank, (row) => (this.isExpanded(row) ? this.childrenOf(row.id).length : 0), this.room, new Set(kept === null ? [] : [kept]), (row) => row.namespace ?? this.childrenOf(row.id).find((child) => child.namespace !== undefined)?.namespace ?? null)) {
       if (!isBundle(it)) { this.add(lines, it, depth + 1, null); continue; }
       const isOpen = this.unfolded.has(it.key), members = it.rows.map((row) => row.id), sources = it.isGroup ? it.rows.flatMap((row) => (row.kind === "process" ? this.childrenOf(row.id).map((child) => child.id) : [row.id])).slice(0, MAX_OVERLAID) : [];
       for (const id of members) this.bundles.set(id, it);

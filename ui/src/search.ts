@@ -60,7 +60,7 @@ export class Search {
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter") { void this.jump(event.shiftKey ? -1 : 1); event.preventDefault(); }
       if (event.key === "Escape") { this.set(""); this.input.blur(); tree.focus(); }
-      event.stopPropagation();
+      if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
     });
     view.watch(() => { if (this.input.value !== "") void this.run(); }, "rows", "clock");
     // What is in a state changes with the window.

@@ -1,13 +1,14 @@
 // The field in which an instant or a window is typed; it shows what is seen now, as a text that can be copied. Talks to: view, navigation. Used by: main, keys, status.
+import { api } from "./api";
 import { h } from "./dom";
 import type { Navigation } from "./navigation";
 import { shownAs, type TimeFormat } from "./format";
-import { parseTimes, timesText, TIME_FORMATS, type TimeBase } from "./parseTime";
+import { parseRaw, parseTimes, timesText, TIME_FORMATS, type TimeBase } from "./parseTime";
 import type { Status } from "./status";
-import type { View } from "./view";
+import type { Range, View } from "./view";
 
 const KEPT = "isochrone.times";
-const EXAMPLES = "06:11:28.259, 06:11:28.25 .. 06:11:28.3, 2.3s .. +40ms (since the begin), 1795155088.259 or 1795155088259000000 (Unix)";
+const EXAMPLES = "06:11:28.259, 06:11:28.25 .. 06:11:28.3, 2.3s .. +40ms (since the begin), 1795155088.259 or 1795155088259000000 (Unix), h2 raw 123456789 (ns of a host's own clock)";
 
 export class TimeField {
   private format: TimeFormat = TIME_FORMATS.find((it) => it === localStorage.getItem(KEPT)) ?? "UTC";
@@ -24,9 +25,9 @@ export class TimeField {
     });
     view.watch(() => this.apply(), "experiment", "clock");
     this.input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") { this.go(event.shiftKey); event.preventDefault(); }
+      if (event.key === "Enter") { void this.go(event.shiftKey); event.preventDefault(); }
       if (event.key === "Escape") this.input.blur();
-      event.stopPropagation();
+      if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
     });
     this.input.addEventListener("input", () => this.input.classList.remove("wrong"));
     this.input.addEventListener("focus", () => this.input.select());
@@ -48,9 +49,16 @@ export class TimeField {
     this.input.classList.remove("wrong");
     if (this.base !== null) this.input.value = timesText(this.view.now.window, this.base);
   }
+  /** What was typed; raw times of a host are asked of the server. */
+  private async typed(): Promise<Range | null> {
+    const text = this.input.value, of = parseRaw(text), host = this.view.now.experiment?.hosts.find((it) => it.name === of?.host);
+    if (of === null || host === undefined) return this.base === null ? null : parseTimes(text, this.base);
+    const [begin, end] = await Promise.all(of.raw.map((raw) => api.raw(host.host, raw).then((at) => at[this.view.now.clock], () => null)));
+    return begin === null || begin === undefined || end === null || (end !== undefined && end <= begin) ? null : { begin, end: end ?? begin };
+  }
   /** Goes to what was typed; `isSelected`: selects it, too. */
-  private go(isSelected: boolean): void {
-    const times = this.base === null ? null : parseTimes(this.input.value, this.base), { begin, end } = this.navigation.bounds;
+  private async go(isSelected: boolean): Promise<void> {
+    const times = await this.typed(), { begin, end } = this.navigation.bounds;
     this.input.classList.toggle("wrong", times === null);
     if (times === null) { this.status.say(`That is no instant and no window, as these are: ${EXAMPLES}`, true); return; }
     if (times.end < begin || times.begin > end) { this.status.say("Nothing was recorded at that time.", true); return; }

@@ -8,7 +8,7 @@ import type { Graph } from "./graph/graph";
 import { lossesAt, lossText } from "./losses";
 import { meanwhileText } from "./panels/meanwhile";
 import { causeWord } from "./panels/pathWords";
-import type { Rows } from "./rows";
+import type { Line, Rows } from "./rows";
 import type { Status } from "./status";
 import type { View } from "./view";
 
@@ -71,6 +71,14 @@ export class Tooltip {
     if (uncertainty_ns !== null) fields.push(["clocks leave open", `± ${formatDuration(uncertainty_ns)}`]);
     this.fill(name, causeStyle(cause), text, fields, at);
     this.status.show(`${name}: ${text}, ${formatDuration(end - begin)} of the critical path`);
+    this.place(x, y);
+  }
+  /** A counter of a host. */
+  counter(line: Line, at: Time, x: number, y: number): void {
+    const host = this.view.now.experiment?.hosts[line.host]?.name ?? "", text = this.graph.counters.text(line.id, at + this.clock.back(line.host)) ?? "";
+    this.hide();
+    this.fill(`${host} ${line.label}`, null, text, [], at);
+    this.status.show(`${host} ${line.label}: ${text}`);
     this.place(x, y);
   }
   message(message: Message, x: number, y: number): void {

@@ -1,5 +1,6 @@
 // The names of the rows, left of the time graph: only those on the screen are elements. Keyboard and screen reader see a tree.
 // Talks to: rows, layout, view, search (what to highlight). Used by: main, keys.
+import { counterOf } from "./counterRows";
 import { button, h } from "./dom";
 import { formatCount, formatDuration } from "./format";
 import { AXIS, LINE, type Layout } from "./layout";
@@ -104,7 +105,7 @@ export class Tree {
     const id = Number(item.dataset.id), what = target.closest<HTMLElement>("[data-do]")?.dataset.do;
     if (what === "pin") this.rows.pin(id);
     else if (what === "hide") this.rows.hide(id);
-    else if (what === "toggle" || (id < 0 && id >= PATH_HEAD) || id <= BUNDLE) this.rows.toggle(id);
+    else if (what === "toggle" || (id < 0 && id >= PATH_HEAD && counterOf(id) === null) || id <= BUNDLE) this.rows.toggle(id);
     else {
       const line = this.rows.lines[this.rows.placeOf(id) ?? -1];
       if (line !== undefined) this.choose(line);
@@ -137,7 +138,7 @@ export class Tree {
   private item(line: Line, beside: string): HTMLElement {
     const { row } = line;
     const item = h("div", {
-      class: `line ${row?.kind ?? (line.id === PATH_HEAD ? "host path" : line.id <= BUNDLE ? (line.sources.length > 0 ? "group" : "fold") : line.id < PATH_HEAD ? "path" : "fold")}`, role: "treeitem", id: `line${line.id}`, "data-id": line.id, "aria-level": line.depth + 1,
+      class: `line ${row?.kind ?? (line.id === PATH_HEAD ? "host path" : line.id <= BUNDLE ? (line.sources.length > 0 ? "group" : "fold") : line.id < PATH_HEAD ? "path" : counterOf(line.id) !== null ? "counter" : "fold")}`, role: "treeitem", id: `line${line.id}`, "data-id": line.id, "aria-level": line.depth + 1,
       "aria-expanded": line.expandable ? String(line.expanded) : null, "aria-selected": String(line.id === this.active),
     });
     item.style.paddingLeft = `${4 + line.depth * INDENT}px`;
@@ -160,7 +161,8 @@ export class Tree {
   }
   private title(line: Line): string {
     const { row } = line, host = this.view.now.experiment?.hosts[line.host];
-    if (line.id <= BUNDLE) return line.sources.length > 0 ? `${line.label}: processes of one name on ${host?.name ?? "this host"}, drawn over each other; ▸ shows each` : `${line.label} of ${host?.name ?? "this host"}`;
+    if (counterOf(line.id) !== null) return `${line.label} of ${host?.name ?? "this host"}: means over steps of about a pixel`;
+    if (line.id <= BUNDLE) return line.sources.length > 0 ? `${line.label}: ${line.label.startsWith("container ") ? "processes of one pid namespace" : "processes of one name"} on ${host?.name ?? "this host"}, drawn over each other; ▸ shows each` : `${line.label} of ${host?.name ?? "this host"}`;
     if (line.id < PATH_HEAD) return `${line.label}: its steps of the critical path, by cause`;
     if (line.id === PATH_HEAD) return "The threads that the path goes through, in the order in which it comes to them; colours are causes";
     if (row === null) return `Processes and threads of ${host?.name ?? "this host"} that had little or no CPU time when rows were sorted`;

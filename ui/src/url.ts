@@ -9,6 +9,8 @@ export interface AddressState {
   /** How the name of the store begins that rows and times are of. */
   of: string | null;
   window: Range | null; selection: Range | null; area: number[]; row: number | null; clock: Clock; drawer: string | null; search: string;
+  /** What was chosen in the panel of the drawer. */
+  inner: string;
   /** Of which time rows are sorted by activity; false: they are not; null: not said. */
   sorted: Range | false | null;
   /** They are by CPU time alone, each for itself. */
@@ -71,7 +73,7 @@ export function readAddress(hash: string): AddressState {
   }
   return {
     of: values.get("of"), window: unpackRange(values.get("w")), selection: unpackRange(values.get("s")), area: unpackIds(values.get("a")), row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
-    clock: values.get("c") === "own" ? "own" : "common", drawer: values.get("d"), search: values.get("q") ?? "", isByCpu: values.get("by") === "cpu", sorted: sorted === "0" ? false : unpackRange(sorted),
+    clock: values.get("c") === "own" ? "own" : "common", drawer: values.get("d"), inner: values.get("i") ?? "", search: values.get("q") ?? "", isByCpu: values.get("by") === "cpu", sorted: sorted === "0" ? false : unpackRange(sorted),
     arrows: { messages: values.get("m") !== "0", wakeups: values.get("wake") === "1" },
     rows: { collapsed: unpackIds(values.get("x")), unfolded: unpackIds(values.get("u")), pinned: unpackIds(values.get("p")), hidden: unpackIds(values.get("h")) },
     only: unpackIds(values.get("o")), bookmarks, path: unpackPath(values),
@@ -88,6 +90,7 @@ export function writeAddress(place: AddressState): string {
   if (place.path !== null && "request" in place.path) values.set("request", String(place.path.request));
   else if (place.path !== null) values.set("path", `${place.path.row},${place.path.begin},${place.path.end}`);
   values.set("d", place.drawer ?? "");
+  if (place.inner !== "") values.set("i", place.inner);
   if (place.search !== "") values.set("q", place.search);
   if (place.sorted !== null) values.set("sort", place.sorted === false ? "0" : packRange(place.sorted));
   if (place.isByCpu) values.set("by", "cpu");

@@ -76,6 +76,11 @@ export interface Panel {
   hide(): void;
   /** Asks again, if the last answer failed. */
   retry?(): void;
+  /** What was chosen in it, for the address; and the same again. */
+  readonly kept?: string;
+  keep?(text: string): void;
+  /** Calls `watcher` when that is another. */
+  watchKept?(watcher: () => void): void;
   /** Goes to the next of what it lists, or to the one before. */
   stepList?(by: number): Promise<void>;
 }

@@ -68,14 +68,14 @@ test("instants and windows are read as people type them", () => {
 
 const nothing = {
   area: [], isByCpu: false, arrows: { messages: true, wakeups: false },
-  of: null, window: null, selection: null, row: null, clock: "common", drawer: null, search: "", sorted: null,
+  of: null, window: null, selection: null, row: null, clock: "common", drawer: null, inner: "", search: "", sorted: null,
   rows: { collapsed: [], unfolded: [], pinned: [], hidden: [] }, only: [], bookmarks: [], path: null,
 };
 
 test("the address is read as it was written", () => {
   const states = [
     nothing,
-    { ...nothing, of: "0a1b2c3d", window: { begin: -5, end: 1_000 }, selection: { begin: 1, end: 1 }, row: 0, clock: "own", drawer: "events", search: "a=b&c ü" },
+    { ...nothing, of: "0a1b2c3d", window: { begin: -5, end: 1_000 }, selection: { begin: 1, end: 1 }, row: 0, clock: "own", drawer: "events", inner: "=a == \"b\" && c", search: "a=b&c ü" },
     { ...nothing, area: [4, 5, 9], isByCpu: true, arrows: { messages: false, wakeups: true } },
     { ...nothing, sorted: false, only: [1, 2, 3, 7], path: { request: 14 } },
     { ...nothing, sorted: { begin: 0, end: 9 }, path: { row: 3, begin: -1, end: 8 }, rows: { collapsed: [5, 6], unfolded: [9], pinned: [8, 2, 3], hidden: [0] } },

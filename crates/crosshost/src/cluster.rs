@@ -2,9 +2,11 @@
 //! other.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use isochrone_analysis::Need;
 use isochrone_corrections::{Clocks, Related};
+use isochrone_hosts::Work;
 use isochrone_kernel::Name;
 use isochrone_kernel::files::Bound;
 use isochrone_store::{
@@ -124,15 +126,17 @@ fn process_of(thread: &ThreadInfo) -> Option<i32> {
     thread.pid.or(thread.tid)
 }
 
-/// All hosts that are looked at together, and the messages between them.
-#[derive(Debug)]
+/// All hosts that are looked at together, and the messages between them. Copies share what is open.
+#[derive(Debug, Clone)]
 pub struct Cluster<'e> {
-    pub(crate) hosts: Vec<Host<'e>>,
+    pub(crate) hosts: Arc<Vec<Host<'e>>>,
     /// By host and time of their arrival; hosts are indices in `hosts`.
-    messages: Vec<Message>,
+    messages: Arc<Vec<Message>>,
     /// By the receiver and the time of the reception.
-    mpi: Vec<MpiMessage>,
+    mpi: Arc<Vec<MpiMessage>>,
     clocks: Option<&'e Clocks>,
+    /// What is read is a part of it.
+    work: Option<Arc<Work>>,
 }
 
 impl<'e> Cluster<'e> {
@@ -219,7 +223,37 @@ impl<'e> Cluster<'e> {
         messages.sort_by_key(|message| (message.received.host, message.received.at, message.received.cpu));
         let index = |number: u32| Some(indices.get(number as usize).copied().flatten()? as usize);
         let mpi = mpi::messages(store, &opened, index)?;
-        Ok(Self { hosts: opened, messages, mpi, clocks })
+        let (hosts, messages, mpi) = (Arc::new(opened), Arc::new(messages), Arc::new(mpi));
+        Ok(Self { hosts, messages, mpi, clocks, work: None })
+    }
+
+    /// The same for somebody who may leave meanwhile: the work counts windows that are read; where it is
+    /// stopped, reading the next one fails.
+    #[must_use]
+    pub fn for_work(&self, work: &Arc<Work>) -> Self {
+        Self { work: Some(Arc::clone(work)), ..self.clone() }
+    }
+
+    /// So many windows are going to be read.
+    pub(crate) fn expect(&self, windows: usize) {
+        if let Some(work) = &self.work {
+            work.expect(windows as u64);
+        }
+    }
+
+    /// A window is about to be read.
+    ///
+    /// # Errors
+    /// It was stopped.
+    pub(crate) fn next_window(&self) -> Result<(), StoreError> {
+        match (&self.work, self.hosts.first()) {
+            (Some(work), Some(host)) if work.is_stopped() => Err(host.store.stopped()),
+            (Some(work), _) => {
+                work.add(1);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The messages of MPI programs, by the receiver and the time of the reception.

@@ -69,6 +69,7 @@ pub use request::{
 };
 pub use spent::SpentOn;
 pub use through::{ObjectName, Through};
+pub use wait::socket_owner;
 pub use wait_tree::wait_tree;
 pub use waits::{Wait, waits};
 pub use walk::Step;

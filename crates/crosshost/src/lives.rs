@@ -102,7 +102,7 @@ pub fn lives(
 ) -> Result<Lives, StoreError> {
     let window = window.or_else(|| cluster.range()).unwrap_or(NONE);
     let mut hosts = Vec::with_capacity(cluster.hosts.len());
-    for host in &cluster.hosts {
+    for host in cluster.hosts.iter() {
         hosts.push(measured(host, window, steps.max(1))?);
     }
     let of_host = |(index, host): (usize, &Measured)| {

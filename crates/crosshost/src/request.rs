@@ -283,7 +283,7 @@ fn phases(cluster: &Cluster<'_>, names: &[WildMatch]) -> Result<Vec<Plan>, Store
 /// The store cannot be read.
 pub fn phase_names(cluster: &Cluster<'_>) -> Result<BTreeSet<String>, StoreError> {
     let mut names = BTreeSet::new();
-    for host in &cluster.hosts {
+    for host in cluster.hosts.iter() {
         names.extend(host.store.phase_names()?.iter().map(ToString::to_string));
     }
     Ok(names)
@@ -348,6 +348,7 @@ pub(crate) fn windows(cluster: &Cluster<'_>, spans: &[Window<UnixNs>]) -> Vec<Gr
     for group in &mut groups {
         group.window = widened(group.window, MARGIN);
     }
+    cluster.expect(groups.len());
     groups
 }
 

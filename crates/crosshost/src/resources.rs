@@ -267,6 +267,7 @@ fn cpu_and_reclaim(
     let step = cluster.time_of_rows(WINDOW_ROWS).max(1);
     let mut at = frame.window.start;
     while at < frame.window.end {
+        cluster.next_window()?;
         let part = Window::new(at, at.saturating_add(step).min(frame.window.end));
         for state in host.store.states(&threads, part)? {
             if state.state == State::WaitCpu {

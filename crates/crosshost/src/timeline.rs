@@ -289,6 +289,7 @@ pub(crate) struct ClusterWindow<'c, 'e> {
 impl<'c, 'e> ClusterWindow<'c, 'e> {
     /// Reads what all hosts did in a window.
     pub(crate) fn load(cluster: &'c Cluster<'e>, window: Window<UnixNs>) -> Result<Self, StoreError> {
+        cluster.next_window()?;
         let load = |host: &crate::cluster::Host<'_>| Timeline::load(&host.store, host.raw_window(window));
         let timelines = cluster.hosts.par_iter().map(load).collect::<Result<_, _>>()?;
         Ok(Self { cluster, timelines })
@@ -296,6 +297,7 @@ impl<'c, 'e> ClusterWindow<'c, 'e> {
 
     /// Reads the packets of all hosts in a window, and nothing else.
     pub(crate) fn load_packets(cluster: &'c Cluster<'e>, window: Window<UnixNs>) -> Result<Self, StoreError> {
+        cluster.next_window()?;
         let load =
             |host: &crate::cluster::Host<'_>| Timeline::load_packets(&host.store, host.raw_window(window));
         let timelines = cluster.hosts.par_iter().map(load).collect::<Result<_, _>>()?;

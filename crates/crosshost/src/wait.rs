@@ -7,10 +7,12 @@ use isochrone_analysis::Need;
 use isochrone_kernel::Cause as WakeCause;
 use isochrone_net::Flow;
 use isochrone_store::{Cause, is_on_path};
-use isochrone_store::{PacketSpan, State, StateRow, ThreadRow, WakeupSpan};
+use isochrone_store::{PacketSpan, State, StateRow, StoreError, ThreadRow, WakeupSpan};
 use isochrone_time::{RawNs, Window};
 
+use crate::cluster::Cluster;
 use crate::mpi::MpiMessage;
+use crate::request::ThreadRef;
 use crate::timeline::ClusterWindow;
 use crate::walk::Position;
 
@@ -64,6 +66,29 @@ pub(crate) enum StepDetail {
 pub(crate) struct Arrival {
     pub(crate) host: usize,
     pub(crate) packet: PacketSpan,
+}
+
+/// How much of the calls before a packet is read for the thread whose socket it is of, ns.
+const BEFORE_PACKET: i64 = 1_000_000_000;
+
+/// The thread whose socket a packet of a host is of: the one that last called anything on that socket in the
+/// second before. `at`: when its event was recorded. What ran then may be something else: packets pass in
+/// softirqs. `None`: it is not known.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn socket_owner(
+    cluster: &Cluster<'_>,
+    host: usize,
+    at: RawNs,
+    is_sent: bool,
+) -> Result<Option<ThreadRef>, StoreError> {
+    let unix = cluster.hosts[host].common(at);
+    let around = Window::new(unix.saturating_sub(BEFORE_PACKET), unix.saturating_add(1));
+    let window = ClusterWindow::load(cluster, around)?;
+    let packet = window.timelines[host].packet(at, None, is_sent);
+    let thread = packet.and_then(|packet| window.of_socket(host, packet));
+    Ok(thread.map(|thread| ThreadRef { host, thread }))
 }
 
 impl ClusterWindow<'_, '_> {
@@ -323,6 +348,18 @@ impl ClusterWindow<'_, '_> {
             }
         }
         last.map(|(_, thread)| thread)
+    }
+
+    /// The thread whose socket a packet is of: the one of its process that last called anything on the socket
+    /// before the packet passed.
+    fn of_socket(&self, host: usize, packet: &PacketSpan) -> Option<ThreadRow> {
+        if packet.is_sent {
+            return self.owner(host, packet);
+        }
+        let flow = packet.flow.map(|(flow, carried)| {
+            (Flow { source: flow.destination, destination: flow.source, ..flow }, carried)
+        });
+        self.owner(host, &PacketSpan { flow, ..packet.clone() })
     }
 
     /// The arrival of the request that a thread answers with a packet, if the thread is a server's.

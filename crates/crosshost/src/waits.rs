@@ -146,6 +146,7 @@ pub(crate) fn parts(cluster: &Cluster<'_>, window: Window<UnixNs>) -> Vec<Window
         parts.push(Window::new(at, next));
         at = next;
     }
+    cluster.expect(parts.len());
     parts
 }
 

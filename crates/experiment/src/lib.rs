@@ -64,7 +64,7 @@ pub use index::{
 };
 pub use instants::{StoredHost, at_instant, instant_reports};
 pub use isochrone_files::Inputs;
-pub use isochrone_hosts::Progress;
+pub use isochrone_hosts::{Progress, Work};
 pub use live::{LiveBase, LiveEvent, LiveEvents, Revision, synchronize_growing};
 pub use model::{MOST_THREADS, ModelError, ModelledHost, Spread, Wanted};
 pub use order::{Instant, LIKELY, MOST_PROBABLE, Order, TimesOf, Unknown, Verdict, order};

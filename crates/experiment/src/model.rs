@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use isochrone_analysis::{HostContext, Need, ThreadIdentity};
-use isochrone_hosts::{Progress, ReadReport};
+use isochrone_hosts::{Progress, ReadReport, Work};
 use isochrone_kernel::{
     Facts, Finished, MergeError, Missed, Name, PIECE_BEGIN, PartialState, Spans, ThreadId, WithThreads,
 };
@@ -55,6 +55,15 @@ pub struct Wanted {
     pub has_switches: bool,
     /// Whether phases of programs wait until it is known what is missing of them.
     pub defers_phases: bool,
+    /// The work that reading them is a part of: when that is stopped, there are no models.
+    pub work: Option<Arc<Work>>,
+}
+
+impl Wanted {
+    /// Whether nobody waits for the models any more.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.is_stopped())
+    }
 }
 
 /// A host of which everything has been read: its model, and its clock.
@@ -76,6 +85,9 @@ pub enum ModelError {
     /// Nobody knows how to put its times on the clock that is asked for.
     #[error("{0}: no correction for its clock is known")]
     Uncorrected(String),
+    /// It was stopped before it was read.
+    #[error("{0}: reading it was stopped")]
+    Stopped(String),
     /// The time is to be cut into so many steps that nobody wants them.
     #[error(transparent)]
     TooManySteps(#[from] TooManySteps),
@@ -132,11 +144,16 @@ pub(crate) fn read<'o, S: Spans + Send, F: Fn() -> S + Sync, R: Send>(
         let consumer = make(host, timing);
         let mapper = SpanMapper::new(move || WithThreads::new(consumer()));
         let mapper = mapper.lines(wanted.lines).periods(wanted.periods.clone()).switches(wanted.has_switches);
-        let mapper = mapper.deferring_phases(wanted.defers_phases);
+        let mapper = mapper.deferring_phases(wanted.defers_phases).of_work(wanted.work.clone());
         jobs.push(Job { host: &host.traced, plan, mapper });
     }
     let parts = map_merge_all(&jobs, threads, |_, part| finish(part), progress);
+    let is_stopped = wanted.is_stopped();
     let named = |(part, host): (Result<R, MergeError>, &&TimedHost<'o>)| {
+        // What is there then may be of some pieces only.
+        if is_stopped {
+            return Err(ModelError::Stopped(host.name().to_owned()));
+        }
         part.map_err(|source| ModelError::Merge { host: host.name().to_owned(), source })
     };
     parts.into_iter().zip(hosts).map(named).collect()

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, Answers, HostContext, Options, Report};
-use isochrone_hosts::Progress;
+use isochrone_hosts::{Progress, Work};
 use isochrone_periods::Definitions;
 use isochrone_pipeline::{Piece, PieceModel, in_order};
 use isochrone_timing::{
@@ -35,9 +35,32 @@ impl Question<'_> {
         spread: Spread,
         progress: Option<Progress<'_>>,
     ) -> Vec<Result<ModelledHost<'o, AnalysisSet>, ModelError>> {
+        self.ask_wanted(hosts, spread, &self.wanted(), progress)
+    }
+
+    /// As [`Self::ask`], for somebody who may leave meanwhile: the work knows how many bytes of events are
+    /// read. Where it is stopped, no host has a model.
+    pub fn ask_for<'o>(
+        &self,
+        hosts: &[&TimedHost<'o>],
+        spread: Spread,
+        work: &Arc<Work>,
+    ) -> Vec<Result<ModelledHost<'o, AnalysisSet>, ModelError>> {
+        work.expect(hosts.iter().map(|host| host.traced.bytes()).sum());
+        let wanted = Wanted { work: Some(Arc::clone(work)), ..self.wanted() };
+        self.ask_wanted(hosts, spread, &wanted, Some(&|bytes| work.add(bytes)))
+    }
+
+    fn ask_wanted<'o>(
+        &self,
+        hosts: &[&TimedHost<'o>],
+        spread: Spread,
+        wanted: &Wanted,
+        progress: Option<Progress<'_>>,
+    ) -> Vec<Result<ModelledHost<'o, AnalysisSet>, ModelError>> {
         match self.sets(hosts) {
-            Ok(make) if self.is_mapped(hosts) => modelled(hosts, spread, &self.wanted(), make, progress),
-            Ok(make) => model(hosts, spread, &self.wanted(), make, progress),
+            Ok(make) if self.is_mapped(hosts) => modelled(hosts, spread, wanted, make, progress),
+            Ok(make) => model(hosts, spread, wanted, make, progress),
             Err(count) => hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect(),
         }
     }

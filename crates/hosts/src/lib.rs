@@ -25,6 +25,7 @@ mod reader;
 pub mod rotation;
 mod source;
 mod timeline;
+mod work;
 
 pub use absent::{AbsentStream, ChannelRef};
 pub use host::{Host, Hosts};
@@ -33,3 +34,4 @@ pub use notes::{Contradiction, Note, Unrecorded};
 pub use reader::{HostEvents, Item, ItemRef, Progress, ReadReport};
 pub use source::{EventSource, SLACK};
 pub use timeline::{CoverageSpan, State, StreamTimeline};
+pub use work::Work;

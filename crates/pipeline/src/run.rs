@@ -35,6 +35,12 @@ pub trait MapMerge: Sync {
         None
     }
 
+    /// Whether nobody wants the model any more: then no further piece is mapped, and what is merged is of
+    /// some pieces only.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
     /// Makes one model of those of two neighbours.
     ///
     /// # Errors
@@ -147,7 +153,7 @@ impl<'r, 't, M: MapMerge> Task<'r, 't, M> {
     /// Maps a step and merges it with its neighbours, while others work. Steps are begun in their order, so
     /// that few wait for those before them. Returns whether it was the last one: then the host is whole.
     fn map(&self, step: usize) -> bool {
-        if lock(&self.error).is_none() {
+        if lock(&self.error).is_none() && !self.mapper.is_stopped() {
             let part = map_piece(self.host, self.steps[step], self.mapper, self.progress);
             if let Err(error) = self.assemble(part) {
                 lock(&self.error).get_or_insert(error);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use isochrone_hosts::{EventSource, Host, HostEvents, ItemRef, LossKind, Progress};
+use isochrone_hosts::{EventSource, Host, HostEvents, ItemRef, LossKind, Progress, Work};
 use isochrone_kernel::{CpuLoss, CpuLossBegin, Decoder, MergeError, PartialState, ProgramLoss, Spans};
 use isochrone_periods::Definitions;
 use isochrone_time::{RawNs, Window};
@@ -21,12 +21,13 @@ pub struct SpanMapper<F> {
     periods: Option<Arc<Definitions>>,
     has_switches: bool,
     defers_phases: bool,
+    work: Option<Arc<Work>>,
 }
 
 impl<F> SpanMapper<F> {
     /// With a consumer for each piece.
     pub fn new(make: F) -> Self {
-        Self { make, lines: false, periods: None, has_switches: false, defers_phases: false }
+        Self { make, lines: false, periods: None, has_switches: false, defers_phases: false, work: None }
     }
 
     /// Whether system calls are to be shown as lines, which takes most of the time then.
@@ -46,6 +47,12 @@ impl<F> SpanMapper<F> {
     #[must_use]
     pub fn deferring_phases(self, defers_phases: bool) -> Self {
         Self { defers_phases, ..self }
+    }
+
+    /// The work that this is a part of: when that is stopped, so is the mapping, with the next piece.
+    #[must_use]
+    pub fn of_work(self, work: Option<Arc<Work>>) -> Self {
+        Self { work, ..self }
     }
 
     /// The definitions of periods that are to be found.
@@ -175,6 +182,10 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
 
     fn gap(&self, _: &Host<'_>, from: RawNs, to: RawNs) -> PartialState<S> {
         PartialState::gap(from, to, (self.make)()).with_periods(self.periods.as_ref())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.is_stopped())
     }
 
     fn merge(&self, left: PartialState<S>, right: PartialState<S>) -> Result<PartialState<S>, MergeError> {

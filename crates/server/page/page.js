@@ -129,37 +129,46 @@ var api = {
 		what,
 		clock
 	}),
+	raw: (host, raw) => get("raw", {
+		host,
+		raw
+	}),
 	requests: () => get("requests"),
+	compared: (service, fromNs, toNs, signal) => post("compared", {
+		service,
+		from_ns: Math.floor(fromNs),
+		to_ns: Math.ceil(toNs)
+	}, signal),
+	services: (begin, end, ask, signal) => post("services", {
+		begin,
+		end,
+		ask
+	}, signal),
 	path: async (of) => ({
 		...await get("path", { ...of }),
 		of
 	}),
+	sql: (query, signal) => post("sql", { query }, signal),
 	analyses: async () => (await get("analyses")).analyses,
 	table: (asked, signal) => post("table", asked, signal),
-	statistics: (begin, end, rows, signal, isQuick = false) => post("statistics", {
-		begin,
-		end,
-		rows,
+	progress: async (ask) => (await get("progress", { ask })).progress,
+	statistics: (area, signal, isQuick = false) => post("statistics", {
+		...area,
 		is_quick: isQuick
 	}, signal),
-	instead: (begin, end, rows, signal) => post("instead", {
-		begin,
-		end,
-		rows
-	}, signal),
-	phases: (begin, end, rows, signal) => post("phases", {
-		begin,
-		end,
-		rows
-	}, signal),
+	instead: (area, signal) => post("instead", area, signal),
+	phases: (area, signal) => post("phases", area, signal),
+	files: (area, signal) => post("files", area, signal),
+	exchanged: (area, signal) => post("exchanged", area, signal),
 	activity: (begin, end) => get("activity", {
 		begin,
 		end
 	}),
-	usage: (begin, end, points, signal) => get("usage", {
+	usage: (begin, end, points, signal, queue = false) => get("usage", {
 		begin,
 		end,
-		points
+		points,
+		queue
 	}, signal),
 	resources: (begin, end, steps, signal) => get("resources", {
 		begin,
@@ -602,6 +611,162 @@ function lossesText(losses, total) {
 	const parts = [events > 0 ? `${formatCount(events)} events` : "", others > 0 ? `${formatCount(others)} ${others === 1 ? "other loss" : "other losses"}` : ""].filter((part) => part !== "");
 	return parts.length === 0 ? "" : `${total > losses.length ? "at least " : ""}${parts.join(", ")}${events > 0 && others === 0 ? " lost" : ""}`;
 }
+// src/dom.ts
+/** An element with properties (`on…`: listeners; the others: attributes) and children. */
+function h(tag, properties = {}, ...children) {
+	const element = document.createElement(tag);
+	for (const [name, value] of Object.entries(properties)) if (typeof value === "function") element.addEventListener(name.slice(2), value);
+	else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : String(value));
+	element.append(...children.filter((child) => child !== null));
+	return element;
+}
+/** A button with a text, and a longer one for who hovers or listens. */
+function button(text, title, run, properties = {}) {
+	return h("button", {
+		type: "button",
+		title,
+		"aria-label": title,
+		onclick: () => run(),
+		...properties
+	}, text);
+}
+/** A bar between two parts that can be dragged, or moved with the arrow keys: `move` gets pixels; `size` says how large what is resized is. */
+function splitter(orientation, label, move, size, done) {
+	const isVertical = orientation === "vertical";
+	const bar = h("div", {
+		class: `splitter ${orientation}`,
+		role: "separator",
+		"aria-orientation": orientation,
+		"aria-label": label,
+		"aria-valuenow": Math.round(size()),
+		tabindex: 0
+	});
+	const moved = (by) => {
+		move(by);
+		bar.setAttribute("aria-valuenow", String(Math.round(size())));
+	};
+	bar.addEventListener("pointerdown", (event) => {
+		bar.setPointerCapture(event.pointerId);
+		let last = isVertical ? event.clientX : event.clientY;
+		const drag = (event) => {
+			const now = isVertical ? event.clientX : event.clientY;
+			moved(now - last);
+			last = now;
+		};
+		bar.addEventListener("pointermove", drag);
+		bar.addEventListener("pointerup", () => {
+			bar.removeEventListener("pointermove", drag);
+			done();
+		}, { once: true });
+		event.preventDefault();
+	});
+	bar.addEventListener("keydown", (event) => {
+		const by = event.key === (isVertical ? "ArrowLeft" : "ArrowUp") ? -16 : event.key === (isVertical ? "ArrowRight" : "ArrowDown") ? 16 : 0;
+		if (by === 0) return;
+		moved(by);
+		done();
+		event.preventDefault();
+		event.stopPropagation();
+	});
+	return bar;
+}
+// src/panels/copy.ts
+var TOLD_MS = 1400;
+/** Copies a text. Browsers give pages that are not from this machine or https no clipboard: then as it was done before there was one. */
+async function copyText(text) {
+	try {
+		await navigator.clipboard.writeText(text);
+		return true;
+	} catch {
+		const area = h("textarea", {
+			class: "unseen",
+			"aria-hidden": "true"
+		}), focused = document.activeElement;
+		area.value = text;
+		document.body.append(area);
+		area.select();
+		const isDone = document.execCommand("copy");
+		area.remove();
+		if (focused instanceof HTMLElement) focused.focus();
+		return isDone;
+	}
+}
+/** A button that copies what `text` gives, and says so. */
+function copyButton(shown, title, text) {
+	const it = button(shown, title, () => void copyText(text()).then((isDone) => tell(it, shown, isDone)), { class: "copy" });
+	return it;
+}
+function tell(it, shown, isDone) {
+	it.textContent = isDone ? "copied ✓" : "not copied";
+	setTimeout(() => {
+		it.textContent = shown;
+	}, TOLD_MS);
+}
+/** The command line that gives the same, as text. */
+var CommandText = class {
+	command = "";
+	code = h("code", {
+		class: "command",
+		tabindex: 0,
+		"aria-label": "The command that gives the same as text"
+	});
+	element = h("span", {
+		class: "as-text",
+		hidden: true
+	}, this.code, copyButton("as text", "Copy the command that gives the same as text", () => this.command));
+	set(command) {
+		this.command = command;
+		this.code.textContent = this.code.title = command;
+		this.element.hidden = command === "";
+	}
+};
+// src/theme.ts
+var KEPT$5 = "isochrone.theme";
+var KEPT_PALETTE = "isochrone.palette";
+var system = matchMedia("(prefers-color-scheme: dark)");
+var watchers = /* @__PURE__ */ new Set();
+var theme = "light";
+var clear$1 = localStorage.getItem(KEPT_PALETTE) === "clear";
+function chosen() {
+	const kept = localStorage.getItem(KEPT$5);
+	return kept === "light" || kept === "dark" ? kept : null;
+}
+var isPrinting = false;
+/** What is printed is light. */
+function setPrinting(printing) {
+	isPrinting = printing;
+	apply();
+}
+function apply() {
+	const next = isPrinting ? "light" : chosen() ?? (system.matches ? "dark" : "light");
+	document.documentElement.dataset.theme = next;
+	if (next === theme) return;
+	theme = next;
+	for (const watcher of watchers) watcher();
+}
+function isDark() {
+	return theme === "dark";
+}
+function switchTheme() {
+	localStorage.setItem(KEPT$5, isDark() ? "light" : "dark");
+	apply();
+}
+/** Whether states have colours that all eyes tell apart. */
+function isClear() {
+	return clear$1;
+}
+function switchPalette() {
+	clear$1 = !clear$1;
+	localStorage.setItem(KEPT_PALETTE, clear$1 ? "clear" : "usual");
+	for (const watcher of watchers) watcher();
+}
+/** Calls `watcher` when the theme changes: canvases and charts draw again. Gives what stops it. */
+function watchTheme(watcher) {
+	watchers.add(watcher);
+	return () => watchers.delete(watcher);
+}
+system.addEventListener("change", apply);
+apply();
 // src/commands.ts
 var ZOOM = 1.6;
 var PAN = .2;
@@ -615,7 +780,7 @@ function commandsOf(doers) {
 	const list = [];
 	const group = (name, ...commands) => {
 		for (const [keys, description, run] of commands) list.push({
-			keys: keys.split("  "),
+			keys: keys === "" ? [] : keys.split("  "),
 			description,
 			group: name,
 			run
@@ -831,9 +996,46 @@ function commandsOf(doers) {
 		() => drawer.toggle()
 	], [
 		"?",
-		"this help",
+		"keys, mouse, colours: help",
 		() => doers.help()
+	], [
+		":  Ctrl+k",
+		"all commands by name",
+		() => doers.palette()
+	], [
+		"L",
+		"legend of the colours",
+		() => doers.legend()
+	], [
+		"",
+		"light or dark",
+		switchTheme
+	], [
+		"",
+		"colours of states: usual, or for all kinds of colour vision",
+		switchPalette
+	], [
+		"",
+		"export the picture as PNG",
+		() => doers.exportPng()
+	], [
+		"",
+		"export the picture as SVG",
+		() => doers.exportSvg()
+	], [
+		"",
+		"print",
+		() => print()
+	], [
+		"",
+		"copy the link to this view",
+		() => void copyText(location.href).then((isDone) => status.say(isDone ? "The link is copied" : "The link could not be copied", !isDone))
 	]);
+	group("Panels", ...drawer.all.map(({ id, title }) => [
+		"",
+		`open ${title}`,
+		() => drawer.open(id)
+	]));
 	return list;
 }
 /** Moves the end of the selection; without one, it begins at the pointer, else in the middle. */
@@ -882,65 +1084,6 @@ function nextBookmark({ view, bookmarks, goToBookmark, status }) {
 	const next = list.find((mark) => mark.at > middle + (window.end - window.begin) * .01) ?? list[0];
 	if (next === void 0) status.say("There are no bookmarks: b makes one.");
 	else goToBookmark(next);
-}
-// src/dom.ts
-/** An element with properties (`on…`: listeners; the others: attributes) and children. */
-function h(tag, properties = {}, ...children) {
-	const element = document.createElement(tag);
-	for (const [name, value] of Object.entries(properties)) if (typeof value === "function") element.addEventListener(name.slice(2), value);
-	else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : String(value));
-	element.append(...children.filter((child) => child !== null));
-	return element;
-}
-/** A button with a text, and a longer one for who hovers or listens. */
-function button(text, title, run, properties = {}) {
-	return h("button", {
-		type: "button",
-		title,
-		"aria-label": title,
-		onclick: () => run(),
-		...properties
-	}, text);
-}
-/** A bar between two parts that can be dragged, or moved with the arrow keys: `move` gets pixels; `size` says how large what is resized is. */
-function splitter(orientation, label, move, size, done) {
-	const isVertical = orientation === "vertical";
-	const bar = h("div", {
-		class: `splitter ${orientation}`,
-		role: "separator",
-		"aria-orientation": orientation,
-		"aria-label": label,
-		"aria-valuenow": Math.round(size()),
-		tabindex: 0
-	});
-	const moved = (by) => {
-		move(by);
-		bar.setAttribute("aria-valuenow", String(Math.round(size())));
-	};
-	bar.addEventListener("pointerdown", (event) => {
-		bar.setPointerCapture(event.pointerId);
-		let last = isVertical ? event.clientX : event.clientY;
-		const drag = (event) => {
-			const now = isVertical ? event.clientX : event.clientY;
-			moved(now - last);
-			last = now;
-		};
-		bar.addEventListener("pointermove", drag);
-		bar.addEventListener("pointerup", () => {
-			bar.removeEventListener("pointermove", drag);
-			done();
-		}, { once: true });
-		event.preventDefault();
-	});
-	bar.addEventListener("keydown", (event) => {
-		const by = event.key === (isVertical ? "ArrowLeft" : "ArrowUp") ? -16 : event.key === (isVertical ? "ArrowRight" : "ArrowDown") ? 16 : 0;
-		if (by === 0) return;
-		moved(by);
-		done();
-		event.preventDefault();
-		event.stopPropagation();
-	});
-	return bar;
 }
 // src/panels/notice.ts
 /** A notice in the middle of where the content would be. Parts in `backquotes` are shown as code. */
@@ -1013,7 +1156,7 @@ async function more$1(messages, losses, services, signal) {
 	services.replaceChildren(link(`${formatCount(requests.length)} ${requests.length === 1 ? "request" : "requests"}`, "critical-path"), told.length === 0 ? "" : ` to ${told.join("; ")}`);
 }
 // src/drawer.ts
-var KEPT$3 = "isochrone.drawer";
+var KEPT$4 = "isochrone.drawer";
 var LEAST$1 = 120;
 var LEFT_FOR_GRAPH = 180;
 var Drawer = class {
@@ -1031,7 +1174,7 @@ var Drawer = class {
 	element;
 	shown = null;
 	last = null;
-	height = Number(localStorage.getItem(KEPT$3) ?? "") || Math.round(innerHeight * .32);
+	height = Number(localStorage.getItem(KEPT$4) ?? "") || Math.round(innerHeight * .32);
 	watchers = /* @__PURE__ */ new Set();
 	constructor(panels) {
 		this.panels = panels;
@@ -1042,7 +1185,7 @@ var Drawer = class {
 		}, splitter("horizontal", "Height of the drawer", (by) => {
 			this.height = this.fitting(this.fitting(this.height) - by);
 			this.fit();
-		}, () => this.fitting(this.height), () => localStorage.setItem(KEPT$3, String(this.height))), bar, this.body);
+		}, () => this.fitting(this.height), () => localStorage.setItem(KEPT$4, String(this.height))), bar, this.body);
 		for (const panel of panels) this.tabs.append(h("button", {
 			type: "button",
 			role: "tab",
@@ -1050,6 +1193,9 @@ var Drawer = class {
 			"data-id": panel.id,
 			onclick: () => this.open(this.shown === panel ? null : panel.id)
 		}, panel.title));
+		for (const panel of panels) panel.watchKept?.(() => {
+			for (const watcher of this.watchers) watcher();
+		});
 		this.tabs.addEventListener("keydown", (event) => this.key(event));
 		this.body.addEventListener(OPEN_PANEL, (event) => this.open(event.detail));
 		addEventListener("resize", () => this.fit());
@@ -1058,6 +1204,10 @@ var Drawer = class {
 	watch(watcher) {
 		this.watchers.add(watcher);
 	}
+	/** What was chosen in the panel that is seen; "": nothing. */
+	get kept() {
+		return this.shown?.kept ?? "";
+	}
 	get isIdle() {
 		return this.shown?.isIdle ?? true;
 	}
@@ -1065,11 +1215,16 @@ var Drawer = class {
 	get id() {
 		return this.shown?.id ?? null;
 	}
+	get all() {
+		return this.panels;
+	}
 	get first() {
 		return this.panels[0]?.id ?? null;
 	}
-	open(id) {
+	/** `kept`: what is to be chosen in it; null: what was. */
+	open(id, kept = null) {
 		const next = this.panels.find((panel) => panel.id === id) ?? null;
+		if (kept !== null && kept !== (next?.kept ?? "")) next?.keep?.(kept);
 		if (next === this.shown) return;
 		this.shown?.hide();
 		this.shown = next;
@@ -1119,36 +1274,6 @@ var Drawer = class {
 		event.stopPropagation();
 	}
 };
-// src/theme.ts
-var KEPT$2 = "isochrone.theme";
-var system = matchMedia("(prefers-color-scheme: dark)");
-var watchers = /* @__PURE__ */ new Set();
-var theme = "light";
-function chosen() {
-	const kept = localStorage.getItem(KEPT$2);
-	return kept === "light" || kept === "dark" ? kept : null;
-}
-function apply() {
-	const next = chosen() ?? (system.matches ? "dark" : "light");
-	document.documentElement.dataset.theme = next;
-	if (next === theme) return;
-	theme = next;
-	for (const watcher of watchers) watcher();
-}
-function isDark() {
-	return theme === "dark";
-}
-function switchTheme() {
-	localStorage.setItem(KEPT$2, isDark() ? "light" : "dark");
-	apply();
-}
-/** Calls `watcher` when the theme changes: canvases and charts draw again. Gives what stops it. */
-function watchTheme(watcher) {
-	watchers.add(watcher);
-	return () => watchers.delete(watcher);
-}
-system.addEventListener("change", apply);
-apply();
 // src/colours.ts
 /** How much of its colour is left of what is pale. */
 var PALENESS = .18;
@@ -1381,31 +1506,293 @@ var LOOKS = [
 	}
 ];
 /** Then the causes of a critical path; and all of them again, pale: what a filter does not mean. */
-var FIRST_CAUSE = 40;
+var FIRST_CAUSE = 32;
 var PALE = 64;
 /** The server's mark of a state that a filter does not mean. */
 var DIMMED = 128;
-var phaseLooks = Array.from({ length: 24 }, (_, place) => {
-	const hue = place * 137.508 % 360;
-	return {
-		name: "phase",
-		light: hsl(hue, .5, .62),
-		dark: hsl(hue, .4, .42),
-		height: 1,
-		ink: "black"
-	};
-});
+var phaseLooks = [
+	[[
+		60,
+		124,
+		221
+	], [
+		71,
+		245,
+		245
+	]],
+	[[
+		249,
+		134,
+		249
+	], [
+		245,
+		71,
+		245
+	]],
+	[[
+		37,
+		244,
+		244
+	], [
+		158,
+		245,
+		71
+	]],
+	[[
+		249,
+		134,
+		145
+	], [
+		37,
+		182,
+		244
+	]],
+	[[
+		140,
+		100,
+		180
+	], [
+		245,
+		71,
+		71
+	]],
+	[[
+		57,
+		149,
+		172
+	], [
+		90,
+		131,
+		226
+	]],
+	[[
+		168,
+		168,
+		250
+	], [
+		244,
+		223,
+		37
+	]],
+	[[
+		168,
+		250,
+		201
+	], [
+		124,
+		192,
+		158
+	]],
+	[[
+		218,
+		11,
+		32
+	], [
+		192,
+		124,
+		158
+	]],
+	[[
+		85,
+		198,
+		246
+	], [
+		245,
+		176,
+		71
+	]],
+	[[
+		232,
+		186,
+		218
+	], [
+		8,
+		118,
+		145
+	]],
+	[[
+		223,
+		37,
+		244
+	], [
+		145,
+		8,
+		8
+	]],
+	[[
+		180,
+		108,
+		100
+	], [
+		148,
+		100,
+		180
+	]],
+	[[
+		246,
+		85,
+		166
+	], [
+		98,
+		103,
+		50
+	]],
+	[[
+		75,
+		91,
+		155
+	], [
+		29,
+		165,
+		165
+	]],
+	[[
+		139,
+		155,
+		75
+	], [
+		87,
+		50,
+		103
+	]]
+].map(([light, dark]) => ({
+	name: "phase",
+	light,
+	dark,
+	height: 1,
+	ink: "black"
+}));
+/** Colours of states that are at least 15 from each other for all kinds of colour vision, by style: of those that can touch. */
+var CLEAR = {
+	0: [[
+		132,
+		132,
+		132
+	], [
+		45,
+		45,
+		45
+	]],
+	1: [[
+		14,
+		194,
+		125
+	], [
+		0,
+		137,
+		91
+	]],
+	2: [[
+		0,
+		70,
+		180
+	], [
+		121,
+		107,
+		255
+	]],
+	3: [[
+		172,
+		0,
+		75
+	], [
+		176,
+		47,
+		147
+	]],
+	4: [[
+		225,
+		105,
+		0
+	], [
+		220,
+		48,
+		0
+	]],
+	5: [[
+		245,
+		225,
+		70
+	], [
+		215,
+		200,
+		70
+	]],
+	6: [[
+		203,
+		203,
+		203
+	], [
+		169,
+		169,
+		169
+	]],
+	8: [[
+		165,
+		174,
+		255
+	], [
+		162,
+		183,
+		241
+	]],
+	9: [[
+		235,
+		235,
+		235
+	], [
+		111,
+		111,
+		111
+	]],
+	10: [[
+		150,
+		0,
+		90
+	], [
+		185,
+		72,
+		183
+	]],
+	11: [[
+		249,
+		216,
+		167
+	], [
+		248,
+		240,
+		246
+	]],
+	12: [[
+		0,
+		158,
+		180
+	], [
+		36,
+		145,
+		190
+	]],
+	13: [[
+		150,
+		0,
+		90
+	], [
+		209,
+		95,
+		123
+	]]
+};
 function phaseStyle(label) {
 	let hash = 0;
 	for (let at = 0; at < label.length; at += 1) hash = hash * 31 + label.charCodeAt(at) >>> 0;
-	return 16 + hash % 24;
+	return 16 + hash % 16;
 }
 function look(style) {
 	const full = style % PALE;
 	return (full >= FIRST_CAUSE ? causeLooks[full - FIRST_CAUSE] : full >= 16 ? phaseLooks[full - 16] : LOOKS[full]) ?? LOOKS[0];
 }
 function rgbOf(style) {
-	const it = look(style), rgb = isDark() ? it.dark : it.light;
+	const it = look(style), [light, dark] = (isClear() ? CLEAR[style % PALE] : void 0) ?? [it.light, it.dark], rgb = isDark() ? dark : light;
 	return style < PALE ? rgb : pale(rgb);
 }
 function pale(rgb) {
@@ -1587,18 +1974,6 @@ var DARK = {
 };
 function ink() {
 	return isDark() ? DARK : LIGHT;
-}
-function hsl(hue, saturation, lightness) {
-	const spread = saturation * Math.min(lightness, 1 - lightness);
-	const channel = (place) => {
-		const k = (place + hue / 30) % 12;
-		return Math.round(255 * (lightness - spread * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
-	};
-	return [
-		channel(0),
-		channel(8),
-		channel(4)
-	];
 }
 /** How long windows must rest to count as one step of undo. */
 var REST_MS$7 = 600;
@@ -2116,7 +2491,7 @@ function levelOf(window, pixels) {
 	return Math.max(0, Math.floor(Math.log2((window.end - window.begin) / Math.max(pixels, 1))));
 }
 var spanOf = (level) => TILE_PIXELS * 2 ** level;
-var keyOf = (clock, filterId, row, level, index) => `${clock === "own" ? "o" : "c"}${filterId},${row}/${level}/${index}`;
+var keyOf$2 = (clock, filterId, row, level, index) => `${clock === "own" ? "o" : "c"}${filterId},${row}/${level}/${index}`;
 var Tiles = class {
 	arrived;
 	failed;
@@ -2185,7 +2560,7 @@ var Tiles = class {
 	pieces(row, clock, window, pixels) {
 		const level = levelOf(window, pixels), span = spanOf(level), pieces = [];
 		for (let index = Math.floor(window.begin / span); index * span < window.end; index += 1) {
-			const tile = this.use(keyOf(clock, this.filterId, row, level, index));
+			const tile = this.use(keyOf$2(clock, this.filterId, row, level, index));
 			const begin = Math.max(index * span, window.begin), end = Math.min((index + 1) * span, window.end);
 			if (tile !== void 0) pieces.push({
 				tile,
@@ -2248,7 +2623,7 @@ var Tiles = class {
 	/** False if there are too many requests. */
 	requestTiles(rows, clock, level, index) {
 		const isThere = (row) => {
-			const tile = this.kept.get(keyOf(clock, this.filterId, row, level, index));
+			const tile = this.kept.get(keyOf$2(clock, this.filterId, row, level, index));
 			return tile !== void 0 && tile.isOld !== true;
 		};
 		const missing = rows.filter((row) => !isThere(row) && !this.requests.some((it) => it.clock === clock && it.filterId === this.filterId && it.level === level && it.index === index && it.rows.has(row)));
@@ -2302,7 +2677,7 @@ var Tiles = class {
 				label[index - from] = known;
 				style[index - from] = paintStyle(style[index - from], text);
 			}
-			this.put(keyOf(clock, this.filterId, states.rows[at], level, index), {
+			this.put(keyOf$2(clock, this.filterId, states.rows[at], level, index), {
 				from: index * span,
 				to: (index + 1) * span,
 				level,
@@ -2336,7 +2711,7 @@ var Tiles = class {
 	/** Adds substitutes from other levels; false where there are none. */
 	substitute(pieces, row, clock, filterId, level, begin, end) {
 		for (let up = level + 1; up <= level + COARSER; up += 1) {
-			const tile = this.use(keyOf(clock, filterId, row, up, Math.floor(begin / spanOf(up))));
+			const tile = this.use(keyOf$2(clock, filterId, row, up, Math.floor(begin / spanOf(up))));
 			if (tile !== void 0 && tile.to >= end) {
 				pieces.push({
 					tile,
@@ -2350,7 +2725,7 @@ var Tiles = class {
 			const span = spanOf(down);
 			let found = false;
 			for (let index = Math.floor(begin / span); index * span < end; index += 1) {
-				const tile = this.kept.get(keyOf(clock, filterId, row, down, index));
+				const tile = this.kept.get(keyOf$2(clock, filterId, row, down, index));
 				if (tile === void 0) continue;
 				found = true;
 				pieces.push({
@@ -2391,6 +2766,7 @@ function drawPicture(ctx, scene, parts) {
 	ctx.clip();
 	drawGrid(ctx, scene);
 	drawLabels(ctx, scene, parts.labels);
+	parts.counters.draw(ctx, scene);
 	drawLosses(ctx, scene, parts.losses);
 	drawFrontier(ctx, scene);
 	parts.arrows.draw(ctx, scene);
@@ -2665,6 +3041,79 @@ function save(blob, view, ending) {
 	link.click();
 	setTimeout(() => URL.revokeObjectURL(address), 1e4);
 }
+// src/counterRows.ts
+var bytesPerSecond = (value) => `${formatBytes(value)}/s`;
+var few = (value) => (Math.round(value * 100) / 100).toString();
+var COUNTERS = [
+	{
+		label: "CPU use",
+		kinds: ["cpu"],
+		words: [""],
+		most: 100,
+		text: (value) => `${Math.round(value * 10) / 10} %`
+	},
+	{
+		label: "waiting for CPUs",
+		kinds: ["run-queue"],
+		words: [""],
+		most: null,
+		text: (value) => `${few(value)} threads`
+	},
+	{
+		label: "network",
+		kinds: ["net-sent", "net-received"],
+		words: ["sent", "received"],
+		most: null,
+		text: bytesPerSecond
+	},
+	{
+		label: "disk",
+		kinds: ["disk-read", "disk-write"],
+		words: ["read", "written"],
+		most: null,
+		text: bytesPerSecond
+	},
+	{
+		label: "memory",
+		kinds: ["memory"],
+		words: [""],
+		most: null,
+		text: formatBytes
+	}
+];
+/** Numbers of their lines go down from here: those of folds are above, that of the critical path is below. */
+var FIRST$1 = -5e5;
+var PER_HOST = 8;
+function counterLine(host, kind) {
+	return FIRST$1 - host * PER_HOST - kind;
+}
+/** The host and the kind of a line; null if it is none of these. */
+function counterOf(line) {
+	const place = FIRST$1 - line, kind = COUNTERS[place % PER_HOST];
+	return place < 0 || place >= 4e5 || kind === void 0 ? null : {
+		host: Math.floor(place / PER_HOST),
+		kind
+	};
+}
+/** The step of a series that an instant of the common clock is in; −1: none. */
+function placeAt(x, at) {
+	let low = 0, high = x.length;
+	while (low < high) {
+		const middle = low + high >> 1;
+		if (x[middle] <= at) low = middle + 1;
+		else high = middle;
+	}
+	const last = x.at(-1), before = x.at(-2);
+	return last !== void 0 && before !== void 0 && at >= last + (last - before) ? -1 : low - 1;
+}
+/** "3.2 MB/s sent, 1 kB/s received"; what is unknown is said to be. */
+function counterText(kind, series, at) {
+	if (series.length === 0) return "not recorded";
+	return series.map((it) => {
+		const value = it.y[placeAt(it.x, at)], word = kind.words[kind.kinds.indexOf(it.kind)] ?? "";
+		return `${value === null || value === void 0 ? "unknown" : kind.text(value)}${word === "" ? "" : ` ${word}`}`;
+	}).join(", ");
+}
 // src/graph/fetched.ts
 var REST_MS$5 = 60;
 var RETRY_MS$1 = 2e3;
@@ -2927,6 +3376,108 @@ function drawArrows(ctx, arrows, colour, width) {
 	}
 	ctx.fill();
 }
+// src/panels/hostColours.ts
+var HUES = [
+	212,
+	28,
+	140,
+	330,
+	262,
+	178,
+	52,
+	0
+];
+function hostColour(host) {
+	const round = Math.floor(host / HUES.length);
+	return `hsl(${(HUES[host % HUES.length] + 17 * round) % 360} ${isDark() ? 65 : 70}% ${isDark() ? 62 : 42}%)`;
+}
+// src/graph/counters.ts
+/** Steps of a series for a pixel of the window. */
+var STEPS = .8;
+var MOST_STEPS$2 = 2e3;
+var Counters = class {
+	view;
+	fetched;
+	width = 1e3;
+	constructor(view, arrived) {
+		this.view = view;
+		this.fetched = new Fetched(async (range, _, signal) => {
+			const { begin, end } = view.now.experiment ?? {}, from = Math.max(range.begin, begin ?? range.begin), to = Math.min(range.end, end ?? range.end);
+			return {
+				value: to > from ? (await api.usage(from, to, Math.max(60, Math.min(MOST_STEPS$2, Math.round(this.width * STEPS))), signal, true)).series : [],
+				isThinned: true
+			};
+		}, arrived);
+	}
+	get isIdle() {
+		return this.fetched.isIdle;
+	}
+	renew() {
+		this.fetched.renew();
+	}
+	/** Asks for what the window lacks, if any of their lines is seen. */
+	want(isSeen, width) {
+		this.width = width;
+		const { window, clock } = this.view.now;
+		if (!isSeen) return;
+		const shifts = clock === "common" ? [0] : this.view.now.experiment?.hosts.map((host) => host.shift_ns) ?? [0];
+		this.fetched.want({
+			begin: window.begin - Math.max(...shifts),
+			end: window.end - Math.min(...shifts)
+		}, "common");
+	}
+	seriesOf(host, kind) {
+		return kind.kinds.flatMap((name) => (this.fetched.value ?? []).filter((it) => it.host === host && it.kind === name));
+	}
+	/** What a line says at an instant of the common clock. */
+	text(line, at) {
+		const of = counterOf(line);
+		if (of === null) return null;
+		if (this.fetched.value === null) return "loading …";
+		const series = this.seriesOf(of.host, of.kind);
+		return series.length === 0 && of.kind === COUNTERS[1] ? "not recorded, or there are too many states here to look at each: zoom in" : counterText(of.kind, series, at);
+	}
+	draw(ctx, scene) {
+		scene.rows.lines.forEach((line, place) => {
+			const of = line.id <= -5e5 ? counterOf(line.id) : null, top = scene.top(place);
+			if (of === null || top < scene.linesTop - 20 || top > 34 + scene.layout.height) return;
+			this.drawLine(ctx, scene, of.kind, this.seriesOf(of.host, of.kind), top + 3);
+		});
+	}
+	drawLine(ctx, scene, kind, series, top) {
+		const colours = ink(), width = scene.layout.width, bottom = top + 14, seen = [];
+		for (const { x, y } of series) y.forEach((value, at) => {
+			if (value !== null && x[at] <= scene.end && (x[at + 1] ?? Infinity) >= scene.begin) seen.push(value);
+		});
+		const least = Math.min(0, ...seen), most = kind.most ?? Math.max(...seen, least + 1e-9), high = (value) => bottom - 14 * (value - least) / (most - least);
+		series.forEach((it, turn) => {
+			ctx.fillStyle = ctx.strokeStyle = hostColour(it.host);
+			ctx.lineWidth = 1;
+			ctx.globalAlpha = turn === 0 ? .45 : 1;
+			ctx.beginPath();
+			it.x.forEach((at, step) => {
+				const value = it.y[step], next = it.x[step + 1] ?? at + (at - (it.x[step - 1] ?? at)), x0 = scene.hostX(it.host, at, "common"), x1 = scene.hostX(it.host, next, "common");
+				if (value === null || value === void 0 || x1 < 0 || x0 > width) return;
+				if (turn === 0) ctx.rect(x0, high(value), Math.max(x1 - x0, .5), high(Math.min(0, least)) - high(value));
+				else {
+					ctx.moveTo(x0, high(value));
+					ctx.lineTo(x1, high(value));
+				}
+			});
+			if (turn === 0) ctx.fill();
+			else ctx.stroke();
+			ctx.globalAlpha = 1;
+		});
+		if (seen.length === 0) return;
+		const text = kind.text(most), room = 6 + ctx.measureText(text).width;
+		ctx.font = FONT$1;
+		ctx.textBaseline = "middle";
+		ctx.fillStyle = css(colours.background, .7);
+		ctx.fillRect(width - room, top, room, 14);
+		ctx.fillStyle = colours.faint;
+		ctx.fillText(text, width - room + 3, top + 7);
+	}
+};
 // src/graph/paint.ts
 /** Columns that hold no state, and those that hold a mix. */
 var EMPTY = 255;
@@ -3160,6 +3711,7 @@ var Graph = class {
 	ctx;
 	tiles;
 	arrows;
+	counters;
 	losses = [];
 	raster = null;
 	frame = 0;
@@ -3182,6 +3734,7 @@ var Graph = class {
 		});
 		this.tiles = new Tiles(() => this.invalidate(), failed);
 		this.arrows = new Arrows(view, () => this.invalidate());
+		this.counters = new Counters(view, () => this.invalidate());
 		const again = () => this.invalidate();
 		view.watch(again, "window", "selection", "area", "row", "clock", "path", "experiment", "times");
 		view.watch(() => this.moveCursor(), "hover", "window");
@@ -3212,6 +3765,7 @@ var Graph = class {
 	parts(labels) {
 		return {
 			labels,
+			counters: this.counters,
 			arrows: this.arrows,
 			losses: this.losses,
 			bookmarks: this.bookmarks.list
@@ -3251,7 +3805,7 @@ var Graph = class {
 	}
 	/** No request or frame is pending. */
 	get isIdle() {
-		return this.frame === 0 && this.tiles.isIdle && this.arrows.isIdle;
+		return this.frame === 0 && this.tiles.isIdle && this.arrows.isIdle && this.counters.isIdle;
 	}
 	/** What is known here of the state of a row. */
 	stateAt(row, time) {
@@ -3374,13 +3928,14 @@ var Graph = class {
 		for (let place = first; place < last; place += 1) for (const row of this.rows.lines[place].sources) if (row >= 0 && !seen.has(row)) near.add(row);
 		this.tiles.want([...seen], [...near], window, this.layout.width, clock);
 		this.arrows.want();
+		this.counters.want(this.shownPlaces().some((place) => counterOf(this.rows.lines[place].id) !== null), this.layout.width);
 	}
 };
 // src/graph/pointer.ts
 /** Less than this is a click. */
 var DRAG$1 = 4;
 /** How near to an edge of the selection, or to an arrow, the pointer has to be. */
-var EDGE$1 = 5;
+var EDGE$2 = 5;
 var NEAR_ARROW = 3;
 var WHEEL_ZOOM$1 = .0022;
 var GraphPointer = class {
@@ -3497,6 +4052,7 @@ var GraphPointer = class {
 			});
 			return;
 		}
+		if (line !== null && counterOf(line.id) !== null) return;
 		if (line !== null && line.row === null && (row === null || line.isOverlaid !== true)) {
 			this.graph.rows.toggle(line.id);
 			return;
@@ -3534,7 +4090,7 @@ var GraphPointer = class {
 		if (selection === null) return null;
 		const x0 = scene.x(selection.begin), x1 = scene.x(selection.end);
 		if (x1 - x0 < 15) return null;
-		return Math.abs(x - x0) <= EDGE$1 ? "begin" : Math.abs(x - x1) <= EDGE$1 ? "end" : null;
+		return Math.abs(x - x0) <= EDGE$2 ? "begin" : Math.abs(x - x1) <= EDGE$2 ? "end" : null;
 	}
 	hover(event) {
 		const [x, y] = this.place(event), { row, line, time } = this.graph.at(x, y);
@@ -3549,6 +4105,7 @@ var GraphPointer = class {
 		if (step !== void 0) this.tooltip.step(step, time, event.clientX, event.clientY);
 		else if (arrow !== null) this.tooltip.message(arrow.message, event.clientX, event.clientY);
 		else if (row !== null && row >= 0) this.tooltip.state(row, time, event.clientX, event.clientY);
+		else if (counterOf(line.id) !== null) this.tooltip.counter(line, time, event.clientX, event.clientY);
 		else this.tooltip.hide();
 	}
 	arrowAt(x, y) {
@@ -3836,6 +4393,52 @@ function menu(text, title, items) {
 	});
 	return details;
 }
+// src/keys.ts
+/** A key as it is written in the list: "Z" has the shift key in it, "Shift+ArrowUp" says so, "Ctrl+k" is with Ctrl or ⌘. */
+function keyOf$1(event) {
+	if (event.ctrlKey || event.metaKey) return `Ctrl+${event.key.toLowerCase()}`;
+	return event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
+}
+function listen(commands) {
+	const byKey = new Map(commands.flatMap((command) => command.keys.map((key) => [key, command])));
+	addEventListener("keydown", (event) => {
+		if (event.altKey || event.defaultPrevented) return;
+		const target = event.target, command = byKey.get(keyOf$1(event));
+		if (command === void 0 || target.closest("dialog") !== null) return;
+		if (!event.ctrlKey && !event.metaKey && target.matches("input, textarea, select, [contenteditable]")) return;
+		if (["Enter", " "].includes(event.key) && target.closest("button, a, summary, [role=tab]") !== null) return;
+		if (event.key.startsWith("Arrow") && target.closest(".drawer-body, dialog, .menu") !== null) return;
+		event.preventDefault();
+		command.run();
+	});
+}
+/** A key as people write it. */
+function keyText(key) {
+	for (const with_ of ["Shift+", "Ctrl+"]) if (key.startsWith(with_) && key !== with_) return `${with_}${keyText(key.slice(with_.length)).toUpperCase()}`;
+	return {
+		ArrowLeft: "←",
+		ArrowRight: "→",
+		ArrowUp: "↑",
+		ArrowDown: "↓",
+		Escape: "Esc",
+		" ": "Space",
+		PageUp: "Page ↑",
+		PageDown: "Page ↓"
+	}[key] ?? (/^[A-Z]$/.test(key) ? `Shift+${key}` : key);
+}
+/** The commands that a text means, those that begin with it first: all of its words are in the name, the group, or the keys. */
+function commandsFor(text, commands) {
+	const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+	return commands.flatMap((command) => {
+		const name = command.description.toLowerCase(), all = `${command.group} ${command.description} ${command.keys.map(keyText).join(" ")}`.toLowerCase();
+		if (!words.every((word) => all.includes(word))) return [];
+		const first = words[0] ?? "";
+		return [{
+			command,
+			rank: name.startsWith(first) ? 0 : name.split(/\W+/).some((word) => word.startsWith(first)) ? 1 : 2
+		}];
+	}).sort((a, b) => a.rank - b.rank).map(({ command }) => command);
+}
 // src/panels/stack.ts
 /** Parts side by side; `scale`: how much of the width the whole takes. Its text says the same. */
 function stack(parts, scale = 1) {
@@ -3899,7 +4502,7 @@ var Help = class {
 			return;
 		}
 		const groups = /* @__PURE__ */ new Map();
-		for (const { keys, description, group } of this.commands) groups.set(group, [...groups.get(group) ?? [], [keys.map(readable).join("  "), description]]);
+		for (const { keys, description, group } of this.commands) if (keys.length > 0) groups.set(group, [...groups.get(group) ?? [], [keys.map(keyText).join("  "), description]]);
 		groups.set("Mouse", [...GESTURES]);
 		groups.set("Search", [...SEARCH]);
 		const lists = [...groups].map(([title, pairs]) => h("section", {}, h("h3", {}, title), definitions(pairs)));
@@ -3922,19 +4525,6 @@ function definitions(pairs) {
 	const list = h("dl");
 	for (const [key, text] of pairs) list.append(h("dt", {}, ...key.split("  ").flatMap((it, place) => [place > 0 ? " " : null, h("kbd", {}, it)])), h("dd", {}, text));
 	return list;
-}
-function readable(key) {
-	if (key.startsWith("Shift+")) return `Shift+${readable(key.slice(6))}`;
-	return {
-		ArrowLeft: "←",
-		ArrowRight: "→",
-		ArrowUp: "↑",
-		ArrowDown: "↓",
-		Escape: "Esc",
-		" ": "Space",
-		PageUp: "Page ↑",
-		PageDown: "Page ↓"
-	}[key] ?? (/^[A-Z]$/.test(key) ? `Shift+${key}` : key);
 }
 // src/inspector.ts
 /** A state that is shown takes this share of the window at most, else the window grows. */
@@ -4070,28 +4660,46 @@ var Inspector = class {
 		}
 	}
 };
-// src/keys.ts
-/** A key as it is written in the list: "Z" has the shift key in it, "Shift+ArrowUp" says so; those with ⌘, Ctrl or Alt belong to the browser. */
-function listen(commands) {
-	const byKey = new Map(commands.flatMap((command) => command.keys.map((key) => [key, command])));
-	addEventListener("keydown", (event) => {
-		if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-		const target = event.target;
-		if (target.matches("input, textarea, select, [contenteditable]")) return;
-		if (["Enter", " "].includes(event.key) && target.closest("button, a, summary, [role=tab]") !== null) return;
-		if (event.key.startsWith("Arrow") && target.closest(".drawer-body, dialog, .menu") !== null) return;
-		if (target.closest("dialog") !== null) return;
-		const command = byKey.get(event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key);
-		if (command === void 0) return;
-		event.preventDefault();
-		command.run();
+// src/legend.ts
+var KEPT$3 = "isochrone.legend";
+/** Styles that are seen most, of threads first; dead ones are not drawn, phases have many colours. */
+var SHOWN = [
+	1,
+	2,
+	8,
+	4,
+	5,
+	3,
+	0,
+	9,
+	10,
+	11,
+	12,
+	13
+];
+var Legend = class {
+	element = h("ul", {
+		class: "state-legend",
+		"aria-label": "Colours of states"
 	});
-}
+	constructor() {
+		this.element.hidden = localStorage.getItem(KEPT$3) === "off";
+		watchTheme(() => this.draw());
+		this.draw();
+	}
+	toggle() {
+		this.element.hidden = !this.element.hidden;
+		localStorage.setItem(KEPT$3, this.element.hidden ? "off" : "on");
+	}
+	draw() {
+		this.element.replaceChildren(...SHOWN.map((style) => h("li", {}, swatch(stateColour(style), LOOKS[style].name))));
+	}
+};
 // src/minimap.ts
 var BINS = 1e3;
 var USE_POINTS = 500;
 /** How near to the edge of the lens the pointer has to be to take it. */
-var EDGE = 6;
+var EDGE$1 = 6;
 var MIN_LANE = 7;
 var Minimap = class {
 	view;
@@ -4274,7 +4882,7 @@ var Minimap = class {
 	}
 	hover(event) {
 		const x = this.x(event), { begin, end } = this.view.now.window, x0 = this.at(begin), x1 = this.at(end);
-		this.canvas.style.cursor = Math.abs(x - x0) <= EDGE || Math.abs(x - x1) <= EDGE ? "ew-resize" : x > x0 && x < x1 ? "grab" : "crosshair";
+		this.canvas.style.cursor = Math.abs(x - x0) <= EDGE$1 || Math.abs(x - x1) <= EDGE$1 ? "ew-resize" : x > x0 && x < x1 ? "grab" : "crosshair";
 		if (this.isReady) this.view.set({ hover: this.time(x) });
 		this.tellLosses(x, event.clientY - this.canvas.getBoundingClientRect().top);
 	}
@@ -4289,7 +4897,7 @@ var Minimap = class {
 		if (!this.isReady || event.button !== 0) return;
 		this.canvas.setPointerCapture(event.pointerId);
 		const from = this.x(event), { begin, end } = this.view.now.window, x0 = this.at(begin), x1 = this.at(end), start = this.time(from);
-		const isBegin = Math.abs(from - x0) <= EDGE && from < (x0 + x1) / 2, isEnd = !isBegin && Math.abs(from - x1) <= EDGE, isInside = from > x0 && from < x1;
+		const isBegin = Math.abs(from - x0) <= EDGE$1 && from < (x0 + x1) / 2, isEnd = !isBegin && Math.abs(from - x1) <= EDGE$1, isInside = from > x0 && from < x1;
 		let isMoved = false;
 		const move = (moved) => {
 			if (!isMoved && Math.abs(this.x(moved) - from) < 3) return;
@@ -4322,6 +4930,100 @@ function ordered(a, b) {
 		end: Math.max(a, b)
 	};
 }
+// src/palette.ts
+var Palette = class {
+	commands;
+	input = h("input", {
+		role: "combobox",
+		"aria-expanded": "true",
+		"aria-controls": "palette-list",
+		"aria-autocomplete": "list",
+		"aria-label": "Command",
+		placeholder: "command",
+		spellcheck: "false",
+		autocomplete: "off"
+	});
+	list = h("ul", {
+		id: "palette-list",
+		role: "listbox",
+		"aria-label": "Commands"
+	});
+	element = h("dialog", {
+		class: "palette",
+		"aria-label": "Commands"
+	}, this.input, this.list);
+	found = [];
+	at = 0;
+	constructor(commands) {
+		this.commands = commands;
+		this.input.addEventListener("input", () => this.look());
+		this.input.addEventListener("keydown", (event) => this.key(event));
+		this.list.addEventListener("click", (event) => {
+			const place = event.target.closest("[data-at]")?.dataset.at;
+			if (place !== void 0) this.run(Number(place));
+		});
+		this.element.addEventListener("click", (event) => {
+			if (event.target === this.element) this.element.close();
+		});
+	}
+	open() {
+		if (this.element.open) {
+			this.element.close();
+			return;
+		}
+		this.input.value = "";
+		this.element.showModal();
+		this.look();
+		this.input.focus();
+	}
+	look() {
+		this.found = commandsFor(this.input.value, this.commands);
+		this.list.replaceChildren(...this.found.map((command, place) => h("li", {
+			role: "option",
+			id: `command-${place}`,
+			"data-at": place,
+			"aria-selected": "false"
+		}, h("span", { class: "muted" }, command.group), h("span", { class: "name" }, command.description), h("span", { class: "keys" }, ...command.keys.map((key) => h("kbd", {}, keyText(key)))))));
+		if (this.found.length === 0) this.list.append(h("li", {
+			role: "option",
+			"aria-disabled": "true",
+			"aria-selected": "false"
+		}, "no command has these words"));
+		this.choose(0);
+	}
+	choose(place) {
+		this.list.children[this.at]?.setAttribute("aria-selected", "false");
+		this.at = Math.max(0, Math.min(place, this.found.length - 1));
+		const chosen = this.list.children[this.at];
+		if (this.found.length === 0 || chosen === void 0) {
+			this.input.removeAttribute("aria-activedescendant");
+			return;
+		}
+		chosen.setAttribute("aria-selected", "true");
+		chosen.scrollIntoView({ block: "nearest" });
+		this.input.setAttribute("aria-activedescendant", chosen.id);
+	}
+	/** The palette is closed first: a command may open another dialog. */
+	run(place) {
+		const command = this.found[place];
+		if (command === void 0) return;
+		this.element.close();
+		command.run();
+	}
+	key(event) {
+		const by = {
+			ArrowDown: 1,
+			ArrowUp: -1,
+			PageDown: 10,
+			PageUp: -10
+		}[event.key];
+		if (by !== void 0) this.choose(this.at + by);
+		else if (event.key === "Enter") this.run(this.at);
+		else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") this.element.close();
+		else return;
+		event.preventDefault();
+	}
+};
 // src/panels/cells.ts
 var MINUS = "−";
 /** A number with four significant digits: a rate, a share. */
@@ -4354,54 +5056,57 @@ function compare(a, b, isDown) {
 function columnTitle(name) {
 	return name.replace(/_(ns|bytes|percent|count)$/, "").replace(/_/g, " ");
 }
-// src/panels/copy.ts
-var TOLD_MS = 1400;
-/** Copies a text. Browsers give pages that are not from this machine or https no clipboard: then as it was done before there was one. */
-async function copyText(text) {
-	try {
-		await navigator.clipboard.writeText(text);
-		return true;
-	} catch {
-		const area = h("textarea", {
-			class: "unseen",
-			"aria-hidden": "true"
-		}), focused = document.activeElement;
-		area.value = text;
-		document.body.append(area);
-		area.select();
-		const isDone = document.execCommand("copy");
-		area.remove();
-		if (focused instanceof HTMLElement) focused.focus();
-		return isDone;
-	}
+// src/panels/asking.ts
+/** Quick answers need no word. */
+var SLOW_MS = 250;
+var AGAIN_MS = 400;
+var asks = 0;
+var own = Math.random().toString(36).slice(2);
+/** "loading … 37 %"; without percent where it is not known. */
+function progressText(progress) {
+	if (progress === null || progress[1] <= 0) return "loading …";
+	return `loading … ${Math.min(99, Math.floor(100 * progress[0] / progress[1]))} %`;
 }
-/** A button that copies what `text` gives, and says so. */
-function copyButton(shown, title, text) {
-	const it = button(shown, title, () => void copyText(text()).then((isDone) => tell(it, shown, isDone)), { class: "copy" });
-	return it;
-}
-function tell(it, shown, isDone) {
-	it.textContent = isDone ? "copied ✓" : "not copied";
-	setTimeout(() => {
-		it.textContent = shown;
-	}, TOLD_MS);
-}
-/** The command line that gives the same, as text. */
-var CommandText = class {
-	command = "";
-	code = h("code", {
-		class: "command",
-		tabindex: 0,
-		"aria-label": "The command that gives the same as text"
+var Asking = class {
+	giveUp;
+	text = h("span", {
+		class: "busy",
+		role: "status"
 	});
-	element = h("span", {
-		class: "as-text",
+	stop = button("stop", "Give this answer up: the server stops working on it", () => this.giveUp(), {
+		class: "stop",
 		hidden: true
-	}, this.code, copyButton("as text", "Copy the command that gives the same as text", () => this.command));
-	set(command) {
-		this.command = command;
-		this.code.textContent = this.code.title = command;
-		this.element.hidden = command === "";
+	});
+	element = h("span", { class: "asking" }, this.text, this.stop);
+	timer = 0;
+	/** The name of the question that is asked now. */
+	ask = "";
+	constructor(giveUp) {
+		this.giveUp = giveUp;
+	}
+	/** A question is asked, under a name that no other has. */
+	begin() {
+		this.end();
+		this.ask = `${own}-${asks += 1}`;
+		this.timer = window.setTimeout(() => void this.tell(this.ask), SLOW_MS);
+	}
+	end() {
+		clearTimeout(this.timer);
+		this.timer = 0;
+		this.say("");
+		this.stop.hidden = true;
+	}
+	/** Says something else than how far it is. */
+	say(text) {
+		this.text.textContent = text;
+	}
+	async tell(ask) {
+		if (this.text.textContent === "") this.say(progressText(null));
+		this.stop.hidden = false;
+		const progress = await api.progress(ask).catch(() => null);
+		if (this.ask !== ask || this.timer === 0) return;
+		this.say(progressText(progress));
+		this.timer = window.setTimeout(() => void this.tell(ask), AGAIN_MS);
 	}
 };
 // src/panels/times.ts
@@ -4441,7 +5146,7 @@ function nameOf$1(view, id) {
 	if (row === void 0) return "";
 	if (row.kind === "host") return row.label;
 	const number = row.tid ?? row.pid;
-	return `${view.now.experiment?.hosts[row.host]?.name ?? ""} ${row.label}${number === void 0 ? "" : ` ${number}`}`;
+	return `${view.now.experiment?.hosts[row.host]?.name ?? ""} ${row.rank === void 0 ? "" : `rank ${row.rank} · `}${row.label}${number === void 0 ? "" : ` ${number}`}`;
 }
 /** A time of the common clock on the one that is shown, where a row (its host) is. */
 function toShown(view, row, at) {
@@ -4499,10 +5204,7 @@ var AskingPanel = class {
 	keys;
 	/** What it is about, at the left of the bar. */
 	heading = h("span", { class: "about" });
-	busy = h("span", {
-		class: "busy",
-		role: "status"
-	});
+	progress = new Asking(() => this.giveUp());
 	command = new CommandText();
 	/** Where a panel puts its own controls. */
 	controls = h("span", { class: "controls" });
@@ -4536,7 +5238,15 @@ var AskingPanel = class {
 		this.element = h("section", {
 			class: `panel ${id}`,
 			"aria-label": title
-		}, h("div", { class: "panel-bar" }, this.heading, this.controls, this.again, this.busy, this.command.element), this.body);
+		}, h("div", { class: "panel-bar" }, this.heading, this.controls, this.again, this.progress.element, this.command.element), this.body);
+	}
+	tellsKept = () => void 0;
+	watchKept(watcher) {
+		this.tellsKept = watcher;
+	}
+	/** What was chosen in the panel is another now. */
+	tellKept() {
+		this.tellsKept();
 	}
 	show() {
 		this.isSeen = true;
@@ -4555,7 +5265,7 @@ var AskingPanel = class {
 		this.timer = 0;
 		this.asking?.abort();
 		this.asking = null;
-		this.busy.textContent = "";
+		this.progress.end();
 		this.held = this.covered = null;
 		this.forget();
 	}
@@ -4613,9 +5323,7 @@ var AskingPanel = class {
 		this.asking?.abort();
 		const asking = this.asking = new AbortController();
 		if (this.body.childElementCount === 0) this.body.replaceChildren(notice("loading", "Loading …"));
-		const slow = window.setTimeout(() => {
-			this.busy.textContent = "loading …";
-		}, 250);
+		this.progress.begin();
 		this.element.setAttribute("aria-busy", "true");
 		if (this.held === null) {
 			this.isStale = false;
@@ -4631,13 +5339,22 @@ var AskingPanel = class {
 			if (!(error instanceof ApiError)) throw error;
 			this.failed(error);
 		} finally {
-			clearTimeout(slow);
 			if (this.asking === asking) {
 				this.asking = null;
-				this.busy.textContent = "";
+				this.progress.end();
 				this.element.removeAttribute("aria-busy");
 			}
 		}
+	}
+	/** Nobody waits for the answer any more; what was there before stays. */
+	giveUp() {
+		this.asking?.abort();
+		this.asking = null;
+		this.progress.end();
+		this.element.removeAttribute("aria-busy");
+		this.isStale = true;
+		this.body.querySelector(".notice.loading")?.replaceWith(notice("empty", "Stopped", "Nothing is worked on any more.", button("ask again", "Ask the server again", () => void this.ask())));
+		if (this.body.querySelector(".notice") === null) this.again.hidden = false;
 	}
 	/** Work that is not the panel's own question: what a click asks for. */
 	async during(work) {
@@ -4924,6 +5641,15 @@ var AnalysesPanel = class extends AskingPanel {
 		if (this.view.now.selection !== null && !changed.has("selection") && !changed.has("clock")) return;
 		this.askWhenQuick();
 	}
+	get kept() {
+		return this.chosen === FIRST ? "" : this.chosen;
+	}
+	keep(text) {
+		this.chosen = text === "" ? FIRST : text;
+		this.result.replaceChildren();
+		this.drawList();
+		if (this.isSeen) this.ask();
+	}
 	forget() {
 		this.result.replaceChildren();
 	}
@@ -4934,12 +5660,13 @@ var AnalysesPanel = class extends AskingPanel {
 		}
 		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
 		const covered = this.showRange(), { experiment } = this.view.now, isAll = covered.begin <= (experiment?.begin ?? 0) && covered.end >= (experiment?.end ?? 0);
-		if (this.result.childElementCount === 0) this.result.replaceChildren(notice("loading", `${this.chosen} …`, "Analyses read the events of the range: of long traces, that takes a while."));
+		if (this.result.childElementCount === 0 || this.result.querySelector(".notice") !== null) this.result.replaceChildren(notice("loading", `${this.chosen} …`, "Analyses read the events of the range: of long traces, that takes a while."));
 		const answer = await api.table({
 			analysis: this.chosen,
 			begin: isAll ? null : covered.begin,
 			end: isAll ? null : covered.end,
-			limit: LIMIT$4
+			limit: LIMIT$4,
+			ask: this.progress.ask
 		}, signal).catch((error) => {
 			if (!(error instanceof Error) || error.name === "AbortError") throw error;
 			return error;
@@ -5021,6 +5748,7 @@ var AnalysesPanel = class extends AskingPanel {
 		this.list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
 		this.result.replaceChildren();
 		this.took = 0;
+		this.tellKept();
 		this.askAgain(120);
 	}
 	key(event) {
@@ -5193,6 +5921,93 @@ function moreText(it) {
 	const by = more(it);
 	return by === null ? "–" : `${by > 0 ? "+" : ""}${formatDuration(by)}`;
 }
+// src/panels/pathPair.ts
+function pairsOf(first, second) {
+	const pairs = /* @__PURE__ */ new Map();
+	for (const [place, path] of [["first", first], ["second", second]]) for (const it of path.causes) {
+		const key = `${it.host}\n${it.comm}\n${it.cause}`, pair = pairs.get(key) ?? {
+			where: who(it),
+			cause: it.cause,
+			first: 0,
+			second: 0
+		};
+		pair[place] += it.total_ns;
+		pairs.set(key, pair);
+	}
+	return [...pairs.values()].sort((a, b) => Math.abs(b.second - b.first) - Math.abs(a.second - a.first));
+}
+function pathName(path) {
+	return path.request === null ? "thread" : `request ${path.request}`;
+}
+var PathPair = class {
+	strips = h("div", { class: "strips" });
+	table;
+	element;
+	names = ["", ""];
+	constructor(close, origin) {
+		const more = (it) => it.second - it.first;
+		this.table = new DataTable({
+			label: "Time of both by cause",
+			origin,
+			columns: [
+				{
+					title: "where",
+					value: (it) => it.where,
+					grow: true
+				},
+				{
+					title: "cause",
+					value: (it) => it.cause,
+					text: (it) => causeWord(it.cause),
+					draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause)),
+					width: 17
+				},
+				{
+					title: "first",
+					unit: "ns",
+					description: "The one that was kept",
+					value: (it) => it.first
+				},
+				{
+					title: "second",
+					unit: "ns",
+					description: "The one that is shown",
+					value: (it) => it.second
+				},
+				{
+					title: "more",
+					unit: "ns",
+					description: "In the second",
+					value: more,
+					text: (it) => `${more(it) > 0 ? "+" : ""}${formatDuration(more(it))}`
+				}
+			]
+		});
+		this.element = h("div", { class: "path-pair" }, this.strips, titled("Both, by cause", this.table, button("end the comparison ×", "Show one path alone again", close)));
+	}
+	set(first, second) {
+		this.names = [pathName(first), pathName(second)];
+		const longest = Math.max(1, first.end - first.begin, second.end - second.begin);
+		this.strips.replaceChildren(...[first, second].map((path, place) => this.strip(path, this.names[place], longest)));
+		this.table.set(pairsOf(first, second));
+	}
+	/** Both on one scale: the same width is the same time. */
+	strip(path, name, longest) {
+		const total = path.end - path.begin, bar = h("span", {
+			class: "steps",
+			role: "img",
+			"aria-label": `${name}: ${formatDuration(total)} in ${path.steps.length} steps`
+		});
+		for (const step of path.steps) {
+			const part = h("span", { title: `${causeWord(step.cause)} ${formatDuration(step.end - step.begin)}, ${step.comm} ${step.detail}` });
+			part.style.left = `${100 * (step.begin - path.begin) / longest}%`;
+			part.style.width = `${100 * (step.end - step.begin) / longest}%`;
+			part.style.background = causeColour(step.cause);
+			bar.append(part);
+		}
+		return h("div", { class: "strip" }, h("span", { class: "of" }, `${name} · ${formatDuration(total)}`), bar);
+	}
+};
 // src/panels/requestList.ts
 var RequestList = class {
 	pick;
@@ -5320,7 +6135,7 @@ var RequestList = class {
 };
 // src/panels/criticalPath.ts
 /** Lists of more requests than this are not kept while another panel is seen. */
-var KEPT$1 = 5e4;
+var KEPT$2 = 5e4;
 var CriticalPathPanel = class extends AskingPanel {
 	requests = null;
 	note = "";
@@ -5331,6 +6146,13 @@ var CriticalPathPanel = class extends AskingPanel {
 	detail = h("div", { class: "detail" });
 	ofThread = button("path of the thread", "Critical path of the selected thread in the selected time, else in the window (c)", () => void this.pathOfThread());
 	only = button("its rows only", "All rows, or only those that the path touches; the path stays", () => this.toggleRows());
+	/** Another path that the one that is shown is held against. */
+	other = null;
+	pair;
+	against = button("compare with another", "Keep this path, and hold the next one that is picked against it", () => {
+		this.other = this.view.now.path;
+		this.drawPath();
+	});
 	leave = button("close the path ×", "Leave the path: all rows again (Esc)", () => this.view.set({
 		path: null,
 		onlyRows: null
@@ -5345,7 +6167,11 @@ var CriticalPathPanel = class extends AskingPanel {
 		const origin = () => this.origin;
 		this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin);
 		this.details = new PathDetails((step) => this.go(step, false), (step) => this.go(step, true), origin);
-		this.controls.append(this.ofThread, this.only, this.leave);
+		this.pair = new PathPair(() => {
+			this.other = null;
+			this.drawPath();
+		}, origin);
+		this.controls.append(this.ofThread, this.against, this.only, this.leave);
 	}
 	shown() {
 		this.drawPath();
@@ -5356,12 +6182,13 @@ var CriticalPathPanel = class extends AskingPanel {
 	}
 	renewed() {
 		this.requests = null;
+		this.other = null;
 		super.renewed();
 	}
 	forget() {
 		this.wanted += 1;
 		this.details.clear();
-		if ((this.requests?.length ?? 0) > KEPT$1) {
+		if ((this.requests?.length ?? 0) > KEPT$2) {
 			this.requests = null;
 			this.list.set([]);
 		}
@@ -5383,6 +6210,9 @@ var CriticalPathPanel = class extends AskingPanel {
 		this.ofThread.disabled = !isThread;
 		this.ofThread.textContent = isThread ? `path of ${nameOf$1(this.view, row)}` : "path of the thread";
 		this.leave.hidden = path === null;
+		this.against.hidden = path === null;
+		this.against.setAttribute("aria-pressed", String(this.other !== null));
+		this.against.textContent = this.other === null ? "compare with another" : this.other === path ? `${pathName(path)} is kept: pick another` : `compared with ${pathName(this.other)}`;
 		this.only.hidden = path === null && onlyRows === null;
 		this.only.textContent = onlyRows === null ? "its rows only" : "show all rows";
 	}
@@ -5394,6 +6224,11 @@ var CriticalPathPanel = class extends AskingPanel {
 		this.heading.textContent = this.requests === null ? "" : `${formatCount(this.requests.length)} requests`;
 		if (path === null) {
 			this.detail.replaceChildren(notice("empty", "No path is shown", "Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. Or select a thread, and a time if you like, and press `c`."));
+			return;
+		}
+		if (this.other !== null && this.other !== path) {
+			this.pair.set(this.other, path);
+			if (this.detail.firstChild !== this.pair.element) this.detail.replaceChildren(this.pair.element);
 			return;
 		}
 		this.details.set(path, this.titleOf(path), experiment?.hosts.map((host) => host.name) ?? []);
@@ -5436,13 +6271,13 @@ var CriticalPathPanel = class extends AskingPanel {
 	}
 	/** What a click asks for: its failure is told where its answer would be. */
 	async say(act) {
-		this.busy.textContent = "looking for the path …";
+		this.progress.say("looking for the path …");
 		try {
 			await this.during(act());
 		} catch (error) {
 			this.detail.replaceChildren(notice("failed", "There is no path", error instanceof Error ? error.message : ""));
 		} finally {
-			this.busy.textContent = "";
+			this.progress.say("");
 		}
 	}
 	toggleRows() {
@@ -5594,12 +6429,12 @@ function stroke(ctx, points) {
 // src/panels/wheel.ts
 var WHEEL_ZOOM = .0022;
 var DRAG = 4;
-var LINE$1 = 20;
+var LINE$2 = 20;
 /** `time` gives the instant (as it is shown) at an x of the element, null beside the picture. */
 function listenTime(element, view, mover, time, options = {}) {
 	const x = (event) => event.clientX - element.getBoundingClientRect().left;
 	element.addEventListener("wheel", (event) => {
-		const at = time(x(event)), unit = event.deltaMode === 1 ? LINE$1 : 1;
+		const at = time(x(event)), unit = event.deltaMode === 1 ? LINE$2 : 1;
 		if (at === null) return;
 		if (event.ctrlKey || event.metaKey) mover.zoom?.(Math.exp(event.deltaY * unit * WHEEL_ZOOM), at);
 		else if (event.shiftKey || event.deltaX !== 0) {
@@ -6129,6 +6964,54 @@ var DisksPanel = class extends PicturePanel {
 		return `${this.view.now.experiment?.hosts[disk.host]?.name ?? ""} ${disk.disk}`;
 	}
 };
+// src/panels/eventFields.ts
+/** "{ cpu_id = 0 }, { prev_comm = \"a, b\", nested = { x = 1 } }": the groups as they are written, the payload last; null where the text is of another form, or cut. */
+function groupsOf(text) {
+	const groups = [];
+	let depth = 0, start = 0, isQuoted = false;
+	for (let at = 0; at < text.length; at += 1) {
+		const letter = text[at];
+		if (letter === "\\") at += 1;
+		else if (letter === "\"") isQuoted = !isQuoted;
+		else if (!isQuoted && (letter === "{" || letter === "[")) {
+			if (depth === 0) start = at;
+			depth += 1;
+		} else if (!isQuoted && (letter === "}" || letter === "]")) {
+			depth -= 1;
+			if (depth === 0) groups.push(text.slice(start + 1, at).trim());
+		}
+	}
+	return depth !== 0 || groups.length === 0 ? null : groups;
+}
+/** The fields of a group, in their order. */
+function fieldsOf(group) {
+	const fields = [];
+	let depth = 0, start = 0, isQuoted = false;
+	const add = (end) => {
+		const [, name, value] = /^\s*([^\s=]+)\s*=\s*([\s\S]*?)\s*$/.exec(group.slice(start, end)) ?? [];
+		if (name !== void 0) fields.push({
+			name,
+			value: value ?? ""
+		});
+	};
+	for (let at = 0; at < group.length; at += 1) {
+		const letter = group[at];
+		if (letter === "\\") at += 1;
+		else if (letter === "\"") isQuoted = !isQuoted;
+		else if (!isQuoted && (letter === "{" || letter === "[")) depth += 1;
+		else if (!isQuoted && (letter === "}" || letter === "]")) depth -= 1;
+		else if (!isQuoted && depth === 0 && letter === ",") {
+			add(at);
+			start = at + 1;
+		}
+	}
+	add(group.length);
+	return fields;
+}
+/** `=$event == "sched_switch" && prev_tid == 216`: the search for all events of the name with that value; null where no expression says it. `isContext`: the field is one of the event's contexts. */
+function searchFor(event, { name, value }, isContext = false) {
+	return (/^-?\d+$/.test(value) || /^"(?:[^"\\]|\\.)*"$/.test(value)) && /^\w+$/.test(name) ? `=$event == ${JSON.stringify(event)} && ${isContext ? "$ctx." : ""}${name} == ${value}` : null;
+}
 // src/panels/events.ts
 var PAGE = 500;
 var MOST$2 = 2e4;
@@ -6143,7 +7026,10 @@ var EventsPanel = class extends AskingPanel {
 		type: "search",
 		placeholder: "text, or =prev_tid == 216 && $cpu > 0",
 		"aria-label": "Search events: a text, or an expression after =",
-		oninput: () => this.askAgain(REST_MS$3)
+		oninput: () => {
+			this.tellKept();
+			this.askAgain(REST_MS$3);
+		}
 	});
 	hosts = h("select", {
 		"aria-label": "Host",
@@ -6158,6 +7044,13 @@ var EventsPanel = class extends AskingPanel {
 		role: "status"
 	});
 	table;
+	/** The fields of the event that was picked. */
+	fields = h("section", {
+		class: "event-fields",
+		"aria-label": "Fields of the event",
+		hidden: true
+	});
+	parts = h("div", { class: "event-parts" });
 	constructor(view, navigator) {
 		super("events", "Events", view, navigator, [
 			"window",
@@ -6207,7 +7100,15 @@ var EventsPanel = class extends AskingPanel {
 				}
 			]
 		});
+		this.parts.append(this.table.element, this.fields);
 		this.controls.append(this.input, this.hosts, this.scope, this.count, button("⇥", "Show the event next to the selected instant", () => this.jump(), { class: "jump" }), this.table.copy);
+	}
+	get kept() {
+		return this.input.value.trim();
+	}
+	keep(text) {
+		this.input.value = text;
+		if (this.isSeen) this.ask();
 	}
 	shown() {
 		const hosts = this.view.now.experiment?.hosts ?? [];
@@ -6232,6 +7133,7 @@ var EventsPanel = class extends AskingPanel {
 		this.next = null;
 		this.nearest = null;
 		this.table.set([]);
+		this.fields.hidden = true;
 		this.view.set({ marks: null });
 	}
 	async load(signal) {
@@ -6263,7 +7165,7 @@ var EventsPanel = class extends AskingPanel {
 			this.body.replaceChildren(notice("empty", search === "" ? "No events in this time" : "No event has that", search === "" ? "Nothing was recorded then." : "Texts are searched in names and fields as they are written, with upper and lower case. `=$event == \"sched_switch\" && prev_tid == 216` is an expression, as in `isochrone events --where`."));
 			return;
 		}
-		if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
 		this.table.element.scrollTop = 0;
 		this.table.set(this.events);
 		this.find(true);
@@ -6338,7 +7240,25 @@ var EventsPanel = class extends AskingPanel {
 	rowOf(it) {
 		return it.row ?? this.view.now.experiment?.hosts[it.host]?.row ?? null;
 	}
+	/** All fields of an event, one below the other; a value leads to all events that have it. */
+	showFields(it) {
+		const groups = groupsOf(it.text), close = button("×", "Close the fields", () => {
+			this.fields.hidden = true;
+		}, { class: "close" });
+		const list = (fields, isContext) => h("dl", {}, ...fields.flatMap((field) => {
+			const search = searchFor(it.name, field, isContext), value = search === null ? field.value : button(field.value, `Find the events with this: ${search.slice(1)}`, () => {
+				this.input.value = search;
+				this.tellKept();
+				this.ask();
+			}, { class: "value" });
+			return [h("dt", {}, field.name), h("dd", {}, value)];
+		}));
+		const contexts = groups?.slice(0, -1).flatMap(fieldsOf) ?? [];
+		this.fields.replaceChildren(h("div", { class: "block-head" }, h("h3", {}, it.name), copyButton("copy", "Copy the fields", () => it.text), close), ...groups === null ? [h("p", { class: "muted" }, it.text)] : [list(fieldsOf(groups.at(-1)), false), ...contexts.length > 0 ? [h("h3", {}, "contexts"), list(contexts, true)] : []]);
+		this.fields.hidden = false;
+	}
 	go(it) {
+		this.showFields(it);
 		const row = this.rowOf(it), at = toShown(this.view, row, it.at);
 		this.hold();
 		this.navigator.go(row, at);
@@ -6355,29 +7275,262 @@ var EventsPanel = class extends AskingPanel {
 };
 /** "{ contexts }, { payload }": the payload first, the contexts paler behind it. */
 function drawFields(text) {
-	const groups = [];
-	let depth = 0, start = 0, isQuoted = false;
-	for (let at = 0; at < text.length; at += 1) {
-		const letter = text[at];
-		if (letter === "\\") at += 1;
-		else if (letter === "\"") isQuoted = !isQuoted;
-		else if (!isQuoted && letter === "{") {
-			if (depth === 0) start = at;
-			depth += 1;
-		} else if (!isQuoted && letter === "}") {
-			depth -= 1;
-			if (depth === 0) groups.push(text.slice(start + 1, at).trim());
-		}
-	}
-	if (depth !== 0 || groups.length === 0) return text;
-	return h("span", {}, `${groups.at(-1)} `, h("span", { class: "muted" }, groups.slice(0, -1).join(", ")));
+	const groups = groupsOf(text);
+	return groups === null ? text : h("span", {}, `${groups.at(-1)} `, h("span", { class: "muted" }, groups.slice(0, -1).join(", ")));
 }
+// src/panels/histogram.ts
+/** Bars of a decade. */
+var PER_DECADE = 12;
+/** The bars of some durations, ns: each holds those from its begin to before its end. */
+function barsOf(durations) {
+	if (durations.length === 0) return [];
+	const place = (ns) => Math.floor(Math.log10(Math.max(1, ns)) * PER_DECADE + 1e-9), edge = (place) => Math.round(10 ** (place / PER_DECADE));
+	const counts = /* @__PURE__ */ new Map();
+	for (const ns of durations) {
+		let at = place(ns);
+		if (ns < edge(at)) at -= 1;
+		else if (ns >= edge(at + 1)) at += 1;
+		counts.set(at, (counts.get(at) ?? 0) + 1);
+	}
+	const first = Math.min(...counts.keys()), last = Math.max(...counts.keys());
+	return Array.from({ length: last - first + 1 }, (_, by) => ({
+		from: edge(first + by),
+		to: edge(first + by + 1),
+		count: counts.get(first + by) ?? 0
+	}));
+}
+var Histogram = class {
+	chosen;
+	bars = [];
+	/** The first and the last bar that are chosen. */
+	range = null;
+	from = 0;
+	columns = h("div", { class: "columns" });
+	ends = h("div", { class: "ends muted" }, h("span"), h("span"));
+	element = h("div", {
+		class: "histogram",
+		role: "slider",
+		tabindex: 0,
+		"aria-label": "Durations: drag over bars, or the arrow keys, with Shift for more of them",
+		"aria-valuemin": 0
+	}, this.columns, this.ends);
+	constructor(chosen) {
+		this.chosen = chosen;
+		const at = (event) => Math.max(0, Math.min(this.bars.length - 1, Math.floor((event.clientX - this.columns.getBoundingClientRect().left) / Math.max(1, this.columns.clientWidth) * this.bars.length)));
+		this.columns.addEventListener("pointerdown", (event) => {
+			this.columns.setPointerCapture(event.pointerId);
+			this.from = at(event);
+			this.mark(this.from, this.from);
+		});
+		this.columns.addEventListener("pointermove", (event) => {
+			if (this.columns.hasPointerCapture(event.pointerId)) this.mark(this.from, at(event));
+		});
+		this.columns.addEventListener("pointerup", () => this.tell());
+		this.element.addEventListener("keydown", (event) => this.key(event));
+	}
+	/** `from`, `to`: what is chosen of them. */
+	set(bars, from, to) {
+		this.bars = bars;
+		const most = Math.max(1, ...bars.map((bar) => bar.count));
+		this.columns.replaceChildren(...bars.map((bar) => {
+			const column = h("span", { title: `${formatDuration(bar.from)} to ${formatDuration(bar.to)}: ${formatCount(bar.count)}` }, h("i"));
+			column.firstChild.style.height = bar.count === 0 ? "0" : `${Math.max(3, 100 * bar.count / most)}%`;
+			return column;
+		}));
+		const [first, last] = this.ends.children;
+		first.textContent = bars.length === 0 ? "" : formatDuration(bars[0].from);
+		last.textContent = bars.length === 0 ? "" : formatDuration(bars.at(-1).to);
+		this.element.setAttribute("aria-valuemax", String(Math.max(0, bars.length - 1)));
+		const inside = bars.flatMap((bar, place) => bar.from >= from && bar.to <= to ? [place] : []);
+		if (inside.length > 0) this.mark(inside[0], inside.at(-1));
+		else this.mark(bars.length - 1, bars.length - 1);
+	}
+	mark(a, b) {
+		this.range = [Math.min(a, b), Math.max(a, b)];
+		const [first, last] = this.range;
+		[...this.columns.children].forEach((column, place) => column.classList.toggle("chosen", place >= first && place <= last));
+		this.element.setAttribute("aria-valuenow", String(first));
+		this.element.setAttribute("aria-valuetext", this.bars.length === 0 ? "none" : `${formatDuration(this.bars[first]?.from)} to ${formatDuration(this.bars[last]?.to)}`);
+	}
+	tell() {
+		const [first, last] = this.range ?? [0, 0], from = this.bars[first], to = this.bars[last];
+		if (from !== void 0 && to !== void 0) this.chosen(from.from, to.to);
+	}
+	key(event) {
+		const by = {
+			ArrowLeft: -1,
+			ArrowRight: 1
+		}[event.key];
+		if (by === void 0 || this.range === null) return;
+		const [first, last] = this.range, inside = (place) => Math.max(0, Math.min(this.bars.length - 1, place));
+		if (event.shiftKey) this.mark(inside(first + Math.min(0, by)), inside(last + Math.max(0, by)));
+		else this.mark(inside(first + by), inside(first + by));
+		this.tell();
+		event.preventDefault();
+		event.stopPropagation();
+	}
+};
+// src/panels/latency.ts
+/** Means of both parts; what the others are compared with is unknown where there are none. */
+function meansOf({ chosen, others, causes }) {
+	return causes.map((it) => {
+		const mean = chosen === 0 ? 0 : it.chosen_ns / chosen, usual = others === 0 ? null : it.others_ns / others;
+		return {
+			where: who(it),
+			cause: it.cause,
+			chosen: mean,
+			others: usual,
+			more: usual === null ? null : mean - usual
+		};
+	});
+}
+var LatencyPanel = class extends AskingPanel {
+	requests = [];
+	range = null;
+	service = h("select", {
+		"aria-label": "Service",
+		onchange: () => {
+			this.range = null;
+			this.ask();
+		}
+	});
+	said = h("p", {
+		class: "sentence muted",
+		role: "status"
+	});
+	histogram = new Histogram((from, to) => {
+		this.range = [from, to];
+		this.ask();
+	});
+	table;
+	list;
+	parts;
+	constructor(view, navigator) {
+		super("latency", "Latency", view, navigator, []);
+		const origin = () => this.origin;
+		this.table = new DataTable({
+			label: "Time by cause, means of the chosen requests and of the others",
+			origin,
+			sort: [4, true],
+			columns: [
+				{
+					title: "where",
+					value: (it) => it.where,
+					grow: true
+				},
+				{
+					title: "cause",
+					value: (it) => it.cause,
+					text: (it) => causeWord(it.cause),
+					draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause)),
+					width: 17
+				},
+				{
+					title: "chosen",
+					unit: "ns",
+					description: "Mean of the chosen requests",
+					value: (it) => it.chosen
+				},
+				{
+					title: "others",
+					unit: "ns",
+					description: "Mean of the others of the service",
+					value: (it) => it.others
+				},
+				{
+					title: "more",
+					unit: "ns",
+					description: "Mean of the chosen beyond that of the others",
+					value: (it) => it.more,
+					text: (it) => it.more === null ? "–" : `${it.more > 0 ? "+" : ""}${formatDuration(it.more)}`
+				}
+			]
+		});
+		this.list = new DataTable({
+			label: "The chosen requests: a click shows the critical path",
+			origin,
+			sort: [1, true],
+			pick: (it) => void this.during(this.showPath(it)),
+			columns: [
+				{
+					title: "#",
+					value: (it) => it.request,
+					isNumber: true
+				},
+				{
+					title: "total",
+					unit: "ns",
+					value: (it) => it.total_ns
+				},
+				{
+					title: "client",
+					value: (it) => it.client,
+					grow: true
+				},
+				{
+					title: "server",
+					value: (it) => it.server,
+					grow: true
+				},
+				{
+					title: "begin",
+					unit: "time",
+					value: (it) => it.begin
+				}
+			]
+		});
+		this.controls.append(this.service);
+		this.parts = h("div", { class: "latency-parts" }, h("div", { class: "block" }, this.histogram.element, this.said), titled("Why: all paths together", this.table), titled("The chosen requests", this.list));
+	}
+	renewed() {
+		this.requests = [];
+		super.renewed();
+	}
+	forget() {
+		this.table.set([]);
+		this.list.set([]);
+	}
+	async load(signal) {
+		if (this.requests.length === 0) {
+			const answer = await api.requests();
+			if (signal.aborted) return;
+			if (answer.requests.length === 0) {
+				this.body.replaceChildren(notice("empty", "No requests were found", answer.note));
+				return;
+			}
+			this.requests = answer.requests;
+			this.service.replaceChildren(...servicesOf(answer.requests).map((it) => h("option", { value: it.name }, `${it.name === "" ? "(no name)" : it.name} (${formatCount(it.count)})`)));
+		}
+		const name = this.service.value, of = this.requests.filter((it) => it.service === name), totals = of.map((it) => it.total_ns).sort((a, b) => a - b);
+		const bars = barsOf(totals), p90 = nearestRank(totals, 90), slow = bars.find((bar) => bar.to > p90)?.from ?? 0, [from, to] = this.range ?? [slow, bars.at(-1)?.to ?? 1];
+		const compared = await api.compared(name, from, to - 1, signal);
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+		this.heading.textContent = `${formatCount(of.length)} requests, median ${formatDuration(nearestRank(totals, 50))}, p95 ${formatDuration(nearestRank(totals, 95))}`;
+		this.histogram.set(bars, from, to);
+		this.table.set(meansOf(compared));
+		this.list.set(of.filter((it) => it.total_ns >= from && it.total_ns < to));
+		const mean = (ns, count) => count === 0 ? "none" : `${formatCount(count)} requests, mean ${formatDuration(ns / count)}`;
+		this.said.textContent = `${formatDuration(from)} to ${formatDuration(to)}: ${mean(compared.chosen_ns, compared.chosen)}; the others: ${mean(compared.others_ns, compared.others)}`;
+	}
+	async showPath(request) {
+		const path = await api.path({ request: request.request }).catch(() => null);
+		if (path === null || !this.isSeen) return;
+		this.view.set({
+			path,
+			onlyRows: new Set(path.steps.map((step) => step.row).filter((row) => row !== null))
+		});
+		this.navigator.go(null, path.begin, {
+			begin: path.begin,
+			end: path.end
+		});
+	}
+};
 // src/panels/livesScene.ts
 var HEAD$1 = 18;
 var ROW$1 = 18;
 var BAR$1 = 12;
 var LEFT$3 = 170;
-var COLUMN = 84;
+var COLUMN$1 = 84;
 function cpuColour() {
 	return causeColour("cpu");
 }
@@ -6398,7 +7551,7 @@ function livesContent(lives, doers) {
 	const found = (y, frame) => y - frame.scrolled < frame.top ? void 0 : lives[Math.floor((y - frame.top) / ROW$1)];
 	return {
 		left: LEFT$3,
-		right: hasFaults ? 168 : COLUMN,
+		right: hasFaults ? 168 : COLUMN$1,
 		above: HEAD$1,
 		rows: lives.length * ROW$1,
 		draw: (ctx, frame) => {
@@ -6408,7 +7561,7 @@ function livesContent(lives, doers) {
 			ctx.fillRect(0, 0, frame.width, frame.top);
 			ctx.fillStyle = ink().faint;
 			if (hasFaults) endAt(ctx, "page faults", frame.width - 6, HEAD$1 / 2);
-			endAt(ctx, "CPU time", frame.width - 6 - (hasFaults ? COLUMN : 0), HEAD$1 / 2);
+			endAt(ctx, "CPU time", frame.width - 6 - (hasFaults ? COLUMN$1 : 0), HEAD$1 / 2);
 		},
 		tip: (at, y, frame) => {
 			const it = found(y, frame);
@@ -6452,7 +7605,7 @@ function drawLife(ctx, frame, it, top, hasFaults, doers) {
 	endAt(ctx, fitting$1(ctx, doers.nameOf(it), 156), 162, middle);
 	ctx.fillStyle = colours.faint;
 	if (hasFaults) endAt(ctx, faultsText(it), frame.width - 6, middle);
-	endAt(ctx, cpuText(it), frame.width - 6 - (hasFaults ? COLUMN : 0), middle);
+	endAt(ctx, cpuText(it), frame.width - 6 - (hasFaults ? COLUMN$1 : 0), middle);
 	if (bar === null) return;
 	ctx.fillStyle = colours.line;
 	ctx.fillRect(bar[0], y, bar[1], BAR$1);
@@ -7264,6 +8417,396 @@ var ResourcesPanel = class extends PicturePanel {
 		].map((kind) => swatch(resourceColour(kind), kind)), swatch(waitedColour(), "waited for"), swatch(unknownColour(), "unknown"));
 	}
 };
+// src/panels/serviceGraph.ts
+var SVG$1 = "http://www.w3.org/2000/svg";
+var BOX_WIDTH = 130;
+var BOX_HEIGHT = 34;
+var COLUMN = 290;
+var LINE$1 = 62;
+var EDGE = 14;
+function keyOf({ host, comm }) {
+	return `${host ?? "?"} ${comm ?? "?"}`;
+}
+/** Where each program is: right of all that ask it, as far as they do not ask each other. */
+function placed$1(edges) {
+	const programs = new Map(edges.flatMap(({ client, server }) => [[keyOf(client), client], [keyOf(server), server]])), columns = new Map([...programs.keys()].map((key) => [key, 0]));
+	for (let round = 0; round < programs.size; round += 1) {
+		let isChanged = false;
+		for (const { client, server } of edges) {
+			const to = columns.get(keyOf(client)) + 1;
+			if (keyOf(client) === keyOf(server) || to <= columns.get(keyOf(server)) || to >= programs.size) continue;
+			columns.set(keyOf(server), to);
+			isChanged = true;
+		}
+		if (!isChanged) break;
+	}
+	const used = [...new Set(columns.values())].sort((a, b) => a - b), lines = /* @__PURE__ */ new Map();
+	return [...programs].map(([key, program]) => {
+		const column = used.indexOf(columns.get(key)), line = lines.get(column) ?? 0;
+		lines.set(column, line + 1);
+		return {
+			key,
+			program,
+			column,
+			line
+		};
+	});
+}
+/** "24 × 113 ms (p95 204 ms), CPU 12 ms each": medians; what is unknown is left out. */
+function edgeText(it) {
+	return `${formatCount(it.count)} × ${formatDuration(it.median_ns)}, CPU ${it.cpu_ns === null ? "unknown" : `${formatDuration(it.cpu_ns / it.count)} each`}`;
+}
+function svg$1(tag, attributes, ...children) {
+	const it = document.createElementNS(SVG$1, tag);
+	for (const [name, value] of Object.entries(attributes)) it.setAttribute(name, String(value));
+	it.append(...children);
+	return it;
+}
+function serviceGraph(edges, picked, pick) {
+	const nodes = placed$1(edges), at = new Map(nodes.map((node) => [node.key, [12 + node.column * COLUMN, 18 + node.line * LINE$1]]));
+	const width = 154 + Math.max(0, ...nodes.map((node) => node.column)) * COLUMN, height = 58 + Math.max(0, ...nodes.map((node) => node.line)) * LINE$1;
+	const picture = svg$1("svg", {
+		viewBox: `0 0 ${width} ${height}`,
+		width,
+		height,
+		class: "service-graph",
+		role: "group",
+		"aria-label": `${nodes.length} programs and whom they ask`
+	});
+	const most = Math.max(1, ...edges.map((edge) => edge.count)), between = /* @__PURE__ */ new Map();
+	for (const edge of edges) {
+		const [ax, ay] = at.get(keyOf(edge.client)), [bx, by] = at.get(keyOf(edge.server)), pair = `${keyOf(edge.client)}>${keyOf(edge.server)}`, turn = between.get(pair) ?? 0;
+		between.set(pair, turn + 1);
+		const isBack = bx <= ax, x0 = ax + BOX_WIDTH, y0 = ay + BOX_HEIGHT / 2, x1 = isBack ? bx + BOX_WIDTH : bx, y1 = by + BOX_HEIGHT / 2 + turn * EDGE, bend = isBack ? 60 : (x1 - x0) / 2;
+		const text = `${keyOf(edge.client)} asks ${keyOf(edge.server)}${edge.service === "" ? "" : ` (${edge.service})`}: ${edgeText(edge)}, p95 ${formatDuration(edge.p95_ns)}, most ${formatDuration(edge.max_ns)}`;
+		const way = `M${x0},${y0} C${x0 + bend},${y0} ${isBack ? x1 + bend : x1 - bend},${y1} ${x1},${y1}`;
+		const line = svg$1("g", {
+			class: `edge${edge === picked ? " picked" : ""}`,
+			tabindex: 0,
+			role: "button",
+			"aria-pressed": String(edge === picked),
+			"aria-label": text
+		}, svg$1("title", {}, text), svg$1("path", {
+			d: way,
+			class: "grip"
+		}), svg$1("path", {
+			d: way,
+			class: "seen",
+			"stroke-width": 1 + 4 * edge.count / most
+		}), svg$1("text", {
+			x: isBack ? x0 + 50 : (x0 + x1) / 2,
+			y: (y0 + y1) / 2 - 5,
+			"text-anchor": "middle",
+			class: "label"
+		}, edgeText(edge)));
+		line.addEventListener("click", () => pick(edge));
+		line.addEventListener("keydown", (event) => {
+			const { key } = event;
+			if (key !== "Enter" && key !== " ") return;
+			pick(edge);
+			event.preventDefault();
+			event.stopPropagation();
+		});
+		picture.append(line);
+	}
+	for (const { key, program } of nodes) {
+		const [x, y] = at.get(key), comm = program.comm ?? "unknown";
+		picture.append(svg$1("g", { class: "program" }, svg$1("title", {}, key), svg$1("rect", {
+			x,
+			y,
+			width: BOX_WIDTH,
+			height: BOX_HEIGHT,
+			rx: 5
+		}), svg$1("text", {
+			x: x + BOX_WIDTH / 2,
+			y: y + 15,
+			"text-anchor": "middle",
+			class: "name"
+		}, comm.length > 16 ? `${comm.slice(0, 15)}…` : comm), svg$1("text", {
+			x: x + BOX_WIDTH / 2,
+			y: y + 28,
+			"text-anchor": "middle",
+			class: "said"
+		}, (program.host ?? "not traced").slice(0, 20))));
+	}
+	return picture;
+}
+// src/panels/servicesPanel.ts
+var ServicesPanel = class extends AskingPanel {
+	edges = [];
+	picked = null;
+	place = h("div", { class: "graph-place" });
+	table;
+	parts;
+	constructor(view, navigator) {
+		super("services", "Services", view, navigator, [
+			"window",
+			"selection",
+			"clock"
+		]);
+		this.table = new DataTable({
+			label: "Who asks whom",
+			origin: () => this.origin,
+			sort: [3, true],
+			pick: (it) => this.pick(it),
+			mark: (it) => it === this.picked ? "picked" : null,
+			columns: [
+				{
+					title: "client",
+					value: (it) => keyOf(it.client),
+					grow: true
+				},
+				{
+					title: "server",
+					value: (it) => keyOf(it.server),
+					grow: true
+				},
+				{
+					title: "service",
+					value: (it) => it.service
+				},
+				{
+					title: "requests",
+					unit: "count",
+					value: (it) => it.count
+				},
+				{
+					title: "median",
+					unit: "ns",
+					value: (it) => it.median_ns
+				},
+				{
+					title: "p95",
+					unit: "ns",
+					value: (it) => it.p95_ns
+				},
+				{
+					title: "most",
+					unit: "ns",
+					value: (it) => it.max_ns
+				},
+				{
+					title: "CPU",
+					unit: "ns",
+					description: "CPU time of the server for all of them",
+					value: (it) => it.cpu_ns
+				}
+			]
+		});
+		this.parts = h("div", { class: "services-parts" }, this.place, titled("", this.table));
+	}
+	changed(_now, _changed) {
+		this.askWhenQuick();
+	}
+	forget() {
+		this.table.set([]);
+		this.place.replaceChildren();
+	}
+	async load(signal) {
+		const covered = this.showRange(), answer = await api.services(covered.begin, covered.end, this.progress.ask, signal);
+		this.command.set(answer.command);
+		this.edges = answer.edges;
+		this.picked = null;
+		if (answer.edges.length === 0) {
+			this.body.replaceChildren(notice("empty", "Nobody asked anybody in this time", "Requests are found in the calls of both ends of connections: `lttng enable-event --kernel --syscall --all` and `net_dev_queue,net_if_receive_skb`."));
+			return;
+		}
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+		this.heading.textContent += `: ${formatCount(answer.edges.reduce((sum, it) => sum + it.count, 0))} requests`;
+		this.table.set(answer.edges);
+		this.draw();
+	}
+	pick(edge) {
+		this.picked = edge;
+		this.table.activate(edge);
+		this.draw();
+	}
+	draw() {
+		this.place.replaceChildren(serviceGraph(this.edges, this.picked, (edge) => this.pick(edge)));
+	}
+};
+// src/panels/sqlRows.ts
+/** "2026-11-20T06:11:21.622128791Z" since the origin; null where it is no instant. */
+function sqlInstant(value, origin) {
+	const [, seconds, fraction = ""] = (typeof value === "string" ? /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z?$/.exec(value) : null) ?? [];
+	const ms = seconds === void 0 ? NaN : Date.parse(`${seconds.replace(" ", "T")}Z`);
+	return Number.isNaN(ms) ? null : Number(BigInt(ms) * 1000000n + BigInt(fraction.padEnd(9, "0")) - BigInt(origin));
+}
+/** The columns of the objects, in their order; a column all of whose values are instants has times. */
+function sqlTable({ rows }, origin) {
+	const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))].map((name) => {
+		const values = rows.map((row) => row[name] ?? null).filter((value) => value !== null), areNumbers = values.length > 0 && values.every((value) => typeof value === "number");
+		if (values.length > 0 && values.every((value) => sqlInstant(value, origin) !== null)) return {
+			name,
+			unit: "time"
+		};
+		return {
+			name,
+			unit: !areNumbers ? "none" : /_ns$/.test(name) ? "ns" : /bytes$/.test(name) ? "bytes" : "none"
+		};
+	});
+	const cell = (value, unit) => value === null || value === void 0 ? null : unit === "time" ? sqlInstant(value, origin) : typeof value === "object" ? JSON.stringify(value) : value;
+	return {
+		columns,
+		rows: rows.map((row) => columns.map(({ name, unit }) => cell(row[name], unit)))
+	};
+}
+// src/panels/sql.ts
+var EXAMPLES$1 = [
+	["who ran most", "SELECT host, tid, comm, sum(duration_ns) AS cpu_ns FROM slices JOIN threads USING (host, thread) GROUP BY host, tid, comm ORDER BY cpu_ns DESC LIMIT 50"],
+	["longest calls", "SELECT host, tid, comm, name, begin_time, end_time, duration_ns FROM syscalls ORDER BY duration_ns DESC LIMIT 100"],
+	["failed calls", "SELECT host, comm, name, errno_name(ret) AS error, count(*) AS count FROM syscalls WHERE ret < 0 GROUP BY 1, 2, 3, 4 ORDER BY count DESC"],
+	["tables", "SHOW TABLES"]
+];
+var KEPT$1 = "isochrone.sql";
+var SqlPanel = class extends AskingPanel {
+	text = h("textarea", {
+		class: "sql-text",
+		rows: 3,
+		"aria-label": "A question in SQL",
+		placeholder: "SELECT … (Ctrl and Enter asks)",
+		spellcheck: "false"
+	});
+	examples = h("select", {
+		"aria-label": "Examples",
+		onchange: () => this.example()
+	}, h("option", { value: "" }, "examples"), ...EXAMPLES$1.map(([name], place) => h("option", { value: place }, name)));
+	count = h("span", { class: "muted" });
+	asRows = button("as rows", "Show only the rows of the graph that lines are about", () => this.showRows(), { disabled: true });
+	asMarks = button("as marks", "Mark the first instants of lines on the strip", () => this.showMarks(), {
+		disabled: true,
+		"aria-pressed": "false"
+	});
+	result = h("div", { class: "sql-result" });
+	parts = h("div", { class: "sql-parts" }, this.text, this.result);
+	answer = {
+		columns: [],
+		rows: []
+	};
+	table = null;
+	/** What was asked last. */
+	asked = "";
+	constructor(view, navigator) {
+		super("sql", "SQL", view, navigator, []);
+		this.text.value = localStorage.getItem(KEPT$1) ?? EXAMPLES$1[0][1];
+		this.text.addEventListener("keydown", (event) => {
+			if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+				this.askNow();
+				event.preventDefault();
+			}
+			if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+		});
+		this.controls.append(button("ask", "Ask (Ctrl and Enter)", () => void this.askNow()), this.examples, this.asRows, this.asMarks, this.count);
+		this.result.append(notice("empty", "Ask in SQL", "The tables are those of `isochrone sql`: `SHOW TABLES` lists them, `DESCRIBE syscalls` the columns of one. What only reads is answered, by the program `isochrone-sql` on the machine of the server."));
+	}
+	get kept() {
+		return this.asked;
+	}
+	keep(text) {
+		if (text === "") return;
+		this.text.value = this.asked = text;
+		if (this.isSeen) this.ask();
+	}
+	forget() {
+		this.view.set({ marks: null });
+		this.asMarks.setAttribute("aria-pressed", "false");
+	}
+	renewed() {}
+	async askNow() {
+		this.asked = this.text.value.trim();
+		localStorage.setItem(KEPT$1, this.asked);
+		this.tellKept();
+		await this.ask();
+	}
+	async load(signal) {
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+		if (this.asked === "") return;
+		const answer = await api.sql(this.asked, signal).catch((error) => {
+			if (!(error instanceof Error) || error.name === "AbortError") throw error;
+			return error;
+		});
+		if (answer instanceof Error) {
+			this.command.set("");
+			this.set({
+				columns: [],
+				rows: []
+			});
+			this.count.textContent = "";
+			this.result.replaceChildren(notice("failed", "There is no answer", answer.message));
+			return;
+		}
+		this.command.set(answer.command);
+		this.set(sqlTable(answer, this.origin ?? "0"));
+		this.count.textContent = `${answer.is_whole ? "" : "the first "}${formatCount(answer.rows.length)} ${answer.rows.length === 1 ? "row" : "rows"}`;
+	}
+	set(answer) {
+		this.answer = answer;
+		this.asRows.disabled = !answer.columns.some((it) => it.name === "host");
+		this.asMarks.disabled = !answer.columns.some((it) => it.unit === "time");
+		if (this.asMarks.getAttribute("aria-pressed") === "true") this.view.set({ marks: this.asMarks.disabled ? null : this.instants() });
+		this.table = answer.rows.length === 0 ? null : new DataTable({
+			label: "Answer: a click goes to the row and the instant of a line",
+			origin: () => this.origin,
+			pick: (line) => this.go(line, false),
+			open: (line) => this.go(line, true),
+			columns: answer.columns.map((column, place) => ({
+				title: columnTitle(column.name),
+				description: column.name,
+				unit: column.unit,
+				value: (line) => line[place] ?? null,
+				isNumber: column.unit !== "none" || answer.rows.every((line) => line[place] === null || typeof line[place] === "number")
+			}))
+		});
+		this.result.replaceChildren(...this.table === null ? [notice("empty", "No rows", "")] : [h("div", { class: "block-head" }, this.table.copy), this.table.element]);
+		this.table?.set(answer.rows);
+	}
+	value(line, name) {
+		return line[this.answer.columns.findIndex((it) => it.name === name)] ?? null;
+	}
+	times(line) {
+		return this.answer.columns.flatMap((it, place) => it.unit === "time" && typeof line[place] === "number" ? [line[place]] : []);
+	}
+	rowOf(line) {
+		return rowOfLine(this.view, (name) => this.value(line, name), this.times(line)[0] ?? null);
+	}
+	instants() {
+		return this.answer.rows.flatMap((line) => {
+			const [at] = this.times(line);
+			return at === void 0 ? [] : [toShown(this.view, this.rowOf(line), at)];
+		});
+	}
+	go(line, isZoomed) {
+		const row = this.rowOf(line), times = this.times(line).map((at) => toShown(this.view, row, at)), { window } = this.view.now, begin = Math.min(...times), end = Math.max(...times);
+		if (times.length === 0) {
+			this.navigator.go(row, (window.begin + window.end) / 2);
+			return;
+		}
+		const room = Math.max(end - begin, 1e3) * .5;
+		this.navigator.go(row, begin, isZoomed ? {
+			begin: begin - room,
+			end: end + room
+		} : void 0);
+		this.view.set(end > begin ? { selection: {
+			begin,
+			end
+		} } : { hover: begin });
+	}
+	showRows() {
+		const rows = new Set(this.answer.rows.map((line) => this.rowOf(line)).filter((row) => row !== null));
+		this.view.set({ onlyRows: rows.size > 0 ? rows : null });
+	}
+	showMarks() {
+		const isOn = this.asMarks.getAttribute("aria-pressed") !== "true";
+		this.asMarks.setAttribute("aria-pressed", String(isOn));
+		this.view.set({ marks: isOn ? this.instants() : null });
+	}
+	example() {
+		const example = EXAMPLES$1[Number(this.examples.value)];
+		if (this.examples.value !== "" && example !== void 0) this.text.value = example[1];
+		this.examples.value = "";
+		this.text.focus();
+	}
+};
 // src/panels/meanwhile.ts
 var MOST$1 = 8;
 /** "lttng-consumerd 185 31.2 ms, appsrv 219 22 ms, 4 others 4.3 ms". */
@@ -7341,7 +8884,11 @@ var StatePanel = class extends AskingPanel {
 	}
 	/** What the thread did in the window. */
 	async share(row, signal) {
-		const range = panelRange(this.view, "window"), { states, is_whole } = await api.statistics(range.begin, range.end, [row], signal, true), title = h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`);
+		const range = panelRange(this.view, "window"), { states, is_whole } = await api.statistics({
+			begin: range.begin,
+			end: range.end,
+			rows: [row]
+		}, signal, true), title = h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`);
 		if (!is_whole) return h("div", { class: "share" }, title, h("p", {}, "There are too many states in it to add them up beside: Statistics does."));
 		const all = states.reduce((sum, it) => sum + it.total_ns, 0);
 		if (all === 0) return null;
@@ -7458,6 +9005,172 @@ var StatePanel = class extends AskingPanel {
 function list(title, fields, draw = (_, value) => value) {
 	return h("section", {}, h("h3", {}, title), h("dl", {}, ...fields.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, draw(key, value))])));
 }
+// src/panels/areaTables.ts
+/** "12 reads of 3 kB, 4 writes of 1.2 MB, 7 others (2 errors), 4.1 ms": all of it, whatever is listed. */
+function usesText({ reads, read_bytes: readBytes, writes, written_bytes: writtenBytes, others, errors, total_ns: total }) {
+	return `${formatCount(reads)} reads of ${formatBytes(readBytes)}, ${formatCount(writes)} writes of ${formatBytes(writtenBytes)}, ${formatCount(others)} other calls${errors > 0 ? ` (${formatCount(errors)} errors)` : ""}, ${formatDuration(total)}`;
+}
+/** "the first 1,000 of 2,345" where not all are listed. */
+function cutText(listed, count) {
+	return listed < count ? `; the first ${formatCount(listed)} of ${formatCount(count)}` : "";
+}
+function usesColumns() {
+	return [
+		{
+			title: "read",
+			unit: "bytes",
+			description: "What calls that read returned",
+			value: (it) => it.read_bytes
+		},
+		{
+			title: "written",
+			unit: "bytes",
+			value: (it) => it.written_bytes
+		},
+		{
+			title: "reads",
+			unit: "count",
+			value: (it) => it.reads
+		},
+		{
+			title: "writes",
+			unit: "count",
+			value: (it) => it.writes
+		},
+		{
+			title: "others",
+			unit: "count",
+			description: "Calls that do neither",
+			value: (it) => it.others
+		},
+		{
+			title: "errors",
+			unit: "count",
+			value: (it) => it.errors
+		},
+		{
+			title: "time",
+			unit: "ns",
+			description: "In these calls, from entry to exit",
+			value: (it) => it.total_ns
+		}
+	];
+}
+var FileTables = class {
+	filesNote = h("span", { class: "muted" });
+	peersNote = h("span", { class: "muted" });
+	files;
+	peers;
+	constructor(origin, host) {
+		const name = () => ({
+			title: "host",
+			value: (it) => host(it.host)
+		});
+		this.files = new DataTable({
+			label: "Files",
+			origin,
+			sort: [2, true],
+			columns: [
+				name(),
+				{
+					title: "file",
+					value: (it) => it.file ?? "unknown: it was open before the trace, or events are missing",
+					grow: true
+				},
+				...usesColumns(),
+				{
+					title: "kind",
+					value: (it) => it.kind ?? "–"
+				}
+			]
+		});
+		this.peers = new DataTable({
+			label: "Peers",
+			origin,
+			sort: [3, true],
+			columns: [
+				name(),
+				{
+					title: "peer",
+					description: "The address at the other end of sockets",
+					value: (it) => it.peer,
+					grow: true
+				},
+				{
+					title: "connections",
+					unit: "count",
+					value: (it) => it.connections
+				},
+				...usesColumns()
+			]
+		});
+	}
+	set({ files, file_count: fileCount, peers, peer_count: peerCount, all }) {
+		this.filesNote.textContent = this.filesNote.title = `${usesText(all)}${cutText(files.length, fileCount)}`;
+		this.peersNote.textContent = `${formatCount(peerCount)} peers${cutText(peers.length, peerCount)}`;
+		this.files.set(files);
+		this.peers.set(peers);
+	}
+};
+var ExchangedTable = class {
+	note = h("span", { class: "muted" });
+	table;
+	constructor(origin, go) {
+		this.table = new DataTable({
+			label: "Messages: a click goes to who sent them",
+			origin,
+			sort: [2, true],
+			pick: (it) => go(it.from),
+			columns: [
+				{
+					title: "from",
+					value: (it) => it.from_label,
+					grow: true
+				},
+				{
+					title: "to",
+					value: (it) => it.to_label,
+					grow: true
+				},
+				{
+					title: "messages",
+					unit: "count",
+					value: (it) => it.count
+				},
+				{
+					title: "of MPI",
+					value: (it) => it.is_mpi
+				},
+				{
+					title: "mean latency",
+					unit: "ns",
+					description: "From the send to the reception, on the common clock",
+					value: (it) => it.total_ns / it.count
+				},
+				{
+					title: "least",
+					unit: "ns",
+					value: (it) => it.min_ns
+				},
+				{
+					title: "most",
+					unit: "ns",
+					value: (it) => it.max_ns
+				},
+				{
+					title: "inverted",
+					unit: "count",
+					description: "Received before they were sent",
+					value: (it) => it.inverted
+				}
+			]
+		});
+	}
+	set({ pairs, pair_count: count, total }) {
+		this.note.textContent = `${formatCount(total)} messages${cutText(pairs.length, count)}`;
+		this.table.set(pairs);
+	}
+};
 // src/panels/phases.ts
 /** Names in the legend. */
 var MOST = 12;
@@ -7466,7 +9179,7 @@ var PhaseTable = class {
 	outside = 1;
 	note = h("span", { class: "legend" });
 	table;
-	constructor(origin, go) {
+	constructor(origin, name, go) {
 		this.table = new DataTable({
 			label: "Time by phase: a click goes to the thread",
 			origin,
@@ -7474,7 +9187,7 @@ var PhaseTable = class {
 			columns: [
 				{
 					title: "thread",
-					value: (it) => it.label
+					value: (it) => name(it.row) || it.label
 				},
 				{
 					title: "in no phase",
@@ -7534,7 +9247,10 @@ var BYS = {
 	call: ["by call", "System calls"],
 	cause: ["by cause", "What threads waited for, and who ended that"],
 	instead: ["ran instead", "What ran while they waited for a CPU"],
-	phase: ["by phase", "Phases of programs, calls of MPI: a bar for each thread"]
+	phase: ["by phase", "Phases of programs, calls of MPI: a bar for each thread"],
+	file: ["files", "What they read and wrote: calls that end in this time"],
+	peer: ["peers", "With whom they exchanged bytes by sockets"],
+	message: ["messages", "Messages that they sent or received in this time"]
 };
 /** Rows of waits by process and cause that are added up. */
 var MAX_WAITS = 5e3;
@@ -7575,11 +9291,10 @@ var StatisticsPanel = class extends AskingPanel {
 	count = h("span", { class: "muted" });
 	ofThreads;
 	ofProcesses;
-	ofCalls;
-	ofCauses;
-	ofInstead;
 	phases;
-	ofPhases;
+	fileTables;
+	exchanged;
+	ofRight;
 	parts;
 	constructor(view, navigator) {
 		super("statistics", "Statistics", view, navigator, [
@@ -7766,17 +9481,25 @@ var StatisticsPanel = class extends AskingPanel {
 		this.ofProcesses = titled("", this.processes, turns(true));
 		const turnsOf = (by) => h("span", { class: "turns" }, ...Object.entries(BYS).map(([to, [text, title]]) => button(text, title, () => {
 			this.turnTo(to);
+			this.tellKept();
 			this.ask();
 		}, { "aria-pressed": String(to === by) })));
-		this.ofCalls = titled("", this.calls, turnsOf("call"));
-		this.ofCauses = titled("", this.causes, turnsOf("cause"), h("span", {
-			class: "muted",
-			title: "As in the report blocking, which is by process"
-		}, "of whole processes"));
-		this.ofInstead = titled("", this.instead, turnsOf("instead"), this.insteadNote);
-		this.phases = new PhaseTable(origin, (row) => this.goTo(row));
-		this.ofPhases = titled("", this.phases.table, turnsOf("phase"), this.phases.note);
-		this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses, this.ofInstead, this.ofPhases);
+		this.phases = new PhaseTable(origin, (row) => nameOf$1(this.view, row), (row) => this.goTo(row));
+		this.fileTables = new FileTables(origin, (host) => this.view.now.experiment?.hosts[host]?.name ?? String(host));
+		this.exchanged = new ExchangedTable(origin, (row) => this.goTo(row));
+		this.ofRight = {
+			call: titled("", this.calls, turnsOf("call")),
+			cause: titled("", this.causes, turnsOf("cause"), h("span", {
+				class: "muted",
+				title: "As in the report blocking, which is by process"
+			}, "of whole processes")),
+			instead: titled("", this.instead, turnsOf("instead"), this.insteadNote),
+			phase: titled("", this.phases.table, turnsOf("phase"), this.phases.note),
+			file: titled("", this.fileTables.files, turnsOf("file"), this.fileTables.filesNote),
+			peer: titled("", this.fileTables.peers, turnsOf("peer"), this.fileTables.peersNote),
+			message: titled("", this.exchanged.table, turnsOf("message"), this.exchanged.note)
+		};
+		this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, ...Object.values(this.ofRight));
 		this.turn(false);
 		this.turnTo("call");
 	}
@@ -7784,6 +9507,13 @@ var StatisticsPanel = class extends AskingPanel {
 		this.showOf();
 		if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
 		this.askWhenQuick();
+	}
+	get kept() {
+		return this.by === "call" ? "" : this.by;
+	}
+	keep(text) {
+		this.turnTo(text in BYS ? text : "call");
+		if (this.isSeen) this.ask();
 	}
 	shown() {
 		this.showOf();
@@ -7813,12 +9543,20 @@ var StatisticsPanel = class extends AskingPanel {
 			this.calls,
 			this.causes,
 			this.instead,
-			this.phases.table
+			this.phases.table,
+			this.fileTables.files,
+			this.fileTables.peers,
+			this.exchanged.table
 		]) table.set([]);
 	}
 	async load(signal) {
 		const covered = this.showRange(), { row, area } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
-		const rows = isOfRow ? [row] : this.of.value === "area" && area !== null ? [...area] : null, answer = await api.statistics(covered.begin, covered.end, rows, signal);
+		const rows = isOfRow ? [row] : this.of.value === "area" && area !== null ? [...area] : null, asked = {
+			begin: covered.begin,
+			end: covered.end,
+			rows,
+			ask: this.progress.ask
+		}, answer = await api.statistics(asked, signal);
 		this.range = covered;
 		this.command.set(answer.command);
 		if (answer.threads.length === 0) {
@@ -7843,16 +9581,13 @@ var StatisticsPanel = class extends AskingPanel {
 		this.processes.set(this.byProcess(threads));
 		this.calls.set(answer.calls);
 		if (this.by === "cause") await this.loadCauses(covered, rows, signal);
-		if (this.by === "phase") await this.loadPhases(covered, rows, signal);
-		if (this.by === "instead") await this.loadInstead(covered, rows, signal);
+		if (this.by === "phase") this.command.set(shown(this.phases, await api.phases(asked, signal)));
+		if (this.by === "instead") await this.loadInstead(asked, signal);
+		if (this.by === "file" || this.by === "peer") this.command.set(shown(this.fileTables, await api.files(asked, signal)));
+		if (this.by === "message") this.command.set(shown(this.exchanged, await api.exchanged(asked, signal)));
 	}
-	async loadPhases(covered, rows, signal) {
-		const phases = await api.phases(covered.begin, covered.end, rows, signal);
-		this.phases.set(phases);
-		this.command.set(phases.command);
-	}
-	async loadInstead(covered, rows, signal) {
-		const { waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count } = await api.instead(covered.begin, covered.end, rows, signal);
+	async loadInstead(asked, signal) {
+		const { waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count } = await api.instead(asked, signal);
 		this.waited = Math.max(1, waited);
 		this.insteadNote.textContent = `${formatCount(waits)} waits for a CPU, ${formatDuration(waited)}${unknown > 0 ? `; unknown what ran: ${formatDuration(unknown)}` : ""}${ran.length < count ? `; the first ${formatCount(ran.length)} of ${formatCount(count)}` : ""}`;
 		this.insteadNote.title = `${this.insteadNote.textContent}. Of each wait, what ran on the CPU that the thread got in the end`;
@@ -7865,7 +9600,8 @@ var StatisticsPanel = class extends AskingPanel {
 			analysis: "blocking",
 			begin: covered.begin,
 			end: covered.end,
-			limit: MAX_WAITS
+			limit: MAX_WAITS,
+			ask: this.progress.ask
 		}, signal);
 		const table = answer.tables.find((it) => it.name === "causes"), of = rows?.map((row) => rowOf(this.view, row)), hostName = (host) => this.view.now.experiment?.hosts[host]?.name;
 		const at = (name) => table?.columns.findIndex((column) => column.name === name) ?? -1;
@@ -7931,10 +9667,7 @@ var StatisticsPanel = class extends AskingPanel {
 	}
 	turnTo(by) {
 		this.by = by;
-		this.ofCalls.hidden = by !== "call";
-		this.ofCauses.hidden = by !== "cause";
-		this.ofInstead.hidden = by !== "instead";
-		this.ofPhases.hidden = by !== "phase";
+		for (const [name, part] of Object.entries(this.ofRight)) part.hidden = name !== by;
 	}
 	metered(it) {
 		const bar = h("span", {
@@ -7956,6 +9689,11 @@ var StatisticsPanel = class extends AskingPanel {
 		if (this.range !== null) this.navigator.go(row, toShown(this.view, row, (this.range.begin + this.range.end) / 2));
 	}
 };
+/** Shows an answer in its tables; gives its command. */
+function shown(tables, answer) {
+	tables.set(answer);
+	return answer.command;
+}
 // src/panels/hostGraph.ts
 var SVG = "http://www.w3.org/2000/svg";
 var RADIUS = 17;
@@ -12491,21 +14229,6 @@ function summary(y, data) {
 	const mean = meanOf(y);
 	return mean === null ? "nothing known" : `mean ${data.text(mean)}, most ${data.text(known(y).reduce((a, b) => Math.max(a, b), 0))}`;
 }
-// src/panels/hostColours.ts
-var HUES = [
-	212,
-	28,
-	140,
-	330,
-	262,
-	178,
-	52,
-	0
-];
-function hostColour(host) {
-	const round = Math.floor(host / HUES.length);
-	return `hsl(${(HUES[host % HUES.length] + 17 * round) % 360} ${isDark() ? 65 : 70}% ${isDark() ? 62 : 42}%)`;
-}
 // src/panels/usage.ts
 var KINDS = [
 	{
@@ -12686,6 +14409,8 @@ function textOf(unit) {
 var panels = [
 	StatePanel,
 	CriticalPathPanel,
+	LatencyPanel,
+	ServicesPanel,
 	StatisticsPanel,
 	UsagePanel,
 	ResourcesPanel,
@@ -12696,7 +14421,8 @@ var panels = [
 	MessagesPanel,
 	LossesPanel,
 	SynchronizationPanel,
-	AnalysesPanel
+	AnalysesPanel,
+	SqlPanel
 ].map((Made) => (view, navigator) => new Made(view, navigator));
 // src/rowGroups.ts
 /** Lines that stand for several rows have numbers from here downwards, by their key. */
@@ -12705,7 +14431,13 @@ var BUNDLE = -2e6;
 var QUIET = 0;
 var SYSTEM = 1e5;
 var DEVICES = 2e5;
+var COUNTER = 3e5;
 var GROUP = 1e6;
+var CONTAINER = 1e9;
+/** The key of the counters of a host. */
+function countersKey(host) {
+	return COUNTER + host;
+}
 /** The key of a process that is open: at first sight, they are closed. */
 function processKey(row) {
 	return GROUP + row;
@@ -12716,20 +14448,32 @@ var LEAST = 3;
 var SYSTEM_NAMES = /^(lttng|babeltrace|trace-cmd|kthreadd|ksoftirqd|kworker|rcu|migration|cpuhp|idle_inject|kcompactd|khugepaged|ksmd|kswapd|kauditd|khungtaskd|oom_reaper|writeback|kblockd|watchdogd|jbd2|ext4|scsi_eh|irq\/|kdevtmpfs|inet_frag|mm_percpu|netns|slub_|pool_workqueue|Client manageme|Action executo|Rotation|Event notifie|Health)/;
 /** A number that has nothing to do with the host or the row if they get another one. */
 function renewedKey(key, row, host) {
-	const base = key >= GROUP ? GROUP : key >= DEVICES ? DEVICES : key >= SYSTEM ? SYSTEM : QUIET, now = base === GROUP ? row(key - GROUP) : host(key - base);
+	const base = key >= CONTAINER ? CONTAINER : key >= GROUP ? GROUP : key >= COUNTER ? COUNTER : key >= DEVICES ? DEVICES : key >= SYSTEM ? SYSTEM : QUIET, now = base >= GROUP ? row(key - base) : host(key - base);
 	return now === null ? null : base + now;
 }
-/** The children of a host in the order in which they are shown, those of which there is no room in a fold: `room` lines, threads of processes have lines, too. */
-function arranged(host, children, rank, threads, room, kept) {
+/** The children of a host in the order in which they are shown, those of which there is no room in a fold: `room` lines, threads of processes have lines, too. `container`: the pid namespace of a process in one. */
+function arranged(host, children, rank, threads, room, kept, container = () => null) {
 	const devices = children.filter((row) => row.kind === "cpu" || row.kind === "disk"), others = children.filter((row) => row.kind !== "cpu" && row.kind !== "disk");
-	const system = others.filter((row) => SYSTEM_NAMES.test(row.label)), named = /* @__PURE__ */ new Map();
-	for (const row of others) if (!SYSTEM_NAMES.test(row.label)) named.set(row.label, [...named.get(row.label) ?? [], row]);
+	const contained = /* @__PURE__ */ new Map(), outside = [], named = /* @__PURE__ */ new Map();
+	for (const row of others) {
+		const it = container(row);
+		if (it === null) outside.push(row);
+		else contained.set(it, [...contained.get(it) ?? [], row]);
+	}
+	const system = outside.filter((row) => SYSTEM_NAMES.test(row.label));
+	for (const row of outside) if (!SYSTEM_NAMES.test(row.label)) named.set(row.label, [...named.get(row.label) ?? [], row]);
 	const entries = [...named].flatMap(([label, rows]) => rows.length < LEAST ? rows : [{
 		key: GROUP + rows[0].id,
 		label: `${label} ×${rows.length}`,
 		rows,
 		isGroup: true
 	}]);
+	for (const [namespace, rows] of contained) entries.push({
+		key: CONTAINER + rows[0].id,
+		label: `container ${namespace} (${rows.length})`,
+		rows,
+		isGroup: true
+	});
 	const sum = (it, of) => isBundle(it) ? it.rows.reduce((all, row) => all + of(row), 0) : of(it);
 	const keys = new Map(entries.map((it) => [it, [sum(it, rank.parts), sum(it, rank.activity)]]));
 	entries.sort((a, b) => {
@@ -12829,7 +14573,7 @@ var Rows = class {
 		return this.places.get(id);
 	}
 	name(row) {
-		return row.tid !== void 0 ? `${row.label} ${row.tid}` : row.pid !== void 0 ? `${row.label} ${row.pid}` : row.label;
+		return row.rank !== void 0 ? `rank ${row.rank} · ${row.label} ${row.tid}` : row.tid !== void 0 ? `${row.label} ${row.tid}` : row.pid !== void 0 ? `${row.label} ${row.pid}` : row.label;
 	}
 	/** With its host: "h1 wget 228". */
 	fullName(row) {
@@ -12840,7 +14584,7 @@ var Rows = class {
 	idsOf(line) {
 		if (line.row !== null) return [line.row.id];
 		const thread = pathRow(this.view.now.path, line.id)?.row;
-		if (line.id <= -2e6) return line.members ?? [];
+		if (line.id <= -2e6 || counterOf(line.id) !== null) return line.members ?? [];
 		return thread !== void 0 ? [thread] : this.foldedOf(line.host).map((row) => row.id);
 	}
 	foldedOf(host) {
@@ -13084,6 +14828,7 @@ var Rows = class {
 			sources: this.sources(row, expanded)
 		});
 		if (!expanded) return;
+		if (row.kind === "host" && this.filter === null) this.addCounters(lines, row.host, depth + 1);
 		if (row.kind === "host" && wanted === null && this.parts !== null) {
 			this.addGrouped(lines, row, children, depth);
 			return;
@@ -13107,6 +14852,32 @@ var Rows = class {
 		});
 		if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
 	}
+	/** What a host used over time: folded, until it is opened. */
+	addCounters(lines, host, depth) {
+		const key = countersKey(host), isOpen = this.unfolded.has(key), plain = {
+			row: null,
+			host,
+			pinned: false,
+			sources: [],
+			isOverlaid: true
+		};
+		lines.push({
+			...plain,
+			id: BUNDLE - key,
+			label: "counters",
+			depth,
+			expandable: true,
+			expanded: isOpen
+		});
+		if (isOpen) COUNTERS.forEach(({ label }, kind) => lines.push({
+			...plain,
+			id: counterLine(host, kind),
+			label,
+			depth: depth + 1,
+			expandable: false,
+			expanded: false
+		}));
+	}
 	isExpanded(row) {
 		return this.parts !== null && row.kind === "process" ? this.unfolded.has(processKey(row.id)) : !this.collapsed.has(row.id);
 	}
@@ -13117,7 +14888,7 @@ var Rows = class {
 			activity: (row) => this.activity.get(row.id) ?? 0
 		};
 		const shown = children.filter((row) => !this.hidden.has(row.id) && !this.pinned.includes(row.id));
-		for (const it of arranged(host.host, shown, rank, (row) => this.isExpanded(row) ? this.childrenOf(row.id).length : 0, this.room, new Set(kept === null ? [] : [kept]))) {
+		for (const it of arranged(host.host, shown, rank, (row) => this.isExpanded(row) ? this.childrenOf(row.id).length : 0, this.room, new Set(kept === null ? [] : [kept]), (row) => row.namespace ?? this.childrenOf(row.id).find((child) => child.namespace !== void 0)?.namespace ?? null)) {
 			if (!isBundle(it)) {
 				this.add(lines, it, depth + 1, null);
 				continue;
@@ -13435,7 +15206,7 @@ var Search = class {
 				this.input.blur();
 				tree.focus();
 			}
-			event.stopPropagation();
+			if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
 		});
 		view.watch(() => {
 			if (this.input.value !== "") this.run();
@@ -13742,6 +15513,14 @@ function parseTimes(text, base) {
 		end
 	};
 }
+/** "h2 raw 123456789", "h2 raw 1 .. 2": raw times of a host, ns, as events and `--raw` have them; null where the text is none. */
+function parseRaw(text) {
+	const [, host, from, to] = /^(\S+)\s+raw\s+(-?\d{1,18})(?:\s*(?:\.\.|…|\sto\s)\s*(-?\d{1,18}))?$/.exec(text.trim()) ?? [];
+	return host === void 0 || from === void 0 ? null : {
+		host,
+		raw: [from, ...to === void 0 ? [] : [to]].map(Number)
+	};
+}
 /** A window as a text that means it, with as many digits as it is worth. */
 function timesText({ begin, end }, base) {
 	const places = Math.max(3, placesFor((end - begin) / 1e3));
@@ -13753,7 +15532,7 @@ function timesText({ begin, end }, base) {
 }
 // src/timeField.ts
 var KEPT = "isochrone.times";
-var EXAMPLES = "06:11:28.259, 06:11:28.25 .. 06:11:28.3, 2.3s .. +40ms (since the begin), 1795155088.259 or 1795155088259000000 (Unix)";
+var EXAMPLES = "06:11:28.259, 06:11:28.25 .. 06:11:28.3, 2.3s .. +40ms (since the begin), 1795155088.259 or 1795155088259000000 (Unix), h2 raw 123456789 (ns of a host's own clock)";
 var TimeField = class {
 	view;
 	navigation;
@@ -13791,7 +15570,7 @@ var TimeField = class {
 				event.preventDefault();
 			}
 			if (event.key === "Escape") this.input.blur();
-			event.stopPropagation();
+			if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
 		});
 		this.input.addEventListener("input", () => this.input.classList.remove("wrong"));
 		this.input.addEventListener("focus", () => this.input.select());
@@ -13822,9 +15601,19 @@ var TimeField = class {
 		this.input.classList.remove("wrong");
 		if (this.base !== null) this.input.value = timesText(this.view.now.window, this.base);
 	}
+	/** What was typed; raw times of a host are asked of the server. */
+	async typed() {
+		const text = this.input.value, of = parseRaw(text), host = this.view.now.experiment?.hosts.find((it) => it.name === of?.host);
+		if (of === null || host === void 0) return this.base === null ? null : parseTimes(text, this.base);
+		const [begin, end] = await Promise.all(of.raw.map((raw) => api.raw(host.host, raw).then((at) => at[this.view.now.clock], () => null)));
+		return begin === null || begin === void 0 || end === null || end !== void 0 && end <= begin ? null : {
+			begin,
+			end: end ?? begin
+		};
+	}
 	/** Goes to what was typed; `isSelected`: selects it, too. */
-	go(isSelected) {
-		const times = this.base === null ? null : parseTimes(this.input.value, this.base), { begin, end } = this.navigation.bounds;
+	async go(isSelected) {
+		const times = await this.typed(), { begin, end } = this.navigation.bounds;
 		this.input.classList.toggle("wrong", times === null);
 		if (times === null) {
 			this.status.say(`That is no instant and no window, as these are: ${EXAMPLES}`, true);
@@ -13933,6 +15722,14 @@ var Tooltip = class {
 		if (uncertainty_ns !== null) fields.push(["clocks leave open", `± ${formatDuration(uncertainty_ns)}`]);
 		this.fill(name, causeStyle(cause), text, fields, at);
 		this.status.show(`${name}: ${text}, ${formatDuration(end - begin)} of the critical path`);
+		this.place(x, y);
+	}
+	/** A counter of a host. */
+	counter(line, at, x, y) {
+		const host = this.view.now.experiment?.hosts[line.host]?.name ?? "", text = this.graph.counters.text(line.id, at + this.clock.back(line.host)) ?? "";
+		this.hide();
+		this.fill(`${host} ${line.label}`, null, text, [], at);
+		this.status.show(`${host} ${line.label}: ${text}`);
 		this.place(x, y);
 	}
 	message(message, x, y) {
@@ -14126,7 +15923,7 @@ var Tree = class {
 		const id = Number(item.dataset.id), what = target.closest("[data-do]")?.dataset.do;
 		if (what === "pin") this.rows.pin(id);
 		else if (what === "hide") this.rows.hide(id);
-		else if (what === "toggle" || id < 0 && id >= -1e6 || id <= -2e6) this.rows.toggle(id);
+		else if (what === "toggle" || id < 0 && id >= -1e6 && counterOf(id) === null || id <= -2e6) this.rows.toggle(id);
 		else {
 			const line = this.rows.lines[this.rows.placeOf(id) ?? -1];
 			if (line !== void 0) this.choose(line);
@@ -14165,7 +15962,7 @@ var Tree = class {
 	item(line, beside) {
 		const { row } = line;
 		const item = h("div", {
-			class: `line ${row?.kind ?? (line.id === -1e6 ? "host path" : line.id <= -2e6 ? line.sources.length > 0 ? "group" : "fold" : line.id < -1e6 ? "path" : "fold")}`,
+			class: `line ${row?.kind ?? (line.id === -1e6 ? "host path" : line.id <= -2e6 ? line.sources.length > 0 ? "group" : "fold" : line.id < -1e6 ? "path" : counterOf(line.id) !== null ? "counter" : "fold")}`,
 			role: "treeitem",
 			id: `line${line.id}`,
 			"data-id": line.id,
@@ -14206,7 +16003,8 @@ var Tree = class {
 	}
 	title(line) {
 		const { row } = line, host = this.view.now.experiment?.hosts[line.host];
-		if (line.id <= -2e6) return line.sources.length > 0 ? `${line.label}: processes of one name on ${host?.name ?? "this host"}, drawn over each other; ▸ shows each` : `${line.label} of ${host?.name ?? "this host"}`;
+		if (counterOf(line.id) !== null) return `${line.label} of ${host?.name ?? "this host"}: means over steps of about a pixel`;
+		if (line.id <= -2e6) return line.sources.length > 0 ? `${line.label}: ${line.label.startsWith("container ") ? "processes of one pid namespace" : "processes of one name"} on ${host?.name ?? "this host"}, drawn over each other; ▸ shows each` : `${line.label} of ${host?.name ?? "this host"}`;
 		if (line.id < -1e6) return `${line.label}: its steps of the critical path, by cause`;
 		if (line.id === -1e6) return "The threads that the path goes through, in the order in which it comes to them; colours are causes";
 		if (row === null) return `Processes and threads of ${host?.name ?? "this host"} that had little or no CPU time when rows were sorted`;
@@ -14321,6 +16119,7 @@ function readAddress(hash) {
 		row: row !== null && /^\d+$/.test(row) ? Number(row) : null,
 		clock: values.get("c") === "own" ? "own" : "common",
 		drawer: values.get("d"),
+		inner: values.get("i") ?? "",
 		search: values.get("q") ?? "",
 		isByCpu: values.get("by") === "cpu",
 		sorted: sorted === "0" ? false : unpackRange(sorted),
@@ -14350,6 +16149,7 @@ function writeAddress(place) {
 	if (place.path !== null && "request" in place.path) values.set("request", String(place.path.request));
 	else if (place.path !== null) values.set("path", `${place.path.row},${place.path.begin},${place.path.end}`);
 	values.set("d", place.drawer ?? "");
+	if (place.inner !== "") values.set("i", place.inner);
 	if (place.search !== "") values.set("q", place.search);
 	if (place.sorted !== null) values.set("sort", place.sorted === false ? "0" : packRange(place.sorted));
 	if (place.isByCpu) values.set("by", "cpu");
@@ -14476,6 +16276,7 @@ var navigation = new Navigation(view, rows, layout);
 var clock = new ClockSwitch(view, navigation);
 var bookmarks = new Bookmarks(view);
 var status = new Status();
+var legend = new Legend();
 var minimap = new Minimap(view, navigation, clock, status);
 var stage = new StagePicture(minimap, new SamplePicture(view));
 var activity = new Activity(view, rows, layout, status);
@@ -14502,9 +16303,14 @@ var commands = commandsOf({
 	inspector,
 	timeField,
 	goToBookmark,
-	help: () => help.toggle()
+	help: () => help.toggle(),
+	palette: () => palette.open(),
+	legend: () => legend.toggle(),
+	exportPng: () => exportPng(graph),
+	exportSvg: () => exportSvg(graph)
 });
 var help = new Help(commands);
+var palette = new Palette(commands);
 var header = new Header(view, clock, search, bookmarks, {
 	requests: () => drawer.open(PATH_PANEL),
 	losses: () => drawer.open("losses"),
@@ -14523,7 +16329,8 @@ var growth = new Growth(view, navigation, [
 	navigation,
 	activity,
 	graph.tiles,
-	graph.arrows
+	graph.arrows,
+	graph.counters
 ], loadOverview, showOthers);
 var isReady = false;
 hideToken();
@@ -14531,7 +16338,7 @@ var asked = readAddress(location.hash);
 var address = new Address(place, async (typed) => restore(fitting(typed, view.now.experiment)));
 var page = document.getElementById("page");
 var body = layoutBody();
-page.append(header.element, stage.banner, stage.element, tooltip.element, help.element);
+page.append(header.element, stage.banner, stage.element, tooltip.element, help.element, palette.element);
 start();
 /** Tree and graph side by side, with what makes one wider. */
 function layoutBody() {
@@ -14556,7 +16363,7 @@ async function start() {
 	growth.start(experiment);
 	await loadOverview();
 	status.element.append(timeField.element);
-	stage.element.replaceWith(minimap.element, body, drawer.element, status.element);
+	stage.element.replaceWith(minimap.element, body, legend.element, drawer.element, status.element);
 	listen(commands);
 	tree.focus();
 	await restore(fitting(asked, experiment));
@@ -14614,7 +16421,7 @@ async function restore(asked) {
 	});
 	await restorePath(asked.path);
 	if (asked.search !== search.text) search.set(asked.search);
-	drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null));
+	drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null), asked.inner);
 	graph.fit();
 	if (asked.sorted === false) activity.off();
 	else if (activity.sortedBy === null || asked.isByCpu !== rows.isSorted || JSON.stringify(asked.sorted) !== JSON.stringify(activity.sortedBy)) await activity.sort(asked.sorted ?? navigation.boundsOf("common"), !asked.isByCpu);
@@ -14640,6 +16447,7 @@ function place() {
 		row,
 		clock,
 		drawer: drawer.id,
+		inner: drawer.kept,
 		search: search.text,
 		sorted: activity.sortedBy ?? false,
 		isByCpu: rows.isSorted,
@@ -14675,6 +16483,15 @@ function noteFailure(error) {
 		graph.invalidate();
 	});
 }
+/** Paper is light: the picture is drawn anew for it. */
+addEventListener("beforeprint", () => {
+	setPrinting(true);
+	graph.fit();
+});
+addEventListener("afterprint", () => {
+	setPrinting(false);
+	graph.fit();
+});
 window.isochrone = {
 	view,
 	rows,

@@ -44,6 +44,11 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, why)
     }
 
+    /// Nobody waits for the answer any more.
+    pub(crate) fn stopped() -> Self {
+        Self::unavailable("it was stopped before it was done")
+    }
+
     /// There are too many requests at once.
     pub(crate) fn busy() -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too many requests at once; try again in a moment")
@@ -57,7 +62,10 @@ impl ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        Self::internal(format!("the store cannot be read: {error}"))
+        match error {
+            StoreError::Stopped { .. } => Self::stopped(),
+            error => Self::internal(format!("the store cannot be read: {error}")),
+        }
     }
 }
 

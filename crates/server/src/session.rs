@@ -12,17 +12,19 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread;
 
 use isochrone_ctf::Truncations;
-use isochrone_experiment::{Spread, TimeBase};
+use isochrone_experiment::{Spread, TimeBase, Work};
 use isochrone_time::{UnixNs, Window};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::error::{ApiError, Result};
 use crate::opening::open_and_work;
+use crate::sql::SqlProgram;
 use crate::stage::{Progress, Stage};
 use crate::view::overview::Overview;
 use crate::view::sample::Sample;
 use crate::view::{CommandLine, ExperimentView};
+use crate::works::{StopOnDrop, Works};
 
 /// Jobs that wait for a worker; further queries are refused.
 const MAX_WAITING: usize = 256;
@@ -45,6 +47,8 @@ pub struct SessionConfig {
     pub command: CommandLine,
     /// Whether the traces grow.
     pub generation: Generation,
+    /// What answers questions in SQL.
+    pub sql: SqlProgram,
 }
 
 /// Which of the sessions of traces that grow this is. The default is for traces that do not.
@@ -62,6 +66,9 @@ pub struct Session {
     pub(crate) name: String,
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) command: CommandLine,
+    /// Its directory.
+    pub(crate) store: PathBuf,
+    pub(crate) sql: SqlProgram,
     generation: Generation,
     pub(crate) progress: Progress,
     /// Files that were truncated before the session was opened: it mapped what was left.
@@ -81,6 +88,8 @@ pub struct Session {
     /// Whether they are being counted, or were.
     are_events_counted: AtomicBool,
     jobs: SyncSender<Job>,
+    /// Answers that take long.
+    pub(crate) works: Works,
 }
 
 impl Session {
@@ -90,11 +99,13 @@ impl Session {
     /// The system has no thread left.
     pub fn open(config: SessionConfig, spread: Spread) -> std::io::Result<Arc<Self>> {
         let (sender, jobs) = sync_channel(MAX_WAITING);
-        let SessionConfig { name, paths, store, base, command, generation } = config;
+        let SessionConfig { name, paths, store, base, command, generation, sql } = config;
         let session = Arc::new(Self {
             name,
             paths,
             command,
+            store: store.clone(),
+            sql,
             generation,
             progress: Progress::new(),
             truncations: Truncations::now(),
@@ -106,6 +117,7 @@ impl Session {
             events: Arc::default(),
             are_events_counted: AtomicBool::new(false),
             jobs: sender,
+            works: Works::default(),
         });
         let inside = Arc::clone(&session);
         thread::Builder::new()
@@ -179,6 +191,16 @@ impl Session {
         &self,
         job: impl FnOnce(&ExperimentView<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.query_long(None, |view, _| job(view)).await
+    }
+
+    /// As [`Self::query`], for a job that may take long: it is stopped when nobody waits for it any more.
+    /// `name`: by which it can be asked how far it is.
+    pub(crate) async fn query_long<T: Send + 'static>(
+        &self,
+        name: Option<String>,
+        job: impl FnOnce(&ExperimentView<'_>, &Arc<Work>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match self.stage() {
             Stage::Ready => {}
             Stage::Failed(why) => return Err(ApiError::unavailable(why)),
@@ -191,12 +213,15 @@ impl Session {
         }
         let (answer, answered) = oneshot::channel();
         let events = Arc::clone(&self.events);
+        let work = self.works.begin(name);
+        // This future is dropped when the request's connection is closed.
+        let _waiting = StopOnDrop(Arc::clone(&work));
         let job: Job = Box::new(move |view| {
             // The page has moved on.
             if answer.is_closed() {
                 return;
             }
-            let done = catch_unwind(AssertUnwindSafe(|| job(view))).unwrap_or_else(|_| {
+            let done = catch_unwind(AssertUnwindSafe(|| job(view, &work))).unwrap_or_else(|_| {
                 Err(ApiError::internal("the program failed at this request; please report it"))
             });
             if let Some(counted) = view.events_counted() {

@@ -17,48 +17,67 @@ use crate::error::ApiError;
 use crate::http::router;
 use crate::library::Library;
 use crate::session::{Current, Generation, Session, SessionConfig};
+use crate::sql::SqlProgram;
 use crate::stage::Stage;
 use crate::view::{CommandLine, ExperimentView};
 
 /// The traces of the example, which the project carries.
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop");
 
+/// A server of some traces, ready, and its session; the store is in a directory.
+pub(crate) fn served(traces: &[PathBuf], stores: PathBuf) -> (Router, Arc<Session>) {
+    let opener = Box::new(move |paths: &[PathBuf], name: String| {
+        let store = stores.join(format!("{name}.store"));
+        let command = CommandLine { options: String::new(), traces: "shop".to_owned() };
+        Ok(SessionConfig {
+            name,
+            paths: paths.to_vec(),
+            store,
+            base: TimeBase::Usual,
+            command,
+            generation: Generation::default(),
+            sql: SqlProgram::default(),
+        })
+    });
+    let library = Library::new(traces, opener);
+    let session = library.open(traces, "shop".to_owned(), Spread::default()).unwrap();
+    while session.stage() != Stage::Ready {
+        assert!(!matches!(session.stage(), Stage::Failed(_)), "{:?}", session.stage());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let access = Access::new("127.0.0.1:1".parse().unwrap(), Vec::new(), false);
+    (router(Arc::new(access), library, Some(Current::new(Arc::clone(&session)))), session)
+}
+
 /// A server of the example, ready, and its session.
 fn example() -> &'static (Router, Arc<Session>, tempfile::TempDir) {
     static ROUTER: OnceLock<(Router, Arc<Session>, tempfile::TempDir)> = OnceLock::new();
     ROUTER.get_or_init(|| {
         let directory = tempfile::tempdir().unwrap();
-        let stores = directory.path().to_owned();
-        let opener = Box::new(move |paths: &[PathBuf], name: String| {
-            let store = stores.join(format!("{name}.store"));
-            let command = CommandLine { options: String::new(), traces: "shop".to_owned() };
-            Ok(SessionConfig {
-                name,
-                paths: paths.to_vec(),
-                store,
-                base: TimeBase::Usual,
-                command,
-                generation: Generation::default(),
-            })
-        });
-        let traces = [PathBuf::from(EXAMPLE)];
-        let library = Library::new(&traces, opener);
-        let session = library.open(&traces, "shop".to_owned(), Spread::default()).unwrap();
-        while session.stage() != Stage::Ready {
-            assert!(!matches!(session.stage(), Stage::Failed(_)), "{:?}", session.stage());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let access = Access::new("127.0.0.1:1".parse().unwrap(), Vec::new(), false);
-        (router(Arc::new(access), library, Some(Current::new(Arc::clone(&session)))), session, directory)
+        let (router, session) = served(&[PathBuf::from(EXAMPLE)], directory.path().to_owned());
+        (router, session, directory)
     })
+}
+
+/// The session of the example.
+pub(crate) fn example_session() -> &'static Session {
+    &example().1
+}
+
+/// What is asked of a session itself.
+pub(crate) fn ask<T: Send + 'static>(
+    session: &Session,
+    job: impl FnOnce(&ExperimentView<'_>) -> Result<T, ApiError> + Send + 'static,
+) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(session.query(job)).unwrap()
 }
 
 /// What is asked of the example itself.
 pub(crate) fn ask_example<T: Send + 'static>(
     job: impl FnOnce(&ExperimentView<'_>) -> Result<T, ApiError> + Send + 'static,
 ) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(example().1.query(job)).unwrap()
+    ask(&example().1, job)
 }
 
 /// What the server says to a request: status and body.
@@ -294,7 +313,10 @@ fn answers_say_which_command_gives_the_same() {
     check(&format!("resources?{half}"), &["isochrone bottleneck --begin ", " shop"]);
     let asked = format!("{{\"begin\": {begin}, \"end\": {end}, \"rows\": null}}");
     let sums: Value = serde_json::from_slice(&post("/api/statistics", &asked).1).unwrap();
-    assert!(sums["command"].as_str().unwrap().starts_with("isochrone sql -c 'SELECT host, tid, "), "{sums}");
+    assert!(
+        sums["command"].as_str().unwrap().starts_with("isochrone sql -c 'SELECT host, thread, "),
+        "{sums}"
+    );
     check(&format!("lives?{half}"), &["isochrone analyze usage --by-process --begin ", " shop"]);
     check(&format!("accesses?{half}"), &["isochrone sql -c 'SELECT ", " AND issued_time BETWEEN ", "' shop"]);
     check(&format!("messages?{half}"), &["isochrone messages --begin "]);
@@ -453,12 +475,23 @@ fn the_rest_answers() {
         format!("usage?{window}&points=100"),
         "sync".to_owned(),
         "link?a=h1&b=h2".to_owned(),
+        "raw?host=1&raw=5".to_owned(),
+        "progress?ask=nothing".to_owned(),
+        format!("usage?{window}&points=10&queue=true"),
     ] {
         let (status, answer) = get(&format!("/api/{path}"));
         assert_eq!(status, StatusCode::OK, "{path}: {answer}");
     }
-    let (status, body) =
-        post("/api/statistics", &json!({"begin": begin, "end": end, "rows": null}).to_string());
+    let area = json!({"begin": begin, "end": end, "rows": null}).to_string();
+    for path in ["files", "exchanged", "phases", "instead", "services"] {
+        let (status, body) = post(&format!("/api/{path}"), &area);
+        assert_eq!(status, StatusCode::OK, "{path}: {}", String::from_utf8_lossy(&body));
+    }
+    let asked = json!({"service": "nothing", "from_ns": 0, "to_ns": 9}).to_string();
+    assert_eq!(post("/api/compared", &asked).0, StatusCode::NOT_FOUND);
+    let asked = json!({"query": "COPY fds TO 'x'"}).to_string();
+    assert_eq!(post("/api/sql", &asked).0, StatusCode::BAD_REQUEST);
+    let (status, body) = post("/api/statistics", &area);
     assert_eq!(status, StatusCode::OK);
     let sums: Value = serde_json::from_slice(&body).unwrap();
     assert!(sums["states"].as_array().is_some_and(|states| !states.is_empty()), "{sums}");
@@ -502,7 +535,7 @@ fn a_request_that_is_too_large_is_refused_in_words() {
 fn any_request() -> impl Strategy<Value = (String, Option<String>)> {
     let number = prop_oneof![any::<i64>(), 0_i64..12_000_000_000, Just(-1)];
     let row = prop_oneof![0_u32..400, any::<u32>()];
-    (0_usize..18, number.clone(), number, row, any::<u32>()).prop_map(|(which, begin, end, row, count)| {
+    (0_usize..23, number.clone(), number, row, any::<u32>()).prop_map(|(which, begin, end, row, count)| {
         let window = format!("begin={begin}&end={end}");
         let own = if count % 2 == 0 { "clock=own" } else { "clock=common" };
         let path = match which {
@@ -529,6 +562,13 @@ fn any_request() -> impl Strategy<Value = (String, Option<String>)> {
             13 => format!("lives?{window}&steps={count}&limit={row}"),
             14 => format!("accesses?{window}&limit={count}"),
             15 => format!("resources?{window}&steps={count}"),
+            17 => format!("raw?host={}&raw={begin}", count % 5),
+            18 => format!("progress?ask={count}"),
+            19..=21 => {
+                let path = ["files", "exchanged", "services"][which - 19];
+                let body = json!({"begin": begin, "end": end, "rows": [row]});
+                return (path.to_owned(), Some(body.to_string()));
+            }
             16 => format!("matching?text=duration%3E{count}%7C%7Ctid%3D%3D{row}&{window}&{own}"),
             _ => {
                 let body = json!({"analysis": "cputop", "begin": begin, "end": end, "limit": count});
@@ -558,7 +598,8 @@ proptest! {
         if uri.parse::<axum::http::Uri>().is_ok() {
             prop_assert!(get(&uri).0 != StatusCode::INTERNAL_SERVER_ERROR, "{}", uri);
         }
-        for path in ["/api/states", "/api/table", "/api/statistics"] {
+        for path in ["states", "table", "statistics", "files", "sql", "compared"] {
+            let path = &format!("/api/{path}");
             prop_assert!(post(path, &body).0.is_client_error(), "{} {}", path, body);
         }
     }

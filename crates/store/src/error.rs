@@ -51,6 +51,12 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
+    /// Nobody wants what is read of it any more.
+    #[error("{store}: reading it was stopped")]
+    Stopped {
+        /// The directory of the tables.
+        store: PathBuf,
+    },
     /// A directory holds something else than a store, which would be lost if a store replaced it.
     #[error("{store}: is not replaced by a store: {found} belongs to none")]
     Foreign {
@@ -70,6 +76,7 @@ impl StoreError {
             | Self::Manifest { path, .. }
             | Self::Version { path, .. }
             | Self::Damaged { path, .. }
+            | Self::Stopped { store: path }
             | Self::Foreign { store: path, .. } => path,
         }
     }

@@ -27,6 +27,9 @@ use crate::threads::{self, ThreadInfo, ThreadName, ThreadRow};
 /// The file of corrections.
 pub(crate) const CLOCKS: &str = "sync.json";
 
+/// Characters of a host's name in that of its directory, which has its number, too: names of files are short.
+const MAX_NAME: usize = 64;
+
 /// A store that is being written. Dropped without [`Self::commit`], it leaves nothing.
 #[derive(Debug)]
 pub struct StoreWriter {
@@ -54,6 +57,7 @@ impl StoreWriter {
         let plain: String = name
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+            .take(MAX_NAME)
             .collect();
         let number = self.hosts;
         self.hosts += 1;
@@ -280,6 +284,11 @@ pub struct HostStore {
 }
 
 impl HostStore {
+    /// The error of who was stopped while reading it.
+    pub fn stopped(&self) -> StoreError {
+        StoreError::Stopped { store: self.directory.clone() }
+    }
+
     /// Its manifest entry.
     pub fn entry(&self) -> &HostEntry {
         &self.entry

@@ -4,12 +4,14 @@ import type { ApiError, Loss } from "../api";
 import type { Bookmarks } from "../bookmarks";
 import type { ClockSwitch } from "../clock";
 import { ink } from "../colours";
+import { counterOf } from "../counterRows";
 import { AXIS, LINE, type Layout } from "../layout";
 import { PATH_HEAD, pathRow } from "../pathRows";
 import type { Line, Rows } from "../rows";
 import { watchTheme } from "../theme";
 import type { View } from "../view";
 import { Arrows } from "./arrows";
+import { Counters } from "./counters";
 import { Raster, type Bar } from "./paint";
 import { addLabel, drawPicture, LABEL_WIDTH, type Label, type Parts } from "./picture";
 import { BAR, Scene } from "./scene";
@@ -27,6 +29,7 @@ export class Graph {
   private readonly ctx: CanvasRenderingContext2D;
   readonly tiles: Tiles;
   readonly arrows: Arrows;
+  readonly counters: Counters;
   losses: readonly Loss[] = [];
   private raster: Raster | null = null;
   private frame = 0;
@@ -46,6 +49,7 @@ export class Graph {
     this.ctx = this.canvas.getContext("2d", { alpha: false, willReadFrequently: true })!;
     this.tiles = new Tiles(() => this.invalidate(), failed);
     this.arrows = new Arrows(view, () => this.invalidate());
+    this.counters = new Counters(view, () => this.invalidate());
     const again = () => this.invalidate();
     view.watch(again, "window", "selection", "area", "row", "clock", "path", "experiment", "times");
     view.watch(() => this.moveCursor(), "hover", "window");
@@ -62,7 +66,7 @@ export class Graph {
   frames(): number[] { return [...this.times]; }
   invalidate(): void { if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw()); }
   scene(): Scene { return new Scene(this.view, this.rows, this.layout, this.clock); }
-  parts(labels: readonly Label[]): Parts { return { labels, arrows: this.arrows, losses: this.losses, bookmarks: this.bookmarks.list }; }
+  parts(labels: readonly Label[]): Parts { return { labels, counters: this.counters, arrows: this.arrows, losses: this.losses, bookmarks: this.bookmarks.list }; }
   /** The line and the time at a place of the canvas (CSS pixels), and the row that is drawn there. */
   at(x: number, y: number): { line: Line | null; place: number; row: number | null; time: number } {
     const place = this.layout.lineAt(y - AXIS), line = this.rows.lines[place] ?? null, time = this.scene().time(x);
@@ -78,7 +82,7 @@ export class Graph {
     return line.sources.filter(lives).at(-1) ?? null;
   }
   /** No request or frame is pending. */
-  get isIdle(): boolean { return this.frame === 0 && this.tiles.isIdle && this.arrows.isIdle; }
+  get isIdle(): boolean { return this.frame === 0 && this.tiles.isIdle && this.arrows.isIdle && this.counters.isIdle; }
   /** What is known here of the state of a row. */
   stateAt(row: number, time: number): ReturnType<Tiles["stateAt"]> {
     const { clock, window } = this.view.now;
@@ -176,5 +180,6 @@ export class Graph {
     for (let place = first; place < last; place += 1) for (const row of this.rows.lines[place]!.sources) if (row >= 0 && !seen.has(row)) near.add(row);
     this.tiles.want([...seen], [...near], window, this.layout.width, clock);
     this.arrows.want();
+    this.counters.want(this.shownPlaces().some((place) => counterOf(this.rows.lines[place]!.id) !== null), this.layout.width);
   }
 }

@@ -5,6 +5,7 @@ import type { Bookmark } from "../bookmarks";
 import { ink, isPale, look } from "../colours";
 import { AXIS, LINE } from "../layout";
 import type { Arrows } from "./arrows";
+import type { Counters } from "./counters";
 import { drawAxis, drawGrid, FONT } from "./axis";
 import { drawPath } from "./pathOverlay";
 import { BAR, type Ctx, type Scene } from "./scene";
@@ -17,7 +18,7 @@ const MAX_LABELS = 1500;
 
 /** A bar with room for its label, in CSS pixels of the canvas. */
 export interface Label { readonly x0: number; readonly x1: number; readonly y: number; readonly tile: Tile; readonly place: number }
-export interface Parts { readonly labels: readonly Label[]; readonly arrows: Arrows; readonly losses: readonly Loss[]; readonly bookmarks: readonly Bookmark[] }
+export interface Parts { readonly labels: readonly Label[]; readonly counters: Counters; readonly arrows: Arrows; readonly losses: readonly Loss[]; readonly bookmarks: readonly Bookmark[] }
 
 export function drawPicture(ctx: Ctx, scene: Scene, parts: Parts): void {
   const { width, height } = scene.layout;
@@ -27,6 +28,7 @@ export function drawPicture(ctx: Ctx, scene: Scene, parts: Parts): void {
   ctx.clip();
   drawGrid(ctx, scene);
   drawLabels(ctx, scene, parts.labels);
+  parts.counters.draw(ctx, scene);
   drawLosses(ctx, scene, parts.losses);
   drawFrontier(ctx, scene);
   parts.arrows.draw(ctx, scene);

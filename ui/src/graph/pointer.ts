@@ -2,6 +2,7 @@
 // Talks to: graph, navigation, inspector, tooltip. Used by: main.
 import type { Inspector } from "../inspector";
 import type { Step } from "../api";
+import { counterOf } from "../counterRows";
 import { AXIS, LINE } from "../layout";
 import type { Navigation } from "../navigation";
 import { pathRow, stepAt } from "../pathRows";
@@ -103,6 +104,7 @@ export class GraphPointer {
     const { row, line, time } = this.graph.at(x, y);
     const step = this.step(row, time);
     if (step !== undefined) { this.graph.view.set({ row: step.row, selection: this.onShown(step) }); return; }
+    if (line !== null && counterOf(line.id) !== null) return;
     if (line !== null && line.row === null && (row === null || line.isOverlaid !== true)) { this.graph.rows.toggle(line.id); return; }
     if (row === null) { this.graph.view.set({ row: null, selection: null }); return; }
     if (line!.row?.kind === "host" || line!.row?.kind === "process") {
@@ -139,6 +141,7 @@ export class GraphPointer {
     if (step !== undefined) this.tooltip.step(step, time, event.clientX, event.clientY);
     else if (arrow !== null) this.tooltip.message(arrow.message, event.clientX, event.clientY);
     else if (row !== null && row >= 0) this.tooltip.state(row, time, event.clientX, event.clientY);
+    else if (counterOf(line.id) !== null) this.tooltip.counter(line, time, event.clientX, event.clientY);
     else this.tooltip.hide();
   }
   private arrowAt(x: number, y: number): Arrow | null {

@@ -27,6 +27,13 @@ export class AnalysesPanel extends AskingPanel {
     if (this.view.now.selection !== null && !changed.has("selection") && !changed.has("clock")) return;
     this.askWhenQuick();
   }
+  get kept(): string { return this.chosen === FIRST ? "" : this.chosen; }
+  keep(text: string): void {
+    this.chosen = text === "" ? FIRST : text;
+    this.result.replaceChildren();
+    this.drawList();
+    if (this.isSeen) void this.ask();
+  }
   protected forget(): void { this.result.replaceChildren(); }
   protected async load(signal: AbortSignal): Promise<void> {
     if (this.all.length === 0) {
@@ -35,8 +42,8 @@ export class AnalysesPanel extends AskingPanel {
     }
     if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
     const covered = this.showRange(), { experiment } = this.view.now, isAll = covered.begin <= (experiment?.begin ?? 0) && covered.end >= (experiment?.end ?? 0);
-    if (this.result.childElementCount === 0) this.result.replaceChildren(notice("loading", `${this.chosen} …`, "Analyses read the events of the range: of long traces, that takes a while."));
-    const answer = await api.table({ analysis: this.chosen, begin: isAll ? null : covered.begin, end: isAll ? null : covered.end, limit: LIMIT }, signal).catch((error: unknown) => {
+    if (this.result.childElementCount === 0 || this.result.querySelector(".notice") !== null) this.result.replaceChildren(notice("loading", `${this.chosen} …`, "Analyses read the events of the range: of long traces, that takes a while."));
+    const answer = await api.table({ analysis: this.chosen, begin: isAll ? null : covered.begin, end: isAll ? null : covered.end, limit: LIMIT, ask: this.progress.ask }, signal).catch((error: unknown) => {
       if (!(error instanceof Error) || error.name === "AbortError") throw error;
       return error;
     });
@@ -95,6 +102,7 @@ export class AnalysesPanel extends AskingPanel {
     this.list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
     this.result.replaceChildren();
     this.took = 0;
+    this.tellKept();
     this.askAgain(120);
   }
   private key(event: KeyboardEvent): void {

@@ -7,6 +7,7 @@ import type { ViewState, Navigator, View } from "../view";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { PathDetails } from "./pathDetails";
+import { pathName, PathPair } from "./pathPair";
 import { RequestList } from "./requestList";
 import { panelRange, nameOf, rowOf, toShown } from "./times";
 
@@ -23,6 +24,10 @@ export class CriticalPathPanel extends AskingPanel {
   private readonly detail = h("div", { class: "detail" });
   private readonly ofThread = button("path of the thread", "Critical path of the selected thread in the selected time, else in the window (c)", () => void this.pathOfThread());
   private readonly only = button("its rows only", "All rows, or only those that the path touches; the path stays", () => this.toggleRows());
+  /** Another path that the one that is shown is held against. */
+  private other: Path | null = null;
+  private readonly pair: PathPair;
+  private readonly against = button("compare with another", "Keep this path, and hold the next one that is picked against it", () => { this.other = this.view.now.path; this.drawPath(); });
   private readonly leave = button("close the path ×", "Leave the path: all rows again (Esc)", () => this.view.set({ path: null, onlyRows: null }));
 
   constructor(view: View, navigator: Navigator) {
@@ -30,7 +35,8 @@ export class CriticalPathPanel extends AskingPanel {
     const origin = () => this.origin;
     this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin);
     this.details = new PathDetails((step) => this.go(step, false), (step) => this.go(step, true), origin);
-    this.controls.append(this.ofThread, this.only, this.leave);
+    this.pair = new PathPair(() => { this.other = null; this.drawPath(); }, origin);
+    this.controls.append(this.ofThread, this.against, this.only, this.leave);
   }
   protected override shown(): void { this.drawPath(); }
   protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
@@ -39,6 +45,7 @@ export class CriticalPathPanel extends AskingPanel {
   }
   protected override renewed(): void {
     this.requests = null;
+    this.other = null;
     super.renewed();
   }
   protected forget(): void {
@@ -63,6 +70,9 @@ export class CriticalPathPanel extends AskingPanel {
     this.ofThread.disabled = !isThread;
     this.ofThread.textContent = isThread ? `path of ${nameOf(this.view, row)}` : "path of the thread";
     this.leave.hidden = path === null;
+    this.against.hidden = path === null;
+    this.against.setAttribute("aria-pressed", String(this.other !== null));
+    this.against.textContent = this.other === null ? "compare with another" : this.other === path ? `${pathName(path!)} is kept: pick another` : `compared with ${pathName(this.other)}`;
     this.only.hidden = path === null && onlyRows === null;
     this.only.textContent = onlyRows === null ? "its rows only" : "show all rows";
   }
@@ -74,6 +84,11 @@ export class CriticalPathPanel extends AskingPanel {
     this.heading.textContent = this.requests === null ? "" : `${formatCount(this.requests.length)} requests`;
     if (path === null) {
       this.detail.replaceChildren(notice("empty", "No path is shown", "Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. Or select a thread, and a time if you like, and press `c`."));
+      return;
+    }
+    if (this.other !== null && this.other !== path) {
+      this.pair.set(this.other, path);
+      if (this.detail.firstChild !== this.pair.element) this.detail.replaceChildren(this.pair.element);
       return;
     }
     this.details.set(path, this.titleOf(path), experiment?.hosts.map((host) => host.name) ?? []);
@@ -106,13 +121,13 @@ export class CriticalPathPanel extends AskingPanel {
   }
   /** What a click asks for: its failure is told where its answer would be. */
   private async say(act: () => Promise<void>): Promise<void> {
-    this.busy.textContent = "looking for the path …";
+    this.progress.say("looking for the path …");
     try {
       await this.during(act());
     } catch (error) {
       this.detail.replaceChildren(notice("failed", "There is no path", error instanceof Error ? error.message : ""));
     } finally {
-      this.busy.textContent = "";
+      this.progress.say("");
     }
   }
   private toggleRows(): void {

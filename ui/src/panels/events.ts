@@ -4,6 +4,8 @@ import { api, type Time, type TraceEvent } from "../api";
 import { button, h } from "../dom";
 import { formatCount } from "../format";
 import type { ViewState, Navigator, View } from "../view";
+import { copyButton } from "./copy";
+import { fieldsOf, groupsOf, searchFor, type Field } from "./eventFields";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { DataTable } from "./table";
@@ -17,12 +19,15 @@ export class EventsPanel extends AskingPanel {
   private asked: { range: PanelRange; search: string; hosts: string } | null = null;
   private more: AbortController | null = null;
   private nearest: TraceEvent | null = null;
-  private readonly input = h("input", { type: "search", placeholder: "text, or =prev_tid == 216 && $cpu > 0", "aria-label": "Search events: a text, or an expression after =", oninput: () => this.askAgain(REST_MS) });
+  private readonly input = h("input", { type: "search", placeholder: "text, or =prev_tid == 216 && $cpu > 0", "aria-label": "Search events: a text, or an expression after =", oninput: () => { this.tellKept(); this.askAgain(REST_MS); } });
   private readonly hosts = h("select", { "aria-label": "Host", onchange: () => void this.ask() });
   private readonly scope = h("select", { "aria-label": "Of which time", onchange: () => void this.ask() },
     h("option", { value: "range" }, "selection / window"), h("option", { value: "window" }, "window"), h("option", { value: "from" }, "from the instant on"));
   private readonly count = h("span", { class: "muted", role: "status" });
   private readonly table: DataTable<TraceEvent>;
+  /** The fields of the event that was picked. */
+  private readonly fields = h("section", { class: "event-fields", "aria-label": "Fields of the event", hidden: true });
+  private readonly parts = h("div", { class: "event-parts" });
 
   constructor(view: View, navigator: Navigator) {
     super("events", "Events", view, navigator, ["window", "selection", "clock"]);
@@ -35,7 +40,13 @@ export class EventsPanel extends AskingPanel {
         { title: "thread", description: "That ran", value: (it) => nameOf(this.view, it.row).replace(/^\S+ /, ""), width: 22 }, { title: "event", value: (it) => it.name, width: 30 }, { title: "fields", value: (it) => it.text, draw: (it) => drawFields(it.text), grow: true },
       ],
     });
+    this.parts.append(this.table.element, this.fields);
     this.controls.append(this.input, this.hosts, this.scope, this.count, button("⇥", "Show the event next to the selected instant", () => this.jump(), { class: "jump" }), this.table.copy);
+  }
+  get kept(): string { return this.input.value.trim(); }
+  keep(text: string): void {
+    this.input.value = text;
+    if (this.isSeen) void this.ask();
   }
   protected override shown(): void {
     const hosts = this.view.now.experiment?.hosts ?? [];
@@ -58,6 +69,7 @@ export class EventsPanel extends AskingPanel {
     this.next = null;
     this.nearest = null;
     this.table.set([]);
+    this.fields.hidden = true;
     this.view.set({ marks: null });
   }
   protected async load(signal: AbortSignal): Promise<void> {
@@ -80,7 +92,7 @@ export class EventsPanel extends AskingPanel {
       this.body.replaceChildren(notice("empty", search === "" ? "No events in this time" : "No event has that", search === "" ? "Nothing was recorded then." : "Texts are searched in names and fields as they are written, with upper and lower case. `=$event == \"sched_switch\" && prev_tid == 216` is an expression, as in `isochrone events --where`."));
       return;
     }
-    if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
+    if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
     this.table.element.scrollTop = 0;
     this.table.set(this.events);
     this.find(true);
@@ -138,7 +150,20 @@ export class EventsPanel extends AskingPanel {
   }
   private hostName(host: number): string { return this.view.now.experiment?.hosts[host]?.name ?? String(host); }
   private rowOf(it: TraceEvent): number | null { return it.row ?? this.view.now.experiment?.hosts[it.host]?.row ?? null; }
+  /** All fields of an event, one below the other; a value leads to all events that have it. */
+  private showFields(it: TraceEvent): void {
+    const groups = groupsOf(it.text), close = button("×", "Close the fields", () => { this.fields.hidden = true; }, { class: "close" });
+    const list = (fields: readonly Field[], isContext: boolean) => h("dl", {}, ...fields.flatMap((field) => {
+      const search = searchFor(it.name, field, isContext), value = search === null ? field.value : button(field.value, `Find the events with this: ${search.slice(1)}`, () => { this.input.value = search; this.tellKept(); void this.ask(); }, { class: "value" });
+      return [h("dt", {}, field.name), h("dd", {}, value)];
+    }));
+    const contexts = groups?.slice(0, -1).flatMap(fieldsOf) ?? [];
+    this.fields.replaceChildren(h("div", { class: "block-head" }, h("h3", {}, it.name), copyButton("copy", "Copy the fields", () => it.text), close),
+      ...(groups === null ? [h("p", { class: "muted" }, it.text)] : [list(fieldsOf(groups.at(-1)!), false), ...(contexts.length > 0 ? [h("h3", {}, "contexts"), list(contexts, true)] : [])]));
+    this.fields.hidden = false;
+  }
   private go(it: TraceEvent): void {
+    this.showFields(it);
     const row = this.rowOf(it), at = toShown(this.view, row, it.at);
     this.hold();
     this.navigator.go(row, at);
@@ -152,15 +177,7 @@ export class EventsPanel extends AskingPanel {
 }
 /** "{ contexts }, { payload }": the payload first, the contexts paler behind it. */
 function drawFields(text: string): Node | string {
-  const groups: string[] = [];
-  let depth = 0, start = 0, isQuoted = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const letter = text[at];
-    if (letter === "\\") at += 1;
-    else if (letter === '"') isQuoted = !isQuoted;
-    else if (!isQuoted && letter === "{") { if (depth === 0) start = at; depth += 1; } else if (!isQuoted && letter === "}") { depth -= 1; if (depth === 0) groups.push(text.slice(start + 1, at).trim()); }
-  }
+  const groups = groupsOf(text);
   // What is cut, or of another form, is shown as it came.
-  if (depth !== 0 || groups.length === 0) return text;
-  return h("span", {}, `${groups.at(-1)} `, h("span", { class: "muted" }, groups.slice(0, -1).join(", ")));
+  return groups === null ? text : h("span", {}, `${groups.at(-1)} `, h("span", { class: "muted" }, groups.slice(0, -1).join(", ")));
 }

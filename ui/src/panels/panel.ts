@@ -5,6 +5,7 @@ import { button, h } from "../dom";
 import { formatDuration, formatTime, placesFor } from "../format";
 import { watchTheme } from "../theme";
 import type { ViewState, Navigator, Panel, View } from "../view";
+import { Asking } from "./asking";
 import { CommandText } from "./copy";
 import { notice } from "./notice";
 import { panelRange, type PanelRange } from "./times";
@@ -16,7 +17,7 @@ const QUICK_MS = 1500, REST_OF_QUICK_MS = 400;
 export abstract class AskingPanel implements Panel {
   /** What it is about, at the left of the bar. */
   protected readonly heading = h("span", { class: "about" });
-  protected readonly busy = h("span", { class: "busy", role: "status" });
+  protected readonly progress = new Asking(() => this.giveUp());
   protected readonly command = new CommandText();
   /** Where a panel puts its own controls. */
   protected readonly controls = h("span", { class: "controls" });
@@ -41,8 +42,12 @@ export abstract class AskingPanel implements Panel {
 
   constructor(readonly id: string, readonly title: string, protected readonly view: View, protected readonly navigator: Navigator, private readonly keys: (keyof ViewState)[]) {
     this.body = h("div", { class: "panel-body" });
-    this.element = h("section", { class: `panel ${id}`, "aria-label": title }, h("div", { class: "panel-bar" }, this.heading, this.controls, this.again, this.busy, this.command.element), this.body);
+    this.element = h("section", { class: `panel ${id}`, "aria-label": title }, h("div", { class: "panel-bar" }, this.heading, this.controls, this.again, this.progress.element, this.command.element), this.body);
   }
+  private tellsKept: () => void = () => undefined;
+  watchKept(watcher: () => void): void { this.tellsKept = watcher; }
+  /** What was chosen in the panel is another now. */
+  protected tellKept(): void { this.tellsKept(); }
   show(): void {
     this.isSeen = true;
     if (this.keys.length > 0) this.stops.push(this.view.watch((now, changed) => this.changed(now, changed), ...this.keys));
@@ -58,7 +63,7 @@ export abstract class AskingPanel implements Panel {
     this.timer = 0;
     this.asking?.abort();
     this.asking = null;
-    this.busy.textContent = "";
+    this.progress.end();
     this.held = this.covered = null;
     this.forget();
   }
@@ -106,8 +111,7 @@ export abstract class AskingPanel implements Panel {
     this.asking?.abort();
     const asking = this.asking = new AbortController();
     if (this.body.childElementCount === 0) this.body.replaceChildren(notice("loading", "Loading …"));
-    // Quick answers need no word.
-    const slow = window.setTimeout(() => { this.busy.textContent = "loading …"; }, 250);
+    this.progress.begin();
     this.element.setAttribute("aria-busy", "true");
     if (this.held === null) { this.isStale = false; this.again.hidden = true; }
     this.since = performance.now();
@@ -120,13 +124,22 @@ export abstract class AskingPanel implements Panel {
       if (!(error instanceof ApiError)) throw error;
       this.failed(error);
     } finally {
-      clearTimeout(slow);
       if (this.asking === asking) {
         this.asking = null;
-        this.busy.textContent = "";
+        this.progress.end();
         this.element.removeAttribute("aria-busy");
       }
     }
+  }
+  /** Nobody waits for the answer any more; what was there before stays. */
+  private giveUp(): void {
+    this.asking?.abort();
+    this.asking = null;
+    this.progress.end();
+    this.element.removeAttribute("aria-busy");
+    this.isStale = true;
+    this.body.querySelector(".notice.loading")?.replaceWith(notice("empty", "Stopped", "Nothing is worked on any more.", button("ask again", "Ask the server again", () => void this.ask())));
+    if (this.body.querySelector(".notice") === null) this.again.hidden = false;
   }
   /** Work that is not the panel's own question: what a click asks for. */
   protected async during<T>(work: Promise<T>): Promise<T> {

@@ -14,11 +14,11 @@ export class PhaseTable {
   private outside = 1;
   readonly note = h("span", { class: "legend" });
   readonly table: DataTable<ThreadPhases>;
-  constructor(origin: () => string | null, go: (row: number) => void) {
+  constructor(origin: () => string | null, name: (row: number) => string, go: (row: number) => void) {
     this.table = new DataTable<ThreadPhases>({
       label: "Time by phase: a click goes to the thread", origin, pick: (it) => go(it.row),
       columns: [
-        { title: "thread", value: (it) => it.label }, { title: "in no phase", unit: "ns", description: "Of MPI programs: what computes", value: (it) => it.outside_ns },
+        { title: "thread", value: (it) => name(it.row) || it.label }, { title: "in no phase", unit: "ns", description: "Of MPI programs: what computes", value: (it) => it.outside_ns },
         { title: "of the mean", unit: "percent", description: "100 %: as much as the threads have on average", value: (it) => (100 * it.outside_ns) / this.outside, text: (it) => `${((100 * it.outside_ns) / this.outside).toFixed(0)} %` },
         { title: "by phase", description: "Shares of its life in the range; what is in no phase is pale. Phases in phases count for both", value: (it) => it.all_ns - it.outside_ns, text: () => "", draw: (it) => stack(partsOf(it)), width: 22 },
         { title: "most in", value: (it) => it.phases.slice(0, 3).map((phase) => `${phase.phase} ${formatDuration(phase.total_ns)} (${formatCount(phase.count)})`).join(", "), grow: true },

@@ -1,10 +1,11 @@
 // What threads did in the selected time, else in the window: added up by state, thread, process, call, and by what they waited for.
 // Talks to: api, view. Used by: the drawer.
-import { api, type Ran, type Statistics } from "../api";
+import { api, type Area, type Ran, type Statistics } from "../api";
 import { causeColour, LOOKS, stateColour } from "../colours";
 import { button, h } from "../dom";
 import { formatCount, formatDuration } from "../format";
 import type { ViewState, Navigator, View } from "../view";
+import { ExchangedTable, FileTables } from "./areaTables";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { causeWord } from "./pathWords";
@@ -19,8 +20,8 @@ type OfCall = Statistics["calls"][number];
 /** Waits for one cause. */
 interface OfCause { readonly cause: string; readonly count: number; readonly total: number; readonly longest: number; readonly endedBy: string }
 /** What the last table adds up by. */
-type By = "call" | "cause" | "instead" | "phase";
-const BYS: Readonly<Record<By, readonly [string, string]>> = { call: ["by call", "System calls"], cause: ["by cause", "What threads waited for, and who ended that"], instead: ["ran instead", "What ran while they waited for a CPU"], phase: ["by phase", "Phases of programs, calls of MPI: a bar for each thread"] };
+type By = "call" | "cause" | "instead" | "phase" | "file" | "peer" | "message";
+const BYS: Readonly<Record<By, readonly [string, string]>> = { call: ["by call", "System calls"], cause: ["by cause", "What threads waited for, and who ended that"], instead: ["ran instead", "What ran while they waited for a CPU"], phase: ["by phase", "Phases of programs, calls of MPI: a bar for each thread"], file: ["files", "What they read and wrote: calls that end in this time"], peer: ["peers", "With whom they exchanged bytes by sockets"], message: ["messages", "Messages that they sent or received in this time"] };
 /** Rows of waits by process and cause that are added up. */
 const MAX_WAITS = 5000;
 const UNKNOWN = 0, USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, RUNNING = 8;
@@ -44,11 +45,10 @@ export class StatisticsPanel extends AskingPanel {
   private readonly count = h("span", { class: "muted" });
   private readonly ofThreads: HTMLElement;
   private readonly ofProcesses: HTMLElement;
-  private readonly ofCalls: HTMLElement;
-  private readonly ofCauses: HTMLElement;
-  private readonly ofInstead: HTMLElement;
   private readonly phases: PhaseTable;
-  private readonly ofPhases: HTMLElement;
+  private readonly fileTables: FileTables;
+  private readonly exchanged: ExchangedTable;
+  private readonly ofRight: Readonly<Record<By, HTMLElement>>;
   private readonly parts: HTMLElement;
 
   constructor(view: View, navigator: Navigator) {
@@ -91,13 +91,16 @@ export class StatisticsPanel extends AskingPanel {
     const turns = (isProcesses: boolean) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => this.turn(to), { "aria-pressed": String(to === isProcesses) })));
     this.ofThreads = titled("", this.threads, turns(false));
     this.ofProcesses = titled("", this.processes, turns(true));
-    const turnsOf = (by: By) => h("span", { class: "turns" }, ...Object.entries(BYS).map(([to, [text, title]]) => button(text, title, () => { this.turnTo(to as By); void this.ask(); }, { "aria-pressed": String(to === by) })));
-    this.ofCalls = titled("", this.calls, turnsOf("call"));
-    this.ofCauses = titled("", this.causes, turnsOf("cause"), h("span", { class: "muted", title: "As in the report blocking, which is by process" }, "of whole processes"));
-    this.ofInstead = titled("", this.instead, turnsOf("instead"), this.insteadNote);
-    this.phases = new PhaseTable(origin, (row) => this.goTo(row));
-    this.ofPhases = titled("", this.phases.table, turnsOf("phase"), this.phases.note);
-    this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, this.ofCalls, this.ofCauses, this.ofInstead, this.ofPhases);
+    const turnsOf = (by: By) => h("span", { class: "turns" }, ...Object.entries(BYS).map(([to, [text, title]]) => button(text, title, () => { this.turnTo(to as By); this.tellKept(); void this.ask(); }, { "aria-pressed": String(to === by) })));
+    this.phases = new PhaseTable(origin, (row) => nameOf(this.view, row), (row) => this.goTo(row));
+    this.fileTables = new FileTables(origin, (host) => this.view.now.experiment?.hosts[host]?.name ?? String(host));
+    this.exchanged = new ExchangedTable(origin, (row) => this.goTo(row));
+    this.ofRight = {
+      call: titled("", this.calls, turnsOf("call")), cause: titled("", this.causes, turnsOf("cause"), h("span", { class: "muted", title: "As in the report blocking, which is by process" }, "of whole processes")),
+      instead: titled("", this.instead, turnsOf("instead"), this.insteadNote), phase: titled("", this.phases.table, turnsOf("phase"), this.phases.note), file: titled("", this.fileTables.files, turnsOf("file"), this.fileTables.filesNote),
+      peer: titled("", this.fileTables.peers, turnsOf("peer"), this.fileTables.peersNote), message: titled("", this.exchanged.table, turnsOf("message"), this.exchanged.note),
+    };
+    this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, ...Object.values(this.ofRight));
     this.turn(false);
     this.turnTo("call");
   }
@@ -105,6 +108,11 @@ export class StatisticsPanel extends AskingPanel {
     this.showOf();
     if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
     this.askWhenQuick();
+  }
+  get kept(): string { return this.by === "call" ? "" : this.by; }
+  keep(text: string): void {
+    this.turnTo(text in BYS ? text as By : "call");
+    if (this.isSeen) void this.ask();
   }
   protected override shown(): void { this.showOf(); }
   /** What can be added up: rows that are selected are, until others are. */
@@ -117,11 +125,11 @@ export class StatisticsPanel extends AskingPanel {
     else if (area === null && this.of.value === "area") this.of.value = "all";
   }
   protected override themed(): void { for (const table of [this.states, this.threads, this.processes, this.causes]) table.redraw(); }
-  protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls, this.causes, this.instead, this.phases.table]) table.set([]); }
+  protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls, this.causes, this.instead, this.phases.table, this.fileTables.files, this.fileTables.peers, this.exchanged.table]) table.set([]); }
 
   protected async load(signal: AbortSignal): Promise<void> {
     const covered = this.showRange(), { row, area } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
-    const rows = isOfRow ? [row] : this.of.value === "area" && area !== null ? [...area] : null, answer = await api.statistics(covered.begin, covered.end, rows, signal);
+    const rows = isOfRow ? [row] : this.of.value === "area" && area !== null ? [...area] : null, asked: Area = { begin: covered.begin, end: covered.end, rows, ask: this.progress.ask }, answer = await api.statistics(asked, signal);
     this.range = covered;
     this.command.set(answer.command);
     if (answer.threads.length === 0) {
@@ -143,16 +151,13 @@ export class StatisticsPanel extends AskingPanel {
     this.processes.set(this.byProcess(threads));
     this.calls.set(answer.calls);
     if (this.by === "cause") await this.loadCauses(covered, rows, signal);
-    if (this.by === "phase") await this.loadPhases(covered, rows, signal);
-    if (this.by === "instead") await this.loadInstead(covered, rows, signal);
+    if (this.by === "phase") this.command.set(shown(this.phases, await api.phases(asked, signal)));
+    if (this.by === "instead") await this.loadInstead(asked, signal);
+    if (this.by === "file" || this.by === "peer") this.command.set(shown(this.fileTables, await api.files(asked, signal)));
+    if (this.by === "message") this.command.set(shown(this.exchanged, await api.exchanged(asked, signal)));
   }
-  private async loadPhases(covered: PanelRange, rows: number[] | null, signal: AbortSignal): Promise<void> {
-    const phases = await api.phases(covered.begin, covered.end, rows, signal);
-    this.phases.set(phases);
-    this.command.set(phases.command);
-  }
-  private async loadInstead(covered: PanelRange, rows: number[] | null, signal: AbortSignal): Promise<void> {
-    const { waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count } = await api.instead(covered.begin, covered.end, rows, signal);
+  private async loadInstead(asked: Area, signal: AbortSignal): Promise<void> {
+    const { waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count } = await api.instead(asked, signal);
     this.waited = Math.max(1, waited);
     this.insteadNote.textContent = `${formatCount(waits)} waits for a CPU, ${formatDuration(waited)}${unknown > 0 ? `; unknown what ran: ${formatDuration(unknown)}` : ""}${ran.length < count ? `; the first ${formatCount(ran.length)} of ${formatCount(count)}` : ""}`;
     this.insteadNote.title = `${this.insteadNote.textContent}. Of each wait, what ran on the CPU that the thread got in the end`;
@@ -161,7 +166,7 @@ export class StatisticsPanel extends AskingPanel {
   }
   /** Waits are those of the report `blocking`, of all processes or of those of some rows. */
   private async loadCauses(covered: PanelRange, rows: readonly number[] | null, signal: AbortSignal): Promise<void> {
-    const answer = await api.table({ analysis: "blocking", begin: covered.begin, end: covered.end, limit: MAX_WAITS }, signal);
+    const answer = await api.table({ analysis: "blocking", begin: covered.begin, end: covered.end, limit: MAX_WAITS, ask: this.progress.ask }, signal);
     const table = answer.tables.find((it) => it.name === "causes"), of = rows?.map((row) => rowOf(this.view, row)), hostName = (host: number) => this.view.now.experiment?.hosts[host]?.name;
     const at = (name: string) => table?.columns.findIndex((column) => column.name === name) ?? -1;
     const sums = new Map<string, { count: number; total: number; longest: number; most: number; endedBy: string }>();
@@ -197,10 +202,7 @@ export class StatisticsPanel extends AskingPanel {
   }
   private turnTo(by: By): void {
     this.by = by;
-    this.ofCalls.hidden = by !== "call";
-    this.ofCauses.hidden = by !== "cause";
-    this.ofInstead.hidden = by !== "instead";
-    this.ofPhases.hidden = by !== "phase";
+    for (const [name, part] of Object.entries(this.ofRight)) part.hidden = name !== by;
   }
   private metered(it: OfState): HTMLElement {
     const bar = h("span", { class: "meter solid", "aria-hidden": "true" });
@@ -214,4 +216,9 @@ export class StatisticsPanel extends AskingPanel {
     this.hold();
     if (this.range !== null) this.navigator.go(row, toShown(this.view, row, (this.range.begin + this.range.end) / 2));
   }
+}
+/** Shows an answer in its tables; gives its command. */
+function shown<T extends { command: string }>(tables: { set(answer: T): void }, answer: T): string {
+  tables.set(answer);
+  return answer.command;
 }

@@ -38,7 +38,7 @@ export function nameOf(view: View, id: number | null): string {
   if (row === undefined) return "";
   if (row.kind === "host") return row.label;
   const number = row.tid ?? row.pid;
-  return `${view.now.experiment?.hosts[row.host]?.name ?? ""} ${row.label}${number === undefined ? "" : ` ${number}`}`;
+  return `${view.now.experiment?.hosts[row.host]?.name ?? ""} ${row.rank === undefined ? "" : `rank ${row.rank} · `}${row.label}${number === undefined ? "" : ` ${number}`}`;
 }
 /** A time of the common clock on the one that is shown, where a row (its host) is. */
 export function toShown(view: View, row: number | null, at: Time): Time {

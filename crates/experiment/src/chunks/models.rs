@@ -1,6 +1,8 @@
 //! Models of hosts: of their traces, or of their mapped chunks, whose cores are taken from the files.
 
-use isochrone_hosts::{Host, HostEvents, Progress, ReadReport};
+use std::sync::Arc;
+
+use isochrone_hosts::{Host, HostEvents, Progress, ReadReport, Work};
 use isochrone_kernel::{Finished, MergeError, Spans, WithThreads};
 use isochrone_pipeline::{Job, MapMerge, Piece, PieceModel, SpanLog, SpanMapper, map_merge_all};
 use isochrone_time::RawNs;
@@ -153,13 +155,18 @@ fn read_chunks<'o, C: Held, F: Fn() -> C + Sync>(
         let make = move || WithThreads::new(consumer());
         let Some(plan) = chunks.plan(&host.traced, piece) else { continue };
         let Wanted { lines, has_switches, .. } = *wanted;
-        let mapper = CoreMapper { make, lines, has_switches, cores: chunks.take::<C>(&host.traced) };
+        let (cores, work) = (chunks.take::<C>(&host.traced), wanted.work.clone());
+        let mapper = CoreMapper { make, lines, has_switches, cores, work };
         jobs.push(Job { host: &host.traced, plan, mapper });
         read.push(*host);
     }
     let parts = map_merge_all(&jobs, threads, |_, part| part, progress);
+    let is_stopped = wanted.is_stopped();
     let named = |((part, job), host): ((Result<_, MergeError>, Job<'_, '_, CoreMapper<'_, _, C>>), _)| {
         let host: &TimedHost<'_> = host;
+        if is_stopped {
+            return Err(ModelError::Stopped(host.name().to_owned()));
+        }
         let part = part.map_err(|source| ModelError::Merge { host: host.name().to_owned(), source })?;
         job.mapper.cores.into_error().map_or(Ok(part), |why| Err(error(host, why)))
     };
@@ -173,6 +180,7 @@ struct CoreMapper<'c, F, C> {
     /// See [`Wanted::has_switches`].
     has_switches: bool,
     cores: Taken<'c, C>,
+    work: Option<Arc<Work>>,
 }
 
 impl<C: Held, F: Fn() -> WithThreads<C> + Sync> CoreMapper<'_, F, C> {
@@ -195,6 +203,10 @@ impl<C: Held, F: Fn() -> WithThreads<C> + Sync> MapMerge for CoreMapper<'_, F, C
 
     fn mapped(&self, host: &Host<'_>, piece: Piece) -> Option<PieceModel<Model<C>>> {
         self.cores.of_piece(host, piece, &self.make)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.is_stopped())
     }
 
     fn merge(&self, left: Model<C>, right: Model<C>) -> Result<Model<C>, MergeError> {

@@ -152,7 +152,9 @@ pub(super) fn model_error(error: ModelError) -> anyhow::Error {
         ModelError::Merge { host, source } => anyhow::Error::new(source)
             .context(format!("{}: the pieces of its trace do not fit", plain(&host))),
         ModelError::TooManySteps(_) => anyhow::anyhow!("--every: {error}"),
-        ModelError::Uncorrected(_) | ModelError::Chunks { .. } => anyhow::anyhow!("{}", Plain(error)),
+        ModelError::Uncorrected(_) | ModelError::Stopped(_) | ModelError::Chunks { .. } => {
+            anyhow::anyhow!("{}", Plain(error))
+        }
     }
 }
 

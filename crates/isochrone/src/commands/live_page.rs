@@ -19,7 +19,7 @@ use isochrone_server::{
 };
 use isochrone_unfinished::UnfinishedDirectory;
 
-use super::view::command_line;
+use super::view::{command_line, sql_program};
 use crate::arguments::Clock;
 use crate::output::eprint_line;
 
@@ -111,7 +111,8 @@ fn library(
         if let Some(old) = look.checked_sub(3) {
             let _ = std::fs::remove_dir_all(stores.join(format!("{old}.store")));
         }
-        Ok(SessionConfig { name, paths: paths.to_vec(), store, base, command: command.clone(), generation })
+        let (command, sql) = (command.clone(), sql_program(&clock));
+        Ok(SessionConfig { name, paths: paths.to_vec(), store, base, command, generation, sql })
     };
     Library::new(roots, Box::new(opener))
 }

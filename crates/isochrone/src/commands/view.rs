@@ -1,5 +1,6 @@
 //! `isochrone view` and `isochrone serve`: a server for the page and for viewers.
 
+use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -9,8 +10,8 @@ use std::time::Duration;
 use anyhow::Context;
 use isochrone_experiment::Spread;
 use isochrone_server::{
-    Addresses, CommandLine, Current, Generation, Library, Session, SessionConfig, Settings, Stage,
-    serve as serve_at,
+    Addresses, CommandLine, Current, Generation, Library, Session, SessionConfig, Settings, SqlProgram,
+    Stage, serve as serve_at,
 };
 use isochrone_store::Store;
 
@@ -98,6 +99,7 @@ fn library(
     let first = (named.traces.clone(), store.clone());
     let name = name_of(paths);
     let command = command_line(paths, &served.clock);
+    let sql = sql_program(&served.clock);
     let opener = move |paths: &[PathBuf], name: String| {
         let (store, command) = match first.0 == paths {
             true => (Ok(first.1.clone()), command.clone()),
@@ -112,6 +114,7 @@ fn library(
             base,
             command,
             generation: Generation::default(),
+            sql: sql.clone(),
         })
     };
     let roots: Vec<PathBuf> = paths.iter().chain(&named.traces).chain(&served.root).cloned().collect();
@@ -135,6 +138,16 @@ pub(super) fn command_line(paths: &[PathBuf], clock: &Clock) -> CommandLine {
         options.push("--no-sync".to_owned());
     }
     CommandLine { options: options.join(" "), traces: words(paths) }
+}
+
+/// What answers questions in SQL, with times on that clock.
+pub(super) fn sql_program(clock: &Clock) -> SqlProgram {
+    let mut options: Vec<OsString> = Vec::new();
+    if let Some(sync) = &clock.sync {
+        options.extend(["--sync".into(), sync.into()]);
+    }
+    options.extend(clock.no_sync.then(|| "--no-sync".into()));
+    SqlProgram { program: super::sql::program(), options }
 }
 
 /// Paths as words of a command line.

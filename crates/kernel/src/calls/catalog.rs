@@ -210,6 +210,14 @@ pub fn is_about_files(call: &str) -> bool {
     })
 }
 
+/// What a call of this name does with the one descriptor that it is about, if that is all it does.
+pub fn use_of(call: &str) -> Option<Use> {
+    match find(call)?.what {
+        EffectKind::Use(what) => Some(what),
+        _ => None,
+    }
+}
+
 /// What a call of this name makes without regard to its arguments, if that has no path and is no socket.
 pub(crate) fn created_by(call: &str) -> Option<Created> {
     match find(call)?.what {

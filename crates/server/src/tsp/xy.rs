@@ -79,7 +79,7 @@ pub(super) async fn series(request: OutputRequest, Parameters(query): Parameters
         let window = range.window(view);
         let usage = match window.is_empty() {
             true => Vec::new(),
-            false => view.usage(window, range.samples(POINTS) as usize)?,
+            false => view.usage(window, range.samples(POINTS) as usize, false)?,
         };
         let mut series = Vec::new();
         for it in &usage {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use isochrone_ctf::schema::Scope;
 use isochrone_ctf::text::TextVisitor;
 use isochrone_ctf::{Event, room};
-use isochrone_experiment::TimedTraces;
+use isochrone_experiment::{TimedTraces, Work};
 use isochrone_kernel::cpu_of;
 use isochrone_periods::{Binding, Condition, PacketFields, Reading};
 use isochrone_store::ThreadRow;
@@ -22,6 +22,9 @@ const MAX_EVENTS: usize = 5000;
 
 /// Events that one request reads.
 const MAX_READ: u64 = 20_000_000;
+
+/// Events that are read before it is looked whether anybody still waits.
+const EVENTS_AT_ONCE: u64 = 1 << 16;
 
 /// Text of one event: what is longer is cut.
 const MAX_TEXT: usize = 1 << 12;
@@ -194,7 +197,7 @@ impl<'o> ExperimentView<'o> {
     ///
     /// # Errors
     /// The expression is wrong, or the store cannot be read.
-    pub(crate) fn events(&self, query: &EventQuery) -> Result<EventPage> {
+    pub(crate) fn events(&self, query: &EventQuery, work: &Work) -> Result<EventPage> {
         self.refuse_chunks()?;
         let search = Search::of(&query.search)?;
         let limit = query.limit.clamp(1, MAX_EVENTS);
@@ -213,6 +216,9 @@ impl<'o> ExperimentView<'o> {
                 position = EventCursor { at, skip: 0 };
             }
             read += 1;
+            if read.is_multiple_of(EVENTS_AT_ONCE) && work.is_stopped() {
+                return false;
+            }
             if read > MAX_READ {
                 next = Some(position);
                 return false;
@@ -255,6 +261,9 @@ impl<'o> ExperimentView<'o> {
             position.skip += 1;
             true
         });
+        if work.is_stopped() {
+            return Err(ApiError::stopped());
+        }
         self.find_rows(&mut events)?;
         Ok(EventPage { events, next, command: self.command_of_events(query) })
     }

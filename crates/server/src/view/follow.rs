@@ -1,10 +1,12 @@
 //! Wake-ups, and steps from one row to another: to the other end of a message, to a thread that is woken, to
 //! the waker.
 
+use isochrone_crosshost::socket_owner;
 use isochrone_kernel::Cause;
 use isochrone_time::{RawNs, SinceOrigin, Window};
 use serde::{Deserialize, Serialize};
 
+use super::messages::Message;
 use super::rows::RowKind;
 use super::state_at::Which;
 use super::{Clock, ExperimentView};
@@ -109,9 +111,22 @@ impl ExperimentView<'_> {
         })?;
         let other = 1 - end;
         let verb = if other == 1 { "received by" } else { "sent by" };
-        let row = message.rows[other];
-        let text = format!("{verb} {}", self.rows.title(row));
+        let (ran, owner) = (message.rows[other], self.socket_owner(message, other)?);
+        // What ran then is often a softirq on some CPU: the thread is the one whose socket it is.
+        let (row, beside) = match owner.filter(|&owner| owner != ran) {
+            Some(owner) => (owner, format!(", {} ran", self.rows.title(ran))),
+            None => (ran, String::new()),
+        };
+        let text = format!("{verb} {}{beside}", self.rows.title(row));
         Ok(Target { row, at: self.times_of(message, clock)[other], text })
+    }
+
+    /// The row of the thread whose socket an end of a message is of, if it is known.
+    fn socket_owner(&self, message: &Message, end: usize) -> Result<Option<u32>> {
+        let (index, cluster) = (usize::from(message.hosts[end]), self.cluster()?);
+        let Some(host) = cluster.host_named(&self.hosts[index].name) else { return Ok(None) };
+        let owner = socket_owner(cluster, host, message.raw(end), end == 0)?;
+        Ok(owner.and_then(|owner| self.rows.of_thread(index, owner.thread)))
     }
 
     fn follow_wakeup(&self, id: u32, at: SinceOrigin, is_waker: bool, clock: Clock) -> Result<Target> {

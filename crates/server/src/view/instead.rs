@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use isochrone_experiment::Work;
 use isochrone_store::{State, StateRow, ThreadRow};
 use isochrone_time::{RawNs, SinceOrigin, Window};
 use rustc_hash::FxHashMap;
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use super::{Clock, ExperimentView};
 use crate::error::Result;
+use crate::works::next_part;
 
 /// Rows of spans of a host that are in memory at once.
 const AT_ONCE: u64 = 2_000_000;
@@ -96,7 +98,12 @@ impl ExperimentView<'_> {
     /// What ran during the waits for a CPU in a window on the common clock: those of all threads, or of those
     /// that are one of `rows` or below one of them. Linear in the spans of the window, which are read part by
     /// part, and in the slices during each wait.
-    pub(crate) fn instead(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> Result<Instead> {
+    pub(crate) fn instead(
+        &self,
+        rows: Option<&[u32]>,
+        window: Window<SinceOrigin>,
+        work: &Work,
+    ) -> Result<Instead> {
         let mut all = Instead::default();
         let mut sums = Sums::new();
         for (index, host) in self.hosts.iter().enumerate() {
@@ -105,7 +112,10 @@ impl ExperimentView<'_> {
             if threads.is_empty() || raw.is_empty() {
                 continue;
             }
-            for part in host.parts(raw, AT_ONCE) {
+            let parts = host.parts(raw, AT_ONCE);
+            work.expect(parts.len() as u64);
+            for part in parts {
+                next_part(work)?;
                 let slices = self.slices(index, part)?;
                 let states = host.store.states(&threads, part)?;
                 for (place, wait) in states.iter().enumerate().filter(|(_, it)| it.state == State::WaitCpu) {
@@ -178,6 +188,7 @@ impl ExperimentView<'_> {
 
 #[cfg(test)]
 mod tests {
+    use isochrone_experiment::Work;
     use isochrone_store::State;
     use isochrone_time::Window;
 
@@ -188,14 +199,14 @@ mod tests {
     #[test]
     fn the_time_of_waits_is_divided_among_what_ran() {
         ask_example(|view| {
-            let all = view.instead(None, view.extent)?;
+            let all = view.instead(None, view.extent, &Work::default())?;
             assert!(all.waits > 100 && all.ran.len() == all.ran_count);
             let ran: i64 = all.ran.iter().map(|it| it.total_ns).sum();
             assert_eq!(ran + all.unknown_ns, all.wait_ns);
             let middle = view.extent.start.saturating_add((view.extent.end - view.extent.start) / 2);
             let [mut wait_ns, mut unknown_ns] = [0, 0];
             for half in [Window::new(view.extent.start, middle), Window::new(middle, view.extent.end)] {
-                let of_half = view.instead(None, half)?;
+                let of_half = view.instead(None, half, &Work::default())?;
                 wait_ns += of_half.wait_ns;
                 unknown_ns += of_half.unknown_ns;
             }
@@ -203,7 +214,7 @@ mod tests {
             let threads = view.rows.all.iter().filter(|row| row.kind == RowKind::Thread && row.host == 1);
             let mut of_each = 0;
             for row in threads {
-                of_each += view.instead(Some(&[row.id]), view.extent)?.wait_ns;
+                of_each += view.instead(Some(&[row.id]), view.extent, &Work::default())?.wait_ns;
                 // One wait of it, alone.
                 let states = view.hosts[1].store.states(&[row.thread.unwrap()], view.hosts[1].range)?;
                 let wait =
@@ -213,7 +224,10 @@ mod tests {
                 let ran: i64 = meanwhile.ran.iter().map(|it| it.total_ns).sum();
                 assert_eq!(ran + meanwhile.unknown_ns, view.length(1, wait.start, wait.end));
             }
-            assert_eq!(of_each, view.instead(Some(&[view.rows.of_host(1).unwrap()]), view.extent)?.wait_ns);
+            assert_eq!(
+                of_each,
+                view.instead(Some(&[view.rows.of_host(1).unwrap()]), view.extent, &Work::default())?.wait_ns
+            );
             Ok(())
         });
     }

@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 
+use isochrone_experiment::Work;
 use isochrone_kernel::Name;
 use isochrone_time::{SinceOrigin, Window};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use super::rows::{GraphRow, RowKind};
 use super::states::{Shape, Viewport, style_name};
 use super::{Clock, ExperimentView};
 use crate::error::{ApiError, Result};
+use crate::works::next_part;
 
 /// The bit of styles that are drawn pale.
 const DIMMED: u8 = 0x80;
@@ -189,6 +191,7 @@ impl ExperimentView<'_> {
         window: Window<SinceOrigin>,
         clock: Clock,
         (order, limit): (Order, usize),
+        work: &Work,
     ) -> Result<Found> {
         let filter = Filter::expression(text).ok_or_else(|| {
             let example = "`duration > 10ms && state == blocked`, `label matches open.* || pid == 199`";
@@ -200,7 +203,9 @@ impl ExperimentView<'_> {
         let mut all = Found { rows: Vec::new(), states: 0, total_ns: 0, is_whole, matches: Vec::new() };
         let rows = self.rows.all.iter().filter(|row| row.kind.has_states());
         let ids: Vec<u32> = rows.map(|row| row.id).collect();
+        work.expect(ids.chunks(ROWS_AT_ONCE).len() as u64);
         for ids in ids.chunks(ROWS_AT_ONCE) {
+            next_part(work)?;
             for (id, states) in ids.iter().zip(self.tagged_states(ids, viewport, &filter, false)?) {
                 let before = all.states;
                 for (_, shape) in states.into_iter().filter(|(tags, _)| *tags == 0) {
@@ -254,7 +259,9 @@ mod tests {
     #[test]
     fn states_are_listed_whole() {
         ask_example(|view| {
-            let ask = |window, order, limit| view.matching(LONG_WAITS, window, Clock::Common, (order, limit));
+            let ask = |window, order, limit| {
+                view.matching(LONG_WAITS, window, Clock::Common, (order, limit), &Work::default())
+            };
             let all = ask(view.extent, Order::Longest, 1000)?;
             assert!(all.is_whole && all.states > 20 && all.matches.len() == all.states);
             let lasts: Vec<i64> = all.matches.iter().map(|it| it.4 - it.3).collect();

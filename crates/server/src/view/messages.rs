@@ -25,6 +25,11 @@ pub(crate) struct Message {
 }
 
 impl Message {
+    /// The raw time of an end: 0 of the send, 1 of the reception.
+    pub(crate) fn raw(&self, end: usize) -> RawNs {
+        self.raw[end]
+    }
+
     /// Whether it was sent from one host to another.
     pub(crate) fn is_between(&self, from: usize, to: usize) -> bool {
         self.hosts.map(usize::from) == [from, to]
@@ -42,6 +47,8 @@ pub(crate) struct Messages {
     pub(crate) inverted_own: usize,
     /// Number of packets that arrive before they are sent, on the common clock.
     pub(crate) inverted: usize,
+    /// The ranks of the rows that are ends of messages of MPI programs; `None`: several.
+    pub(crate) ranks: BTreeMap<u32, Option<i64>>,
 }
 
 /// A message as it is drawn.
@@ -97,7 +104,8 @@ impl Messages {
             times.filter(|[sent, received]| received < sent).count()
         };
         let (inverted_own, inverted) = (inverted(Clock::Own), inverted(Clock::Common));
-        Ok(Self { all, mpi: of_mpi(view, &hosts)?, inverted_own, inverted })
+        let (mpi, ranks) = of_mpi(view, &hosts)?;
+        Ok(Self { all, mpi, inverted_own, inverted, ranks })
     }
 }
 
@@ -129,21 +137,31 @@ fn sorted(messages: impl Iterator<Item = Message>) -> Vec<Message> {
     all
 }
 
-/// The messages of MPI programs between threads that have rows. `hosts`: indices by number. Linear in them
-/// and in the threads of all hosts.
-fn of_mpi(view: &ExperimentView<'_>, hosts: &FxHashMap<u32, usize>) -> Result<Vec<Message>, StoreError> {
+/// Messages of MPI programs, and the ranks of their rows.
+type OfMpi = (Vec<Message>, BTreeMap<u32, Option<i64>>);
+
+/// The messages of MPI programs between threads that have rows, and their ranks. `hosts`: indices by number.
+/// Linear in them and in the threads of all hosts.
+fn of_mpi(view: &ExperimentView<'_>, hosts: &FxHashMap<u32, usize>) -> Result<OfMpi, StoreError> {
     let mut ends: Vec<[MpiMessageEnd; 2]> = Vec::new();
     view.store.mpi(|message| ends.push([message.sent, message.received]))?;
     if ends.is_empty() {
-        return Ok(Vec::new());
+        return Ok(OfMpi::default());
     }
     let threads: Vec<_> = view.hosts.iter().map(|host| host.store.threads_by_tid()).collect();
     let end = |end: &MpiMessageEnd| {
         let host = *hosts.get(&end.host)?;
         Some((host, view.rows.of_thread(host, *threads[host].get(&end.tid?)?)?, end.at))
     };
+    let mut ranks: BTreeMap<u32, Option<i64>> = BTreeMap::new();
+    for it in ends.iter().flatten() {
+        if let Some((_, row, _)) = end(it) {
+            let rank = ranks.entry(row).or_insert(Some(it.rank));
+            *rank = rank.filter(|rank| *rank == it.rank);
+        }
+    }
     let message = |[sent, received]: &[MpiMessageEnd; 2]| Some(view.message([end(sent)?, end(received)?]));
-    Ok(sorted(ends.iter().filter_map(message)))
+    Ok((sorted(ends.iter().filter_map(message)), ranks))
 }
 
 /// At most so many of a list, evenly chosen.

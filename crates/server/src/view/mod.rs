@@ -7,23 +7,30 @@
 //! the other.
 
 mod accesses;
+mod area_files;
 mod commands;
+mod compared;
 mod cpus;
 pub(crate) mod encode;
 pub(crate) mod event_lines;
 pub(crate) mod events;
+mod exchanged;
 pub(crate) mod filter;
 pub(crate) mod follow;
 mod instead;
 mod lives;
 pub(crate) mod matching;
 pub(crate) mod messages;
+mod named;
 pub(crate) mod overview;
 mod phases;
 pub(crate) mod requests;
 mod resources;
 pub(crate) mod rows;
 pub(crate) mod sample;
+#[cfg(test)]
+mod scripted;
+mod services;
 pub(crate) mod state_at;
 pub(crate) mod states;
 mod statistics;
@@ -167,6 +174,7 @@ impl<'o> ExperimentView<'o> {
         };
         view.rows = RowTree::new(&view);
         view.messages = Messages::new(&view)?;
+        view.rows.set_ranks(&view.messages.ranks);
         Ok(view)
     }
 

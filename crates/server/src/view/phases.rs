@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use isochrone_experiment::Work;
 use isochrone_kernel::Name;
 use isochrone_time::{RawNs, SinceOrigin, Window};
 use serde::Serialize;
 
 use super::rows::RowKind;
 use super::{Clock, ExperimentView};
-use crate::error::Result;
+use crate::error::{ApiError, Result};
 
 /// Threads of one answer.
 const MAX_THREADS: usize = 1000;
@@ -48,7 +49,12 @@ struct PhaseSum {
 impl ExperimentView<'_> {
     /// The phases of threads in a window on the common clock: of all threads that have any, or of those that
     /// are one of `rows` or below one of them. Linear in the phases of the window.
-    pub(crate) fn phases_of(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> Result<Phases> {
+    pub(crate) fn phases_of(
+        &self,
+        rows: Option<&[u32]>,
+        window: Window<SinceOrigin>,
+        work: &Work,
+    ) -> Result<Phases> {
         let mut all =
             Phases { command: self.command_of("analyze periodstats", Some(window)), ..Phases::default() };
         for row in self.rows.all.iter().filter(|row| row.kind == RowKind::Phase) {
@@ -64,6 +70,9 @@ impl ExperimentView<'_> {
                 continue;
             }
             all.thread_count += 1;
+            if work.is_stopped() {
+                return Err(ApiError::stopped());
+            }
             if all.threads.len() == MAX_THREADS {
                 continue;
             }

@@ -1,11 +1,12 @@
 //! What the resources of hosts did over time, and which of them is the bottleneck of each host: the report
 //! `bottleneck` as series.
 
-use isochrone_analysis::{Cell, Table};
+use isochrone_analysis::Cell;
 use isochrone_time::{SinceOrigin, Window};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::named::Named;
 use super::rows::RowKind;
 use super::{Clock, ExperimentView};
 use crate::error::Result;
@@ -55,30 +56,9 @@ struct ResourceSeries {
     unknown: Vec<Option<f64>>,
 }
 
-/// A table by the names of its columns.
-struct Named<'t> {
-    table: &'t Table,
-    row: usize,
-}
-
-impl Named<'_> {
-    fn rows(table: &Table) -> impl Iterator<Item = Named<'_>> {
-        (0..table.rows.len()).map(|row| Named { table, row })
-    }
-
-    fn cell(&self, column: &str) -> Cell {
-        let column = self.table.column(column);
-        column.and_then(|column| self.table.rows.cell(self.row, column)).unwrap_or(Cell::Unknown)
-    }
-
-    fn text(&self, column: &str) -> Option<String> {
-        self.cell(column).as_text().map(Into::into)
-    }
-
-    /// What a row is about.
-    fn key(&self) -> [Option<String>; 3] {
-        ["host", "resource", "of"].map(|column| self.text(column))
-    }
+/// What a row is about.
+fn key(row: &Named<'_>) -> [Option<String>; 3] {
+    ["host", "resource", "of"].map(|column| row.text(column))
 }
 
 /// Hundredths of a percent are as much as anybody sees.
@@ -114,7 +94,7 @@ impl ExperimentView<'_> {
         let mut resources: Vec<ResourceSeries> = Vec::new();
         let mut steps = table("steps").peekable();
         for row in table("resources") {
-            let key = row.key();
+            let key = key(&row);
             let [name, kind, of] = key.clone();
             let mut resource = self.resource(host(name), kind.unwrap_or_default(), of);
             for column in ["busy_percent", "waited_percent", "mean_queue", "errors", "unknown_ns"] {
@@ -126,7 +106,7 @@ impl ExperimentView<'_> {
                 };
                 resource.whole.insert(column.to_owned(), value);
             }
-            while let Some(step) = steps.next_if(|step| step.key() == key) {
+            while let Some(step) = steps.next_if(|step| self::key(step) == key) {
                 self.add_step(&mut resource, &step, window);
             }
             resources.push(resource);

@@ -62,6 +62,12 @@ pub(crate) struct GraphRow {
     /// The container of a thread, as text, if it is known to be in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) container: Option<String>,
+    /// The inode of its pid namespace, if it is known to be in a container.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) namespace: Option<u64>,
+    /// The rank of a thread of an MPI program, as its messages show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rank: Option<i64>,
     /// First and last instant of its life on the common clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) begin: Option<SinceOrigin>,
@@ -108,6 +114,8 @@ impl RowTree {
             pid: None,
             tid: None,
             container: None,
+            namespace: None,
+            rank: None,
             begin: begin.map(|begin| view.at(index, begin, Clock::Common)),
             end: end.map(|end| view.at(index, end, Clock::Common)),
             thread: None,
@@ -148,12 +156,14 @@ impl RowTree {
             };
             for &number in &of_pid {
                 let thread = &threads[number.index()];
+                let inner = thread.inner.filter(|inner| inner.level > 0);
                 let of_thread = |kind, parent| row(kind, Some(parent), Some(thread.start), Some(thread.end));
                 let id = self.push(GraphRow {
                     label: name(thread.comm.as_ref()),
                     pid: Some(pid),
                     tid: thread.tid,
-                    container: thread.inner.filter(|inner| inner.level > 0).map(container),
+                    container: inner.map(container),
+                    namespace: inner.and_then(|inner| inner.inode),
                     thread: Some(number),
                     ..of_thread(RowKind::Thread, parent)
                 });
@@ -170,6 +180,15 @@ impl RowTree {
         let id = self.all.len() as u32;
         self.all.push(GraphRow { id, ..row });
         id
+    }
+
+    /// Names the ranks of threads of MPI programs: one that has several has none.
+    pub(super) fn set_ranks(&mut self, ranks: &BTreeMap<u32, Option<i64>>) {
+        for (&id, &rank) in ranks {
+            if let Some(row) = self.all.get_mut(id as usize) {
+                row.rank = rank;
+            }
+        }
     }
 
     /// The row with an id.

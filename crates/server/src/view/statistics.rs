@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use isochrone_experiment::Work;
 use isochrone_kernel::Name;
 use isochrone_store::{State, ThreadRow};
 use isochrone_time::{RawNs, SinceOrigin, Window};
@@ -11,6 +12,7 @@ use super::rows::RowKind;
 use super::state_at::instant;
 use super::{Clock, CommandLine, ExperimentView, HostView};
 use crate::error::Result;
+use crate::works::next_part;
 
 /// Rows of spans of a window that are looked at in a moment, and that are in memory at once.
 const MAX_SPANS: u64 = 2_000_000;
@@ -62,6 +64,11 @@ impl HostView<'_> {
         self.rows_about(raw, |_| true) > i128::from(most)
     }
 
+    /// Whether a window has too many spans to look at each in a moment.
+    pub(super) fn is_large(&self, raw: Window<RawNs>) -> bool {
+        self.has_more_spans(raw, MAX_SPANS)
+    }
+
     /// A window in parts of about so many spans.
     pub(super) fn parts(&self, raw: Window<RawNs>, spans: u64) -> Vec<Window<RawNs>> {
         let cuts = self.store.cuts(spans).into_iter().filter(|cut| raw.start < *cut && *cut < raw.end);
@@ -74,7 +81,7 @@ impl ExperimentView<'_> {
     /// Whether a window on the common clock has too many spans to look at each of them.
     pub(crate) fn is_large(&self, window: Window<SinceOrigin>) -> bool {
         let mut hosts = self.hosts.iter().enumerate();
-        hosts.any(|(index, host)| host.has_more_spans(self.recorded(index, window, Clock::Common), MAX_SPANS))
+        hosts.any(|(index, host)| host.is_large(self.recorded(index, window, Clock::Common)))
     }
 
     /// The sums of a window on the common clock: of all threads, or of those that are one of `rows` or below
@@ -85,12 +92,13 @@ impl ExperimentView<'_> {
         rows: Option<&[u32]>,
         window: Window<SinceOrigin>,
         is_quick: bool,
+        work: &Work,
     ) -> Result<Statistics> {
         if is_quick && self.is_large(window) {
             let command = self.sums_command(rows, window);
             return Ok(Statistics { is_whole: false, command, ..Statistics::default() });
         }
-        self.added_up(rows, window, MAX_SPANS)
+        self.added_up(rows, window, MAX_SPANS, work)
     }
 
     /// CPU time of threads in a window on the common clock, by row, ns. Linear in the slices of the window.
@@ -110,27 +118,30 @@ impl ExperimentView<'_> {
         Ok(sums.into_iter().collect())
     }
 
+    /// The threads below some rows as a condition of a query, with `AND` before it: by their numbers in the
+    /// store, because a tid may be that of several threads, one after the other. Empty for all threads;
+    /// `None` where it would have to name too many. `prefix`: of the names of the columns.
+    pub(super) fn named_threads(&self, rows: Option<&[u32]>, prefix: &str) -> Option<String> {
+        let Some(rows) = rows else { return Some(String::new()) };
+        let threads = self.rows.all.iter().filter(|row| row.kind == RowKind::Thread);
+        let below = threads.filter(|row| self.rows.is_below(row.id, rows));
+        let named = below.filter_map(|row| {
+            let host = self.hosts[row.host].name.replace('\'', "''");
+            Some(format!("{prefix}host = '{host}' AND {prefix}thread = {}", row.thread?.0))
+        });
+        let named: Vec<String> = named.take(MAX_NAMED + 1).collect();
+        (1..=MAX_NAMED).contains(&named.len()).then(|| format!(" AND ({})", named.join(" OR ")))
+    }
+
     /// The query with the same sums of states; none where it would have to name too many threads.
     fn sums_command(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> String {
+        let Some(of_rows) = self.named_threads(rows, "") else { return String::new() };
         let [start, end] = [window.start, window.end].map(|at| instant(self.unix(at)));
-        let mut of_rows = String::new();
-        if let Some(rows) = rows {
-            let threads = self.rows.all.iter().filter(|row| row.kind == RowKind::Thread);
-            let named = threads.filter(|row| self.rows.is_below(row.id, rows)).map(|row| {
-                let host = self.hosts[row.host].name.replace('\'', "''");
-                format!("host = '{host}' AND tid = {}", row.tid.unwrap_or_default())
-            });
-            let named: Vec<String> = named.take(MAX_NAMED + 1).collect();
-            if named.len() > MAX_NAMED || named.is_empty() {
-                return String::new();
-            }
-            of_rows = format!(" AND ({})", named.join(" OR "));
-        }
         let query = format!(
-            "SELECT host, tid, comm, state, sum(CAST(least(end_time, TIMESTAMP '{end}') AS BIGINT) - \
+            "SELECT host, thread, tid, comm, state, sum(CAST(least(end_time, TIMESTAMP '{end}') AS BIGINT) - \
              CAST(greatest(begin_time, TIMESTAMP '{start}') AS BIGINT)) AS total_ns FROM thread_states \
              WHERE state <> 'dead' AND begin_time < '{end}' AND end_time > '{start}'{of_rows} \
-             GROUP BY host, tid, comm, state ORDER BY host, tid, state"
+             GROUP BY host, thread, tid, comm, state ORDER BY host, thread, state"
         );
         self.command.of(&format!("sql -c {}", CommandLine::quoted(&query)))
     }
@@ -150,6 +161,7 @@ impl ExperimentView<'_> {
         rows: Option<&[u32]>,
         window: Window<SinceOrigin>,
         at_once: u64,
+        work: &Work,
     ) -> Result<Statistics> {
         let mut by_row: BTreeMap<u32, [i64; State::ALL.len()]> = BTreeMap::new();
         let mut calls: BTreeMap<Name, CallSum> = BTreeMap::new();
@@ -159,7 +171,10 @@ impl ExperimentView<'_> {
             if numbers.is_empty() || raw.is_empty() {
                 continue;
             }
-            for part in host.parts(raw, at_once) {
+            let parts = host.parts(raw, at_once);
+            work.expect(parts.len() as u64);
+            for part in parts {
+                next_part(work)?;
                 for state in host.store.states(&numbers, part)? {
                     let Some(row) = self.rows.of_thread(index, state.thread) else { continue };
                     // Its duration on the clock that is shown.
@@ -198,14 +213,16 @@ impl ExperimentView<'_> {
 
 #[cfg(test)]
 mod tests {
+    use isochrone_experiment::Work;
+
     use crate::tests::ask_example;
 
     #[test]
     fn sums_are_the_same_in_parts() {
         ask_example(|view| {
-            let whole = view.added_up(None, view.extent, u64::MAX)?;
+            let whole = view.added_up(None, view.extent, u64::MAX, &Work::default())?;
             assert!(view.hosts.iter().all(|host| host.parts(host.range, 1).len() > 3));
-            assert_eq!(whole, view.added_up(None, view.extent, 1)?);
+            assert_eq!(whole, view.added_up(None, view.extent, 1, &Work::default())?);
             Ok(())
         });
     }
@@ -213,7 +230,7 @@ mod tests {
     #[test]
     fn activity_is_the_time_on_cpus() {
         ask_example(|view| {
-            let states = view.added_up(None, view.extent, u64::MAX)?;
+            let states = view.added_up(None, view.extent, u64::MAX, &Work::default())?;
             let cpu = |row: u32| {
                 let thread = states.threads.iter().find(|thread| thread.row == row);
                 thread.map_or(0, |it| [1, 2, 3, 8].iter().map(|&state| it.by_state[state]).sum())

@@ -1,8 +1,12 @@
 //! The tables of all analyses for a window of time.
 
+use std::sync::Arc;
+
 use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table, Unit, lacking};
-use isochrone_crosshost::{Request, accounting, blocking, bottleneck, critical_path, ipc, messages, needs};
-use isochrone_experiment::{Question, Spread, reports};
+use isochrone_crosshost::{
+    Cluster, Request, accounting, blocking, bottleneck, critical_path, ipc, messages, needs,
+};
+use isochrone_experiment::{ModelError, Question, Spread, Work, reports};
 use isochrone_time::{SinceOrigin, UnixNs, Window};
 use isochrone_timing::{SOME_STEPS, Times, recorded, step_length};
 use serde_json::{Value, json};
@@ -45,16 +49,17 @@ impl ExperimentView<'_> {
         analysis: &str,
         window: Option<Window<SinceOrigin>>,
         limit: usize,
+        work: &Arc<Work>,
     ) -> Result<Value> {
         if window.is_some_and(Window::is_empty) {
             return Err(ApiError::empty_window());
         }
         let (mut report, needs, command) = match AnalysisKind::of(analysis) {
             Some(kind) => {
-                (self.of_traces(kind, window)?, kind.needs().to_vec(), format!("analyze {analysis}"))
+                (self.of_traces(kind, window, work)?, kind.needs().to_vec(), format!("analyze {analysis}"))
             }
             None if ACROSS.iter().any(|(name, _)| *name == analysis) => {
-                (self.across(analysis, window)?, needs(analysis), analysis.to_owned())
+                (self.across(analysis, window, work)?, needs(analysis), analysis.to_owned())
             }
             None => return Err(ApiError::missing(format!("there is no analysis `{analysis}`"))),
         };
@@ -66,21 +71,29 @@ impl ExperimentView<'_> {
     }
 
     /// An analysis of events: reads the traces of the window.
-    fn of_traces(&self, kind: AnalysisKind, window: Option<Window<SinceOrigin>>) -> Result<Report> {
+    fn of_traces(
+        &self,
+        kind: AnalysisKind,
+        window: Option<Window<SinceOrigin>>,
+        work: &Arc<Work>,
+    ) -> Result<Report> {
         let [start, end] = [window.map(|it| self.unix(it.start)), window.map(|it| self.unix(it.end))];
         let times = Times { start, end, at: None };
         let options = Options::default();
         let question = Question { kinds: &[kind], options: &options, times, periods: None };
         let hosts = self.timed_hosts();
-        let models = question.ask(&hosts, Spread::default(), None).into_iter().collect::<Result<Vec<_>, _>>();
-        let models = models.map_err(|error| ApiError::internal(error.to_string()))?;
+        let models = question.ask_for(&hosts, Spread::default(), work).into_iter();
+        let models = models.collect::<Result<Vec<_>, _>>().map_err(|error| match error {
+            ModelError::Stopped(_) => ApiError::stopped(),
+            error => ApiError::internal(error.to_string()),
+        })?;
         let mut all = reports(&models, &options, Spread::default());
         all.pop().ok_or_else(|| ApiError::internal("no table"))
     }
 
     /// A question across hosts: reads the store.
-    fn across(&self, name: &str, window: Option<Window<SinceOrigin>>) -> Result<Report> {
-        let cluster = self.cluster()?;
+    fn across(&self, name: &str, window: Option<Window<SinceOrigin>>, work: &Arc<Work>) -> Result<Report> {
+        let cluster = &self.cluster()?.for_work(work);
         let window = window.map(|it| self.inside(it)).transpose()?;
         let window = window.map(|it| Window::new(self.unix(it.start), self.unix(it.end)));
         let is_synchronized = self.is_synchronized();
@@ -89,7 +102,7 @@ impl ExperimentView<'_> {
             "blocking" => blocking(cluster, window, |_| true, false, is_synchronized)?,
             "ipc" => ipc(cluster, window, is_synchronized)?,
             "messages" => messages(cluster, window, false, is_synchronized)?,
-            "bottleneck" => self.bottleneck_in(window, SOME_STEPS)?,
+            "bottleneck" => self.bottleneck_in(cluster, window, SOME_STEPS)?,
             _ => critical_path(cluster, &self.requests_in(window)?, false, is_synchronized),
         })
     }
@@ -100,11 +113,16 @@ impl ExperimentView<'_> {
         Ok(self.all_requests()?.iter().filter(|request| is_inside(request.start)).cloned().collect())
     }
 
-    fn bottleneck_in(&self, window: Option<Window<UnixNs>>, most_steps: u64) -> Result<Report> {
+    fn bottleneck_in(
+        &self,
+        cluster: &Cluster<'_>,
+        window: Option<Window<UnixNs>>,
+        most_steps: u64,
+    ) -> Result<Report> {
         let [start, end] = [window.map(|it| it.start), window.map(|it| it.end)];
         let times = Times { start, end, at: None };
         let every = step_length(None, times, self.timed_hosts(), most_steps);
-        Ok(bottleneck(self.cluster()?, window, &self.requests_in(window)?, every, self.is_synchronized())?)
+        Ok(bottleneck(cluster, window, &self.requests_in(window)?, every, self.is_synchronized())?)
     }
 
     /// The report `bottleneck` in a window on the common clock, with at most so many steps, and what was not
@@ -115,7 +133,7 @@ impl ExperimentView<'_> {
         most_steps: u64,
     ) -> Result<(Report, Vec<String>)> {
         let window = window.map(|it| Window::new(self.unix(it.start), self.unix(it.end)));
-        let mut report = self.bottleneck_in(window, most_steps)?;
+        let mut report = self.bottleneck_in(self.cluster()?, window, most_steps)?;
         report.notes.extend(lacking(&needs("bottleneck"), &recorded(&self.timed_hosts())));
         let notes = notes_of(&report);
         Ok((report, notes))

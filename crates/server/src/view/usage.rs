@@ -1,5 +1,7 @@
 //! Usage of CPUs, disks, network and memory of hosts over time.
 
+use isochrone_analysis::Need;
+use isochrone_store::State;
 use isochrone_time::{RawNs, SinceOrigin, Window};
 use serde::Serialize;
 
@@ -26,11 +28,16 @@ pub(crate) struct Series {
 
 impl ExperimentView<'_> {
     /// All series of all hosts in a window on the common clock, in `points` steps of equal length, each at
-    /// its start.
+    /// its start. `has_queue`: how many threads waited for CPUs, too, which takes longer.
     ///
     /// # Errors
     /// The window is empty, or the store cannot be read.
-    pub(crate) fn usage(&self, window: Window<SinceOrigin>, points: usize) -> Result<Vec<Series>> {
+    pub(crate) fn usage(
+        &self,
+        window: Window<SinceOrigin>,
+        points: usize,
+        has_queue: bool,
+    ) -> Result<Vec<Series>> {
         if window.is_empty() {
             return Err(ApiError::empty_window());
         }
@@ -81,6 +88,9 @@ impl ExperimentView<'_> {
                 let sign = if it.is_free { -1.0 } else { 1.0 };
                 pages[step(it.at)] += sign * it.pages as f64;
             })?;
+            if let Some(queue) = if has_queue { self.run_queue(index, raw, points)? } else { None } {
+                add("run-queue", "threads", queue);
+            }
             if has_pages {
                 let mut sum = 0.0;
                 let so_far = |change: &f64| {
@@ -91,5 +101,34 @@ impl ExperimentView<'_> {
             }
         }
         Ok(all)
+    }
+
+    /// How many threads of a host waited for a CPU, on average over each step. `None`: it was not recorded
+    /// which threads run, or the window has too many spans to look at each in a moment.
+    fn run_queue(&self, index: usize, raw: Window<RawNs>, points: usize) -> Result<Option<Vec<Option<f64>>>> {
+        let host = &self.hosts[index];
+        if host.timed.recorded().lacking().contains(&Need::Switches) || host.is_large(raw) {
+            return Ok(None);
+        }
+        let (span, points_i128) = (i128::from(raw.end - raw.start), points as i128);
+        let edge = |step: i128| (span * step / points_i128) as i64;
+        let mut waited = vec![0_i64; points];
+        for state in host.store.states(&self.threads_below(index, None), raw)? {
+            if state.state != State::WaitCpu {
+                continue;
+            }
+            let time = Window::new(state.start, state.end).clip(raw);
+            let (from, to) = (time.start - raw.start, time.end - raw.start);
+            let mut step = i128::from(from) * points_i128 / span.max(1);
+            while step < points_i128 && edge(step) < to {
+                waited[step as usize] += (to.min(edge(step + 1)) - from.max(edge(step))).max(0);
+                step += 1;
+            }
+        }
+        let mean = |(step, ns): (usize, &i64)| {
+            let length = edge(step as i128 + 1) - edge(step as i128);
+            (length > 0).then(|| *ns as f64 / length as f64)
+        };
+        Ok(Some(waited.iter().enumerate().map(mean).collect()))
     }
 }

@@ -1,0 +1,23 @@
+// What the colours of the graph mean, below it; it can be put away. Talks to: colours, theme. Used by: main, keys.
+import { LOOKS, stateColour } from "./colours";
+import { h } from "./dom";
+import { swatch } from "./panels/stack";
+import { watchTheme } from "./theme";
+
+const KEPT = "isochrone.legend";
+/** Styles that are seen most, of threads first; dead ones are not drawn, phases have many colours. */
+const SHOWN: readonly number[] = [1, 2, 8, 4, 5, 3, 0, 9, 10, 11, 12, 13];
+
+export class Legend {
+  readonly element = h("ul", { class: "state-legend", "aria-label": "Colours of states" });
+  constructor() {
+    this.element.hidden = localStorage.getItem(KEPT) === "off";
+    watchTheme(() => this.draw());
+    this.draw();
+  }
+  toggle(): void {
+    this.element.hidden = !this.element.hidden;
+    localStorage.setItem(KEPT, this.element.hidden ? "off" : "on");
+  }
+  private draw(): void { this.element.replaceChildren(...SHOWN.map((style) => h("li", {}, swatch(stateColour(style), LOOKS[style]!.name)))); }
+}
