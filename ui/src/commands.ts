@@ -58,7 +58,7 @@ export function commandsOf(doers: Doers): Command[] {
     ["x", "collapse or expand", () => { const line = tree.activeLine; if (line?.expandable) rows.toggle(line.id); }],
     ["X", "collapse or expand all hosts", () => rows.collapseAll()], ["o", "sort by activity in the window", () => void activity.toggle()], ["S", "processes of one name together, those with most messages first", () => void activity.group()], ["O", "sort again, for the window of now", () => void activity.sort()],
     ["p", "pin to the top, or unpin", () => { if (view.now.row !== null) rows.pin(view.now.row); }], ["h", "hide", () => { if (view.now.row !== null) { const { row } = view.now; tree.move(1); rows.hide(row); } }],
-    ["H", "show hidden rows", () => rows.showHidden()], ["/", "search", () => { search.input.focus(); search.input.select(); }]);
+    ["C", "counters of hosts as rows: CPU use, waits, network, disk, memory", () => rows.toggleCounters()], ["H", "show hidden rows", () => rows.showHidden()], ["/", "search", () => { search.input.focus(); search.input.select(); }]);
   group("Page",
     ["v", "open or close the drawer", () => drawer.toggle()], ["?", "keys, mouse, colours: help", () => doers.help()], [":  Ctrl+k", "all commands by name", () => doers.palette()],
     ["L", "legend of the colours", () => doers.legend()], ["", "light or dark", switchTheme], ["", "colours of states: usual, or for all kinds of colour vision", switchPalette], ["", "export the picture as PNG", () => doers.exportPng()], ["", "export the picture as SVG", () => doers.exportSvg()], ["", "print", () => print()],

@@ -6,6 +6,8 @@ import type { Row } from "./api";
 export const BUNDLE = -2_000_000;
 /** Keys of folds by host, and of groups by their first row. */
 const QUIET = 0, SYSTEM = 100_000, DEVICES = 200_000, COUNTER = 300_000, GROUP = 1_000_000, CONTAINER = 1_000_000_000;
+/** Whether a key is of the fold of CPUs and disks of a host. */
+export function isDevices(key: number): boolean { return key >= DEVICES && key < COUNTER; }
 /** The key of the counters of a host. */
 export function countersKey(host: number): number { return COUNTER + host; }
 /** The key of a process that is open: at first sight, they are closed. */

@@ -4,7 +4,7 @@ import type { Path, Row } from "./api";
 import { PATH_HEAD, pathRow, pathRows } from "./pathRows";
 import type { Renewal } from "./renewal";
 import { counterLine, counterOf, COUNTERS } from "./counterRows";
-import { arranged, BUNDLE, countersKey, isBundle, processKey, renewedKey, type Bundle } from "./rowGroups";
+import { arranged, BUNDLE, countersKey, isBundle, isDevices, processKey, renewedKey, type Bundle } from "./rowGroups";
 import type { View } from "./view";
 
 /** One line of the page: a row, or the fold of a host's rows with little activity. */
@@ -271,16 +271,25 @@ export class Rows {
       });
     }
     if (!expanded) return;
-    if (row.kind === "host" && this.filter === null) this.addCounters(lines, row.host, depth + 1);
+    // Open ones are above all else of their host, closed ones the last of it, with its devices.
+    const hasCounters = row.kind === "host" && this.filter === null, areOpen = this.unfolded.has(countersKey(row.host));
+    if (hasCounters && areOpen) this.addCounters(lines, row.host, depth + 1);
     if (row.kind === "host" && wanted === null && this.parts !== null) { this.addGrouped(lines, row, children, depth); return; }
     const folded = wanted === null ? children.filter((child) => this.folds(child)) : [];
     const shown = folded.length > 0 ? children.filter((child) => !this.folds(child)) : children;
     for (const child of this.sorted(shown)) this.add(lines, child, depth + 1, wanted);
-    if (folded.length === 0) return;
-    const isOpen = this.unfolded.has(row.host);
-    const label = `${folded.length} less active`;
-    lines.push({ id: -1 - row.host, row: null, host: row.host, label, depth: depth + 1, expandable: true, expanded: isOpen, pinned: false, sources: [] });
-    if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
+    if (folded.length > 0) {
+      const isOpen = this.unfolded.has(row.host), label = `${folded.length} less active`;
+      lines.push({ id: -1 - row.host, row: null, host: row.host, label, depth: depth + 1, expandable: true, expanded: isOpen, pinned: false, sources: [] });
+      if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
+    }
+    if (hasCounters && !areOpen && wanted === null) this.addCounters(lines, row.host, depth + 1);
+  }
+  /** Opens the counters of all hosts, or closes them. */
+  toggleCounters(): void {
+    const keys = this.childrenOf(null).map((host) => countersKey(host.host)), isOpen = keys.some((key) => this.unfolded.has(key));
+    for (const key of keys) if (isOpen) this.unfolded.delete(key); else this.unfolded.add(key);
+    this.change();
   }
   /** What a host used over time: folded, until it is opened. */
   private addCounters(lines: Line[], host: number, depth: number): void {
@@ -298,7 +307,9 @@ export class Rows {
       const isOpen = this.unfolded.has(it.key), members = it.rows.map((row) => row.id), sources = it.isGroup ? it.rows.flatMap((row) => (row.kind === "process" ? this.childrenOf(row.id).map((child) => child.id) : [row.id])).slice(0, MAX_OVERLAID) : [];
       for (const id of members) this.bundles.set(id, it);
       lines.push({ id: BUNDLE - it.key, row: null, host: host.host, label: it.label, depth: depth + 1, expandable: true, expanded: isOpen, pinned: false, sources, isOverlaid: true, members });
-      if (isOpen) for (const row of this.sorted(it.rows)) this.add(lines, row, depth + 2, null);
+      if (!isOpen) continue;
+      for (const row of this.sorted(it.rows)) this.add(lines, row, depth + 2, null);
+      if (isDevices(it.key) && !this.unfolded.has(countersKey(host.host))) this.addCounters(lines, host.host, depth + 2);
     }
   }
   /** The most active first; CPUs, disks and phases keep their place. */

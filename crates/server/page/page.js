@@ -979,6 +979,10 @@ function commandsOf(doers) {
 			}
 		}
 	], [
+		"C",
+		"counters of hosts as rows: CPU use, waits, network, disk, memory",
+		() => rows.toggleCounters()
+	], [
 		"H",
 		"show hidden rows",
 		() => rows.showHidden()
@@ -14434,6 +14438,10 @@ var DEVICES = 2e5;
 var COUNTER = 3e5;
 var GROUP = 1e6;
 var CONTAINER = 1e9;
+/** Whether a key is of the fold of CPUs and disks of a host. */
+function isDevices(key) {
+	return key >= DEVICES && key < COUNTER;
+}
 /** The key of the counters of a host. */
 function countersKey(host) {
 	return COUNTER + host;
@@ -14828,7 +14836,8 @@ var Rows = class {
 			sources: this.sources(row, expanded)
 		});
 		if (!expanded) return;
-		if (row.kind === "host" && this.filter === null) this.addCounters(lines, row.host, depth + 1);
+		const hasCounters = row.kind === "host" && this.filter === null, areOpen = this.unfolded.has(countersKey(row.host));
+		if (hasCounters && areOpen) this.addCounters(lines, row.host, depth + 1);
 		if (row.kind === "host" && wanted === null && this.parts !== null) {
 			this.addGrouped(lines, row, children, depth);
 			return;
@@ -14836,21 +14845,29 @@ var Rows = class {
 		const folded = wanted === null ? children.filter((child) => this.folds(child)) : [];
 		const shown = folded.length > 0 ? children.filter((child) => !this.folds(child)) : children;
 		for (const child of this.sorted(shown)) this.add(lines, child, depth + 1, wanted);
-		if (folded.length === 0) return;
-		const isOpen = this.unfolded.has(row.host);
-		const label = `${folded.length} less active`;
-		lines.push({
-			id: -1 - row.host,
-			row: null,
-			host: row.host,
-			label,
-			depth: depth + 1,
-			expandable: true,
-			expanded: isOpen,
-			pinned: false,
-			sources: []
-		});
-		if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
+		if (folded.length > 0) {
+			const isOpen = this.unfolded.has(row.host), label = `${folded.length} less active`;
+			lines.push({
+				id: -1 - row.host,
+				row: null,
+				host: row.host,
+				label,
+				depth: depth + 1,
+				expandable: true,
+				expanded: isOpen,
+				pinned: false,
+				sources: []
+			});
+			if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
+		}
+		if (hasCounters && !areOpen && wanted === null) this.addCounters(lines, row.host, depth + 1);
+	}
+	/** Opens the counters of all hosts, or closes them. */
+	toggleCounters() {
+		const keys = this.childrenOf(null).map((host) => countersKey(host.host)), isOpen = keys.some((key) => this.unfolded.has(key));
+		for (const key of keys) if (isOpen) this.unfolded.delete(key);
+		else this.unfolded.add(key);
+		this.change();
 	}
 	/** What a host used over time: folded, until it is opened. */
 	addCounters(lines, host, depth) {
@@ -14908,7 +14925,9 @@ var Rows = class {
 				isOverlaid: true,
 				members
 			});
-			if (isOpen) for (const row of this.sorted(it.rows)) this.add(lines, row, depth + 2, null);
+			if (!isOpen) continue;
+			for (const row of this.sorted(it.rows)) this.add(lines, row, depth + 2, null);
+			if (isDevices(it.key) && !this.unfolded.has(countersKey(host.host))) this.addCounters(lines, host.host, depth + 2);
 		}
 	}
 	/** The most active first; CPUs, disks and phases keep their place. */
