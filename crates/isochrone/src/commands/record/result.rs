@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use isochrone_files::{Inputs, unpack};
-use isochrone_record::script::{Tracer, quote};
+use isochrone_record::script::quote;
 use isochrone_record::session::{self, Host};
 use isochrone_sync::{Options, Outcome, synchronize_with};
 
@@ -20,8 +20,6 @@ use crate::render::{complaints, figures, report};
 /// Collects what hosts recorded in a directory for each, and shows the headline of all together.
 pub(super) fn collect(hosts: Vec<Host>, into: Directory, console: &Console) -> anyhow::Result<()> {
     let mut places = Vec::new();
-    // Files of trace-cmd are found in a directory that is named, and not below.
-    let has_files = hosts.iter().any(|host| host.checked.tracer == Some(Tracer::Ftrace));
     for (target, collected) in session::collect(hosts, &into.path) {
         let place = into.path.join(&target.directory);
         let unpacked = collected.map_err(anyhow::Error::from).and_then(|file| {
@@ -56,7 +54,7 @@ pub(super) fn collect(hosts: Vec<Host>, into: Directory, console: &Console) -> a
             }
             _ => {}
         }
-        let quoted = quote(&path) + if has_files { "/*" } else { "" };
+        let quoted = quote(&path);
         Ok(writeln!(stdout, "next: isochrone {quoted} · isochrone view {quoted}")?)
     })?;
     Ok(())
