@@ -224,9 +224,9 @@ fn spare(shown: &Table, indices: &[usize]) -> Vec<usize> {
     let mut spare: Vec<usize> = named.collect();
     let is_figure = |at: &usize| !matches!(shown.columns[indices[*at]].unit, Unit::None | Unit::Time);
     let drawn = shown.drawn.map(|drawn| drawn.column);
-    let figures = (0..indices.len()).filter(is_figure).skip(1);
-    let names = (1..indices.len()).filter(|at| shown.columns[indices[*at]].unit == Unit::None);
-    for at in figures.rev().chain(names.rev()) {
+    let figures: Vec<usize> = (0..indices.len()).filter(is_figure).skip(1).collect();
+    let names = (1..indices.len()).rev().filter(|at| shown.columns[indices[*at]].unit == Unit::None);
+    for at in figures.into_iter().rev().chain(names) {
         if Some(indices[at]) != drawn && !spare.contains(&at) {
             spare.push(at);
         }
