@@ -113,7 +113,9 @@ fn services(runs: [Run<'_, '_>; 2]) -> Table {
         rows.push((change.unwrap_or_default(), row));
     }
     rows.sort_by_key(|(change, _)| std::cmp::Reverse(change.abs()));
-    rows.into_iter().for_each(|(_, row)| table.row(row));
+    for (_, row) in rows {
+        table.row(row);
+    }
     table
 }
 
@@ -170,7 +172,9 @@ fn causes(runs: [Run<'_, '_>; 2]) -> Table {
         rows.push((change, row));
     }
     rows.sort_by_key(|(change, _)| std::cmp::Reverse(change.abs()));
-    rows.into_iter().for_each(|(_, row)| table.row(row));
+    for (_, row) in rows {
+        table.row(row);
+    }
     table
 }
 
@@ -205,7 +209,9 @@ fn by_service(run: Run<'_, '_>) -> BTreeMap<ServiceName, Vec<i64>> {
         let comm = who.and_then(|who| run.cluster.comm_at(who, request.end)).map(str::to_owned);
         all.entry((service, host, comm)).or_default().push(request.duration());
     }
-    all.values_mut().for_each(|values| values.sort_unstable());
+    for values in all.values_mut() {
+        values.sort_unstable();
+    }
     all
 }
 

@@ -9,6 +9,7 @@
 //! Source: `opentelemetry-proto`, `trace/v1/trace.proto`, and the JSON encoding of the specification (ids in
 //! base 16, integers of 64 bits as texts).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -54,7 +55,7 @@ pub fn write(report: &Report, to: &mut dyn Write) -> Result<usize, ExportError> 
             let (resource, step) = trace.step(steps, row, index);
             spans.entry(resource).or_default().push(step);
         }
-        let resources: Vec<Value> = spans.into_iter().map(|(of, spans)| resource_spans(of, spans)).collect();
+        let resources: Vec<Value> = spans.into_iter().map(|(of, spans)| resource_spans(of, &spans)).collect();
         serde_json::to_writer(&mut *to, &json!({ "resourceSpans": resources }))
             .map_err(std::io::Error::from)?;
         to.write_all(b"\n")?;
@@ -83,8 +84,9 @@ impl Trace {
         let text = |name: &str| requests.text(row, name);
         let service = text("service");
         let server = service.as_deref().and_then(|it| it.parse::<std::net::SocketAddr>().ok());
-        let mut attributes = vec![attribute("isochrone.request", int(self.number))];
-        let mut add = |key: &str, value: Option<Value>| attributes.extend(value.map(|it| attribute(key, it)));
+        let mut attributes = vec![attribute("isochrone.request", &int(self.number))];
+        let mut add =
+            |key: &str, value: Option<Value>| attributes.extend(value.map(|it| attribute(key, &it)));
         add("thread.id", requests.int(row, "client_tid").map(int));
         add("server.address", server.map(|it| string(&it.ip().to_string())));
         add("server.port", server.map(|it| int(it.port().into())));
@@ -95,7 +97,7 @@ impl Trace {
             (Some(phase), None) => phase.clone(),
             (None, _) => "request".to_owned(),
         };
-        let mut span = self.span(requests, row, 0, &name, attributes);
+        let mut span = self.span(requests, row, 0, &name, &attributes);
         span["kind"] = if server.is_some() { CLIENT } else { INTERNAL }.into();
         let resource = (text("client_host"), requests.int(row, "client_pid"), text("client_comm"));
         (resource, span)
@@ -105,14 +107,15 @@ impl Trace {
         let text = |name: &str| steps.text(row, name);
         let cause = text("cause").unwrap_or_else(|| "unknown".to_owned());
         let mut attributes = Vec::new();
-        let mut add = |key: &str, value: Option<Value>| attributes.extend(value.map(|it| attribute(key, it)));
+        let mut add =
+            |key: &str, value: Option<Value>| attributes.extend(value.map(|it| attribute(key, &it)));
         add("isochrone.cause", Some(string(&cause)));
         add("isochrone.detail", text("detail").as_deref().map(string));
         add("thread.id", steps.int(row, "tid").map(int));
         for name in ["uncertainty_ns", "queue_ns", "wire_ns"] {
             add(&format!("isochrone.{name}"), steps.int(row, name).map(int));
         }
-        let mut span = self.span(steps, row, index, &cause, attributes);
+        let mut span = self.span(steps, row, index, &cause, &attributes);
         span["parentSpanId"] = self.span_id(0).into();
         span["kind"] = INTERNAL.into();
         // Packets, and what the kernel does by itself, are of no program.
@@ -124,7 +127,7 @@ impl Trace {
         ((text("host"), steps.int(row, "pid"), program), span)
     }
 
-    fn span(&self, of: &Columns<'_>, row: usize, index: u32, name: &str, attributes: Vec<Value>) -> Value {
+    fn span(&self, of: &Columns<'_>, row: usize, index: u32, name: &str, attributes: &[Value]) -> Value {
         let ns = |column: &str| of.int(row, column).unwrap_or_default().to_string();
         json!({
             "traceId": self.id(),
@@ -137,11 +140,11 @@ impl Trace {
     }
 }
 
-fn resource_spans((host, pid, program): Resource, spans: Vec<Value>) -> Value {
+fn resource_spans((host, pid, program): Resource, spans: &[Value]) -> Value {
     let program = program.as_deref().unwrap_or(UNKNOWN_SERVICE);
-    let mut attributes = vec![attribute("service.name", string(program))];
-    attributes.extend(host.map(|host| attribute("host.name", string(&host))));
-    attributes.extend(pid.map(|pid| attribute("process.pid", int(pid))));
+    let mut attributes = vec![attribute("service.name", &string(program))];
+    attributes.extend(host.map(|host| attribute("host.name", &string(&host))));
+    attributes.extend(pid.map(|pid| attribute("process.pid", &int(pid))));
     json!({
         "resource": { "attributes": attributes },
         "scopeSpans": [{
@@ -151,7 +154,7 @@ fn resource_spans((host, pid, program): Resource, spans: Vec<Value>) -> Value {
     })
 }
 
-fn attribute(key: &str, value: Value) -> Value {
+fn attribute(key: &str, value: &Value) -> Value {
     json!({ "key": key, "value": value })
 }
 
@@ -180,6 +183,6 @@ impl Columns<'_> {
     }
 
     fn text(&self, row: usize, column: &str) -> Option<String> {
-        self.cell(row, column)?.as_text().map(|text| text.into_owned())
+        self.cell(row, column)?.as_text().map(Cow::into_owned)
     }
 }

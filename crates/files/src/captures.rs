@@ -46,10 +46,16 @@ pub fn is_capture(path: &Path) -> bool {
 const EXTENSIONS: [&str; 3] = ["pcap", "pcapng", "cap"];
 
 /// All captures below a directory, in the order of their paths: files with the extension of a capture that
-/// begin as one; they may be compressed.
+/// begin as one.
 pub(crate) fn find_captures(directory: &Path) -> Vec<PathBuf> {
+    search::files(directory, &|path| search::has_extension(path, &EXTENSIONS) && is_capture(path))
+}
+
+/// The same of captures that are compressed, by both of their extensions.
+pub(crate) fn find_packed_captures(directory: &Path) -> Vec<PathBuf> {
     search::files(directory, &|path| {
-        search::has_extension(&plain_name(path), &EXTENSIONS) && is_capture(path)
+        let plain = plain_name(path);
+        plain != path && search::has_extension(&plain, &EXTENSIONS) && is_capture(path)
     })
 }
 
@@ -82,7 +88,9 @@ mod tests {
         let found = find_captures(root.path());
         let shown: Vec<_> =
             found.iter().map(|p| p.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
-        assert_eq!(shown, ["a/deep/x.PCAPNG", "a/switch.pcap.zst", "a/y.cap", "b.pcap"]);
+        assert_eq!(shown, ["a/deep/x.PCAPNG", "a/y.cap", "b.pcap"]);
+        let packed = find_packed_captures(root.path());
+        assert_eq!(packed, [root.path().join("a/switch.pcap.zst")]);
         assert_eq!(find_captures(&root.path().join("absent")), [""; 0].map(PathBuf::from));
     }
 }

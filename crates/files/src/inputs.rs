@@ -9,7 +9,7 @@ use isochrone_ctf::{Reason, Schemas, Trace, find_traces};
 use isochrone_import::Format;
 use rayon::prelude::*;
 
-use crate::captures::{InputCapture, find_captures};
+use crate::captures::{InputCapture, find_captures, find_packed_captures};
 use crate::excerpt::{OpenedExcerpt, StreamContent, open_excerpt};
 use crate::packed::{find_packed, is_packed, open_packed};
 use crate::piece::{self, Kind, PieceError, PieceFile, Section};
@@ -109,23 +109,27 @@ impl Inputs {
             for error in &below.unreadable {
                 inputs.refuse_error(error);
             }
-            let captures = find_captures(argument);
+            let mut captures = find_captures(argument);
             let (packed, recordings) = (find_packed(argument), find_recordings(argument));
-            let has_files = !captures.is_empty() || !packed.is_empty() || !recordings.is_empty();
+            let packed_captures = find_packed_captures(argument);
+            let others = || packed.iter().chain(&recordings).chain(&packed_captures);
+            let has_files = !captures.is_empty() || others().next().is_some();
             // They may be of the same hosts as traces beside them, which would be there twice.
             let is_alone = |path: &&PathBuf| {
                 let directory = path.parent().unwrap_or(argument);
                 !below.traces.iter().any(|trace| trace.starts_with(directory))
             };
-            if packed.iter().chain(&recordings).any(|path| !is_alone(&path)) {
+            if others().any(|path| !is_alone(&path)) {
                 inputs.notes.push(format!(
-                    "{}: packed traces and recordings beside traces are left out: name them",
+                    "{}: packed traces, recordings and compressed captures beside traces are left out: \
+                     name them",
                     argument.display()
                 ));
             }
             for path in packed.iter().filter(is_alone) {
                 inputs.add_packed(path, &schemas, &mut seen);
             }
+            captures.extend(packed_captures.iter().filter(is_alone).cloned());
             for path in recordings.iter().filter(is_alone) {
                 if let Some(format) = recording(path) {
                     inputs.add_recording(path, format, &schemas, &mut seen);

@@ -88,16 +88,16 @@ fn line(lines: Lines, family: Family) -> Option<String> {
 }
 
 fn family(answers: &Answers) -> Family {
-    let names =
-        [answers.get("os"), answers.get("like")].into_iter().flatten().flat_map(str::split_whitespace);
-    names
-        .filter_map(|name| match name {
+    [answers.get("os"), answers.get("like")]
+        .into_iter()
+        .flatten()
+        .flat_map(str::split_whitespace)
+        .find_map(|name| match name {
             "debian" | "ubuntu" => Some(Family::Debian),
             "rhel" | "fedora" | "centos" => Some(Family::RedHat),
             "arch" => Some(Family::Arch),
             _ => None,
         })
-        .next()
         .unwrap_or(Family::Other)
 }
 
@@ -331,7 +331,7 @@ mod tests {
         let mut answers = Answers::default();
         for (key, value) in READY.split(';').filter_map(|answer| answer.split_once('=')) {
             let is_changed = |change: &&str| change.split_once('=').is_some_and(|(name, _)| name == key);
-            if !changes.iter().any(|change| is_changed(change)) {
+            if !changes.iter().any(is_changed) {
                 answers.0.push((key.to_owned(), value.to_owned()));
             }
         }

@@ -391,7 +391,7 @@ pub(super) fn clocks_table(clocks: &Clocks) -> Table<'static> {
         true => &CLOCK_COLUMNS_OF_UNIX,
         false => &CLOCK_COLUMNS,
     };
-    let mut table = Table::new(header).right_from(2).left(&[7]).spare(&[1, 7, 4]);
+    let mut table = Table::new(header).right_from(2).left(&[7]).spare(&[1, 7, 4, 6, 3]);
     for clock in clocks.iter() {
         let host = clock.entry.host.clone();
         let Some(reference) = clocks.of_host(&clock.reference).filter(|_| host != clock.reference) else {
@@ -465,7 +465,7 @@ pub(super) fn links_table(links: &[&LinkEntry]) -> Table<'static> {
         "least round trip",
         "notes",
     ];
-    let mut table = Table::new(header).right_from(2).left(&[7]).spare(&[5, 6]);
+    let mut table = Table::new(header).right_from(2).left(&[7]).spare(&[5, 6, 7]);
     for link in links {
         let (lo, hi) = link.offset_at_middle_ns;
         table.add_row([

@@ -75,6 +75,7 @@ impl<'h> Table<'h> {
             header: self.header,
             is_right: &is_right,
             spare: self.spare,
+            last_spare: &[],
             indent,
             room: crate::output::width(),
         };
@@ -98,6 +99,8 @@ pub(crate) struct Layout<'l> {
     pub(crate) is_right: &'l dyn Fn(usize) -> bool,
     /// Columns that are left out, in this order, where not all fit.
     pub(crate) spare: &'l [usize],
+    /// Those that are left out besides, in this order, where texts that are cut are not enough.
+    pub(crate) last_spare: &'l [usize],
     pub(crate) indent: &'l str,
     /// Maximum width of lines; `None`: not limited.
     pub(crate) room: Option<usize>,
@@ -131,26 +134,44 @@ impl Layout<'_> {
                 *widest = (*widest).max(width(&plain(cell.as_ref())));
             }
         }
-        let mut fit = Fit { widths: widths.into_iter().map(Some).collect(), left: usize::MAX };
-        let Some(room) = self.room else { return fit };
-        let taken =
-            |fit: &Fit| self.indent.len() + fit.widths.iter().flatten().map(|w| w + MARGIN).sum::<usize>();
+        let whole = Fit { widths: widths.into_iter().map(Some).collect(), left: usize::MAX };
+        let Some(room) = self.room else { return whole };
         // The space after the last cell is not written.
         let room = room.saturating_add(1);
+        let mut fit = self.cut_to(room, &whole, 0);
+        for count in 1..=self.last_spare.len() {
+            if self.taken(&fit) <= room {
+                break;
+            }
+            fit = self.cut_to(room, &whole, count);
+        }
+        fit.left = room.saturating_sub(self.taken(&fit));
+        fit
+    }
+
+    fn taken(&self, fit: &Fit) -> usize {
+        self.indent.len() + fit.widths.iter().flatten().map(|w| w + MARGIN).sum::<usize>()
+    }
+
+    /// Leaves out spare columns and a number of the last ones, and cuts texts.
+    fn cut_to(&self, room: usize, whole: &Fit, last: usize) -> Fit {
+        let mut fit = Fit { widths: whole.widths.clone(), left: 0 };
+        for &column in &self.last_spare[..last] {
+            fit.widths[column] = None;
+        }
         for &column in self.spare {
-            if taken(&fit) <= room {
+            if self.taken(&fit) <= room {
                 break;
             }
             fit.widths[column] = None;
         }
         // If it is still too wide, the ends of texts are cut, the widest first.
-        while let excess @ 1.. = taken(&fit).saturating_sub(room) {
+        while let excess @ 1.. = self.taken(&fit).saturating_sub(room) {
             let texts = fit.widths.iter_mut().enumerate().filter(|(column, _)| !(self.is_right)(*column));
             let widest = texts.filter_map(|(_, width)| width.as_mut()).max();
             let Some(widest) = widest.filter(|widest| **widest > MIN_CUT) else { break };
             *widest = widest.saturating_sub(excess.div_ceil(2)).max(MIN_CUT);
         }
-        fit.left = room.saturating_sub(taken(&fit));
         fit
     }
 

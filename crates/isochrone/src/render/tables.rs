@@ -29,7 +29,7 @@ pub(crate) fn print(
     hosts: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    writeln!(out, "{}", wrapped(&heading(report, at, hosts), output::width()).trim_start())?;
+    writeln!(out, "{}", heading(report, at, hosts))?;
     for table in report.tables.iter().filter(|table| name.is_none_or(|name| table.name == name)) {
         let of = match table.total_rows {
             Some(of) => format!(": {} of {}", figures::count(table.rows.len()), figures::count(of)),
@@ -60,13 +60,16 @@ fn heading(report: &Report, at: Option<UnixNs>, hosts: usize) -> String {
         return format!("{}: at {} {}{clocks}", report.analysis, time::full(at), time::zone_name());
     }
     let Some([begin, end]) = report.range else {
-        // What is about several runs has no time of its own.
-        let is_empty = report.tables.iter().all(|table| table.rows.is_empty());
-        return if is_empty { format!("{}: no events", report.analysis) } else { report.analysis.to_owned() };
+        // What is about two runs has no time of its own.
+        let is_of_runs = report.analysis == "diff";
+        return if is_of_runs { "diff".to_owned() } else { format!("{}: no events", report.analysis) };
     };
     let span = figures::span(end - begin);
     let (begin, end, zone) = (time::full(begin), time::full(end), time::zone_name());
-    format!("{}: {begin} to {end} {zone} ({span}){clocks}", report.analysis)
+    let (times, length) =
+        (format!("{}: {begin} to {end} {zone}", report.analysis), format!("({span}){clocks}"));
+    let is_narrow = output::width().is_some_and(|room| times.len() + 1 + length.len() > room);
+    times + if is_narrow { "\n  " } else { " " } + &length
 }
 
 /// Columns that are left out where not all fit, in this order: those that follow from others, then those that
@@ -188,11 +191,16 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     let (indices, header, rights) = columns(shown);
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let is_right = |column| rights.get(column).copied().unwrap_or(false);
-    let spare = spare(shown, &indices);
+    let spare: Vec<usize> = SPARE
+        .iter()
+        .filter_map(|name| indices.iter().position(|&column| shown.columns[column].name == *name))
+        .collect();
+    let last_spare = last_spare(shown, &indices);
     let layout = table::Layout {
         header: &header,
         is_right: &is_right,
         spare: &spare,
+        last_spare: &last_spare,
         indent: table::INDENT,
         room: output::width(),
     };
@@ -214,24 +222,15 @@ fn print_table(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The columns that may be left out, in this order, as indices into those that are shown: the ones of
-/// [`SPARE`], then other figures from the right, then names. What the table is about stays: its first
-/// column, what it is drawn by, its times, and the first figure.
-fn spare(shown: &Table, indices: &[usize]) -> Vec<usize> {
-    let named = SPARE
-        .iter()
-        .filter_map(|name| indices.iter().position(|&column| shown.columns[column].name == *name));
-    let mut spare: Vec<usize> = named.collect();
+/// The columns that are left out, in this order, where texts that are cut are not enough, as indices into
+/// those that are shown: figures from the right, then names. What the table is about stays: its first column,
+/// what it is drawn by, its times, and the first figure.
+fn last_spare(shown: &Table, indices: &[usize]) -> Vec<usize> {
     let is_figure = |at: &usize| !matches!(shown.columns[indices[*at]].unit, Unit::None | Unit::Time);
     let drawn = shown.drawn.map(|drawn| drawn.column);
     let figures: Vec<usize> = (0..indices.len()).filter(is_figure).skip(1).collect();
     let names = (1..indices.len()).rev().filter(|at| shown.columns[indices[*at]].unit == Unit::None);
-    for at in figures.into_iter().rev().chain(names) {
-        if Some(indices[at]) != drawn && !spare.contains(&at) {
-            spare.push(at);
-        }
-    }
-    spare
+    figures.into_iter().rev().chain(names).filter(|at| Some(indices[*at]) != drawn).collect()
 }
 
 /// A line below a table, wrapped to the width.

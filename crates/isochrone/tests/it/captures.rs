@@ -161,7 +161,7 @@ fn what_cannot_be_matched_is_named_wherever_packets_are_counted() {
 fn files_of_other_tools_are_named() {
     let directory = TempDir::new().unwrap();
     for (name, head, expect) in [
-        ("x.zip", &b"PK\x03\x04"[..], "not a packet capture: it is a zip archive"),
+        ("x.zip", &b"PK\x03\x04"[..], "cannot be unpacked: invalid Zip archive"),
         ("trace.dat", b"\x17\x08Dtracing6", "it is cut, or damaged: the start of the file at byte 0"),
         ("perf.data", b"PERFILE2", "it is cut, or damaged: the head of the file at byte 0"),
     ] {

@@ -1,5 +1,7 @@
 //! Requests for what is added up over a time: analyses, and sums of an area of rows and time. Used by: the
 //! routes.
+// Paths of methods are not general enough in their lifetimes.
+#![allow(clippy::redundant_closure_for_method_calls)]
 
 use axum::extract::Query;
 use axum::{Extension, Json};

@@ -42,11 +42,16 @@ struct Pair {
     max_ns: i64,
 }
 
+/// Whether messages are those of MPI, and the rows that sent and received them.
+type Ends = (bool, [u32; 2]);
+/// As in [`Pair`]: number of messages, of inverted ones, and the latencies.
+type Sum = (u64, u64, i64, i64, i64);
+
 impl ExperimentView<'_> {
     /// The messages of which an end is in a window on the common clock, and of a row that is one of `rows` or
     /// below one of them; without rows, of any. Linear in all messages.
     pub(crate) fn exchanged(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> Exchanged {
-        let mut pairs: BTreeMap<(bool, [u32; 2]), (u64, u64, i64, i64, i64)> = BTreeMap::new();
+        let mut pairs: BTreeMap<Ends, Sum> = BTreeMap::new();
         let is_asked = |row: u32| rows.is_none_or(|rows| self.rows.is_below(row, rows));
         for (is_mpi, list) in [(false, &self.messages.all), (true, &self.messages.mpi)] {
             for message in list {
@@ -65,7 +70,7 @@ impl ExperimentView<'_> {
                 }
             }
         }
-        let pair = |((is_mpi, [from, to]), sum): ((bool, [u32; 2]), (u64, u64, i64, i64, i64))| {
+        let pair = |((is_mpi, [from, to]), sum): (Ends, Sum)| {
             let (count, inverted, min_ns, total_ns, max_ns) = sum;
             let (from_label, to_label) = (self.rows.title(from), self.rows.title(to));
             Pair { from, from_label, to, to_label, is_mpi, count, inverted, min_ns, total_ns, max_ns }

@@ -83,7 +83,7 @@ fn what_became_slower_is_first() {
     assert!(rows(&said, "services", &services)[0].ends_with(" the same"));
     assert!(rows(&said, "causes", &CAUSES).iter().all(|row| row.ends_with(" the same")));
     let said = diff("few");
-    assert_eq!(rows(&said, "services", &services), ["24 3 700 too few requests"]);
+    assert!(rows(&said, "services", &services)[0].ends_with(" too few requests"));
     // The other way round it is faster.
     let [before, after] = ["computes", "before"].map(|name| path(name).to_str().unwrap().to_owned());
     let said = isochrone(&cache, &["diff", "-q", "--format", "json", &before, &after]);
