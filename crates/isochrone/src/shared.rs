@@ -132,7 +132,8 @@ pub fn table(
     is_right: &dyn Fn(usize) -> bool,
     out: &mut impl Write,
 ) -> std::io::Result<()> {
-    let layout = Layout { header, is_right, spare: &[], indent: "", room: crate::output::width() };
+    let layout =
+        Layout { header, is_right, spare: &[], last_spare: &[], indent: "", room: crate::output::width() };
     let fit = layout.fit(&(|| rows.iter()));
     layout.print(&fit, || rows.iter(), |_| None, out)
 }

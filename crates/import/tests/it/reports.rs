@@ -152,9 +152,11 @@ fn perf_script_prints_the_same() {
     }
 }
 
-/// The threads of a trace's dump, and new ones: their numbers; number of the process; for those of the dump
-/// also that of the parent's, and the name.
-fn threads(trace: &Trace) -> (BTreeMap<i64, (i64, i64, String)>, BTreeMap<i64, i64>) {
+/// Numbers of process and parent, and the name, of each thread of a dump.
+type Listed = BTreeMap<i64, (i64, i64, String)>;
+
+/// The threads of a trace's dump, and the process of each new one.
+fn threads(trace: &Trace) -> (Listed, BTreeMap<i64, i64>) {
     let (mut listed, mut new) = (BTreeMap::new(), BTreeMap::new());
     for event in (0..trace.streams().len()).flat_map(|stream| trace.events(stream)) {
         let class = event.class();

@@ -270,7 +270,8 @@ mod tests {
         let check = |room, spare: &[usize], expect: &str| {
             let is_right = |column| column == 1;
             let header = ["name", "n", "rest"];
-            let layout = Layout { header: &header, is_right: &is_right, spare, indent: " ", room };
+            let layout =
+                Layout { header: &header, is_right: &is_right, spare, last_spare: &[], indent: " ", room };
             let fit = layout.fit(&(|| rows.iter()));
             let mut out = Vec::new();
             layout.print(&fit, || rows.iter(), |_| None, &mut out).unwrap();
