@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use isochrone_analysis::{Cell, Note, Report, Table, Unit, VERSION, nearest_rank};
+use isochrone_analysis::{Cell, Note, Report, Table, Unit, VERSION, Visibility, nearest_rank};
 
 use crate::cluster::Cluster;
 use crate::rank_test::p_value;
@@ -83,7 +83,8 @@ fn services(runs: [Run<'_, '_>; 2]) -> Table {
             ("verdict", Unit::None),
         ],
     )
-    .top();
+    .top()
+    .show(&["p"], Visibility::Hidden);
     let of_runs = runs.map(by_service);
     let names: BTreeSet<&ServiceName> = of_runs.iter().flat_map(BTreeMap::keys).collect();
     let mut rows: Vec<(i64, Vec<Cell>)> = Vec::new();
@@ -136,6 +137,7 @@ fn causes(runs: [Run<'_, '_>; 2]) -> Table {
         ],
     )
     .top()
+    .show(&["p"], Visibility::Hidden)
     .draw("change_ns", 0);
     if runs.iter().any(|run| run.requests.is_empty()) {
         return table;

@@ -32,6 +32,7 @@ fn isochrone(cache: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_isochrone"))
         .args(arguments)
         .env("XDG_CACHE_HOME", cache)
+        .env("COLUMNS", "80")
         .output()
         .unwrap()
 }
@@ -91,7 +92,7 @@ fn what_became_slower_is_first() {
     // As text it fits a terminal.
     let said = isochrone(&cache, &["diff", "-q", &before, &after]);
     let text = String::from_utf8(said.stdout).unwrap();
-    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
 #[test]
