@@ -71,6 +71,7 @@ pub(crate) struct Record {
 /// What is recorded: one of these, or all.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
+#[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
 pub(crate) struct What {
     /// Record what shows where the time of requests went: no memory pages, no page faults
     #[arg(long, help_heading = "Less than all")]

@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Record, console: &Console) -> anyhow::Result<()> {
     recording.until_stopped(&is_stopped)?;
     let hosts = recording.stop()?;
     drop(recording);
-    result::collect(hosts, directory, console)
+    result::collect(hosts, &directory, console)
 }
 
 /// Sends packets between hosts that are being recorded otherwise.
@@ -161,7 +161,9 @@ fn ready(
         .map(|(target, _)| plain(&target.name).to_string())
         .collect();
     if !is_result && (!console.is_quiet() || !not_ready.is_empty()) {
-        lines.iter().for_each(|line| eprint_line!("{line}"));
+        for line in &lines {
+            eprint_line!("{line}");
+        }
     }
     let (count, skips) = (connected.len(), not_ready.join(" --skip "));
     match not_ready.as_slice() {

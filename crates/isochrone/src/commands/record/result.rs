@@ -18,7 +18,7 @@ use crate::render::plain::{Plain, plain};
 use crate::render::{complaints, figures, report};
 
 /// Collects what hosts recorded in a directory for each, and shows the headline of all together.
-pub(super) fn collect(hosts: Vec<Host>, into: Directory, console: &Console) -> anyhow::Result<()> {
+pub(super) fn collect(hosts: Vec<Host>, into: &Directory, console: &Console) -> anyhow::Result<()> {
     let mut places = Vec::new();
     for (target, collected) in session::collect(hosts, &into.path) {
         let place = into.path.join(&target.directory);
