@@ -21,7 +21,7 @@ use crate::live::{ALONE, PROGRAM, Running, wait_for};
 /// A machine that is reached over ssh: this one. Its temporary files are in a directory of its own.
 struct Machine {
     directory: tempfile::TempDir,
-    _daemons: Vec<Running>,
+    daemons: Vec<Running>,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -75,7 +75,7 @@ impl Machine {
             .arg(path("sshd_config"))
             .stderr(log)
             .spawn();
-        let machine = Self { directory, _daemons: vec![Running(daemon.unwrap())], _alone: alone };
+        let machine = Self { directory, daemons: vec![Running(daemon.unwrap())], _alone: alone };
         wait_for("the ssh daemon", || {
             let ssh = machine.ssh();
             let ssh: Vec<&str> = ssh.split(' ').collect();
@@ -119,7 +119,7 @@ impl Machine {
         let log = File::create(self.path("program.log")).unwrap();
         let mut command = Command::new(program);
         command.arg(argument).env("LTTNG_HOME", self.path("home")).stderr(log);
-        self._daemons.insert(0, Running(command.spawn().unwrap()));
+        self.daemons.insert(0, Running(command.spawn().unwrap()));
         self
     }
 
