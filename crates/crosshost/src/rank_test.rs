@@ -1,5 +1,5 @@
 //! The rank test of Mann and Whitney: whether values of one sample are larger than those of another by more
-//! than chance. [`crate::compare`] uses it.
+//! than chance. [`compare()`](crate::compare()) uses it.
 //!
 //! Source: H. B. Mann, D. R. Whitney, "On a test of whether one of two random variables is stochastically
 //! larger than the other", Annals of Mathematical Statistics 18 (1947); the variance with ties as in E. L.
