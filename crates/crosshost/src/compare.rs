@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use isochrone_analysis::{Cell, Note, Report, Table, Unit, VERSION, Visibility, nearest_rank};
 
 use crate::cluster::Cluster;
+use crate::critical_path::request_notes;
 use crate::rank_test::p_value;
 use crate::request::{Request, Served};
 
@@ -39,15 +40,12 @@ pub fn compare(before: Run<'_, '_>, after: Run<'_, '_>) -> Report {
     let runs = [before, after];
     let mut notes = Vec::new();
     for (run, name) in runs.iter().zip(RUNS) {
-        let unknown = run.requests.iter().filter(|request| request.is_partly_unknown()).count();
         if run.requests.is_empty() {
             notes.push(Note::default().text(&format!("{name}: there are no requests")));
-        } else if unknown > 0 {
-            let all = run.requests.len();
-            let what =
-                format!("{name}: of {unknown} of {all} requests a part is unknown: events of it are missing");
-            notes.push(Note::default().text(&what));
         }
+        let of_run =
+            |note: Note| Note::default().text(&format!("{name}: {}", note.shown(|ns| ns.to_string())));
+        notes.extend(request_notes(run.requests).into_iter().map(of_run));
     }
     Report {
         analysis: "diff",

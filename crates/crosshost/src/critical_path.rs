@@ -21,22 +21,6 @@ pub fn critical_path(
     has_steps: bool,
     is_synchronized: bool,
 ) -> Report {
-    let mut notes = Vec::new();
-    let count = requests.iter().filter(|request| request.is_partly_unknown()).count();
-    if count > 0 {
-        let what =
-            format!("of {count} of {} requests a part is unknown: events of it are missing", requests.len());
-        notes.push(Note::default().text(&what));
-    }
-    let count = requests.iter().filter(|request| request.may_be_several).count();
-    if count > 0 {
-        let what = format!(
-            "{count} of {} requests were sent in several writes of one size before the answer came: each may be several requests \
-             (pipelining), which cannot be told apart and count as one",
-            requests.len()
-        );
-        notes.push(Note::default().text(&what));
-    }
     let mut tables = vec![
         services(cluster, requests),
         breakdown(cluster, requests),
@@ -54,8 +38,30 @@ pub fn critical_path(
         sync: is_synchronized,
         range: range.map(|(start, end)| [start, end]),
         tables,
-        notes,
+        notes: request_notes(requests),
     }
+}
+
+/// What figures of some requests do not show: those of which a part is unknown, and those that may be
+/// several.
+pub fn request_notes(requests: &[Request]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let count = requests.iter().filter(|request| request.is_partly_unknown()).count();
+    if count > 0 {
+        let what =
+            format!("of {count} of {} requests a part is unknown: events of it are missing", requests.len());
+        notes.push(Note::default().text(&what));
+    }
+    let count = requests.iter().filter(|request| request.may_be_several).count();
+    if count > 0 {
+        let what = format!(
+            "{count} of {} requests were sent in several writes of one size before the answer came: each may be several requests \
+             (pipelining), which cannot be told apart and count as one",
+            requests.len()
+        );
+        notes.push(Note::default().text(&what));
+    }
+    notes
 }
 
 impl Cluster<'_> {

@@ -54,7 +54,7 @@ pub use blocking::blocking;
 pub use bottleneck::bottleneck;
 pub use cluster::Cluster;
 pub use compare::{Run, compare};
-pub use critical_path::critical_path;
+pub use critical_path::{critical_path, request_notes};
 pub use graph::dot;
 pub use isochrone_store::Cause;
 pub use lives::{LifeStep, Lives, PageFaults, ProcessLife, lives};

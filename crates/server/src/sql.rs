@@ -4,7 +4,7 @@
 //! Only statements that read are passed on. Used by: the requests of the page.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -87,6 +87,8 @@ impl SqlProgram {
         let read = tokio::task::spawn_blocking(move || read(BufReader::new(stdout)));
         let broken = |_| ApiError::internal("its output could not be read");
         let rows = read.await.map_err(broken)?;
+        let rows =
+            rows.map_err(|error| ApiError::internal(format!("its output could not be read: {error}")))?;
         if !rows.is_whole {
             return Ok(rows);
         }
@@ -100,21 +102,18 @@ impl SqlProgram {
 }
 
 /// The rows that come, as many as fit into an answer.
-fn read(mut from: impl BufRead) -> Rows {
+fn read(mut from: impl BufRead) -> io::Result<Rows> {
     let mut all = Rows::default();
     let mut bytes = 0;
     loop {
         let mut line = String::new();
-        match from.read_line(&mut line) {
-            Ok(0) | Err(_) => {
-                all.is_whole = true;
-                return all;
-            }
-            Ok(_) => {}
+        if from.read_line(&mut line)? == 0 {
+            all.is_whole = true;
+            return Ok(all);
         }
         bytes += line.len();
         if all.rows.len() == MAX_ROWS || bytes > MAX_BYTES {
-            return all;
+            return Ok(all);
         }
         if !line.trim().is_empty() {
             all.rows.push(line.trim().to_owned());
@@ -151,13 +150,15 @@ mod tests {
 
     #[test]
     fn rows_come_as_they_are_as_many_as_fit() {
-        let rows = read("{\"b\":1,\"a\":2}\n\n{}\n".as_bytes());
+        let rows = read("{\"b\":1,\"a\":2}\n\n{}\n".as_bytes()).unwrap();
         assert_eq!(
             (rows.rows.as_slice(), rows.is_whole),
             (&["{\"b\":1,\"a\":2}".to_owned(), "{}".to_owned()][..], true)
         );
-        let many = read("{}\n".repeat(MAX_ROWS + 1).as_bytes());
+        let many = read("{}\n".repeat(MAX_ROWS + 1).as_bytes()).unwrap();
         assert_eq!((many.rows.len(), many.is_whole), (MAX_ROWS, false));
-        assert!(read("{}\n".repeat(MAX_ROWS).as_bytes()).is_whole);
+        assert!(read("{}\n".repeat(MAX_ROWS).as_bytes()).unwrap().is_whole);
+        // What cannot be read is no end.
+        assert!(read(&b"{}\n\xff\n"[..]).is_err());
     }
 }

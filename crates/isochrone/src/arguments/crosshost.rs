@@ -145,9 +145,9 @@ pub(crate) struct Bottleneck {
     pub(crate) common: AcrossHosts,
 }
 
-/// `isochrone critical-path`.
+/// Which requests.
 #[derive(Debug, Args)]
-pub(crate) struct CriticalPath {
+pub(crate) struct OfRequests {
     /// Requests of this service: a port, an address with its port, or the name of its program; `*` stands for
     /// anything, `?` for one character [default: all services whose clients are not servers themselves]
     #[arg(long, value_name = "PORT|NAME", value_parser = service)]
@@ -156,6 +156,13 @@ pub(crate) struct CriticalPath {
     /// see `isochrone phases`); `*` stands for anything, `?` for one character
     #[arg(long = "phase", value_name = "NAME", value_delimiter = ',', conflicts_with = "service")]
     pub(crate) phases: Vec<String>,
+}
+
+/// `isochrone critical-path`.
+#[derive(Debug, Args)]
+pub(crate) struct CriticalPath {
+    #[command(flatten)]
+    pub(crate) of: OfRequests,
     /// Draw this request [default: the slowest]
     #[arg(long, value_name = "N")]
     pub(crate) request: Option<usize>,
@@ -199,7 +206,7 @@ pub(crate) struct ThreadName {
     pub(crate) tid: i32,
 }
 
-pub(super) fn service(text: &str) -> Result<Service, String> {
+fn service(text: &str) -> Result<Service, String> {
     Service::from_str(text).map_err(|error| error.to_string())
 }
 

@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use clap::Args;
-use isochrone_crosshost::Service;
 
 use super::analyze::duration;
 use super::common::Sources;
+use super::crosshost::OfRequests;
 use super::{ReportFormat, TableFormat};
 
 /// `isochrone diff`.
@@ -33,19 +33,6 @@ pub(crate) struct Diff {
     /// Number of cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = super::common::at_least_one)]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
-}
-
-/// Which requests.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct OfRequests {
-    /// Requests of this service: a port, an address with its port, or the name of its program; `*` stands for
-    /// anything, `?` for one character [default: all services whose clients are not servers themselves]
-    #[arg(long, value_name = "PORT|NAME", value_parser = super::crosshost::service)]
-    pub(crate) service: Option<Service>,
-    /// Phases of programs with these names instead of requests; `*` stands for anything, `?` for one
-    /// character
-    #[arg(long = "phase", value_name = "NAME", value_delimiter = ',', conflicts_with = "service")]
-    pub(crate) phases: Vec<String>,
 }
 
 /// `isochrone check`.

@@ -2,14 +2,16 @@
 
 use std::cmp::Reverse;
 use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use isochrone_analysis::{Options, Report};
 use isochrone_crosshost::{
-    Cluster, RequestQuery, Requests, ThreadRef, accounting, blocking, bottleneck, critical_path, dot, ipc,
-    messages, path, phase_names, requests, thread_path, wait_tree,
+    Cluster, Request, RequestQuery, Requests, ThreadRef, accounting, blocking, bottleneck, critical_path,
+    dot, ipc, messages, path, phase_names, requests, thread_path, wait_tree,
 };
-use isochrone_experiment::Spread;
+use isochrone_experiment::{Spread, TimeBase};
 use isochrone_time::{UnixNs, Window};
 use isochrone_timing::{
     SOME_STEPS, TimedHost, Times, TooManySteps, extent, is_on_one_clock, recorded, step_length, steps,
@@ -19,19 +21,38 @@ use wildmatch::WildMatch;
 use super::analyze::add_needs;
 use super::reports::{ReportStyle, TEXT_ROWS};
 use super::{host_selection, index, named, open_named};
-use crate::arguments::{AcrossHosts, Blocking, CriticalPath, CrossHost, TableFormat, ThreadName};
+use crate::arguments::time::TimeArg;
+use crate::arguments::{
+    AcrossHosts, Blocking, CriticalPath, CrossHost, OfRequests, Sources, TableFormat, ThreadName,
+};
 use crate::output::{self, Console};
 use crate::render::{drawing, plain::plain};
 
 /// The store of the hosts, and what of it is analysed.
-struct Store<'c, 'o> {
-    cluster: &'c Cluster<'o>,
-    hosts: &'c [&'c TimedHost<'o>],
+pub(super) struct Store<'c, 'o> {
+    pub(super) cluster: &'c Cluster<'o>,
+    pub(super) hosts: &'c [&'c TimedHost<'o>],
     times: Times,
     /// The requested times; `None`: all.
     window: Option<Window<UnixNs>>,
     is_synchronized: bool,
     console: &'c Console,
+}
+
+impl Store<'_, '_> {
+    /// The requests that were chosen.
+    pub(super) fn requests(&self, of: &OfRequests, only_sums: bool) -> anyhow::Result<Vec<Request>> {
+        let of = match (&of.service, of.phases.as_slice()) {
+            (Some(service), _) => Requests::Service(service.clone()),
+            (None, []) => Requests::Outermost,
+            (None, names) => {
+                let known = phase_names(self.cluster)?;
+                host_selection::note_unmatched("phase", names, &known, self.console);
+                Requests::Phases(names.iter().map(|name| WildMatch::new(name)).collect())
+            }
+        };
+        Ok(requests(self.cluster, &RequestQuery { of, window: self.window, only_sums })?)
+    }
 }
 
 pub(crate) fn run(analysis: &CrossHost, console: &Console) -> anyhow::Result<()> {
@@ -75,7 +96,7 @@ pub(super) fn steps_of(
 }
 
 fn critical_path_of(arguments: &CriticalPath, console: &Console) -> anyhow::Result<()> {
-    let CriticalPath { service, phases, request, thread, common } = arguments;
+    let CriticalPath { of, request, thread, common } = arguments;
     across(common, console, |store| {
         let cluster = store.cluster;
         // Steps are many: as text they are shown if their table is named.
@@ -87,17 +108,7 @@ fn critical_path_of(arguments: &CriticalPath, console: &Console) -> anyhow::Resu
                 let window = window.context("the traces have no events")?;
                 vec![thread_path(cluster, party(cluster, name)?, window)?]
             }
-            None => {
-                let of = match (service, phases.as_slice()) {
-                    (Some(service), _) => Requests::Service(service.clone()),
-                    (None, []) => Requests::Outermost,
-                    (None, names) => {
-                        host_selection::note_unmatched("phase", names, &phase_names(cluster)?, store.console);
-                        Requests::Phases(names.iter().map(|name| WildMatch::new(name)).collect())
-                    }
-                };
-                requests(cluster, &RequestQuery { of, window: store.window, only_sums: !has_steps })?
-            }
+            None => store.requests(of, !has_steps)?,
         };
         let report = critical_path(cluster, &found, has_steps, store.is_synchronized);
         let drawn = match request {
@@ -191,20 +202,59 @@ fn across(
     console: &Console,
     analyse: impl FnOnce(&Store<'_, '_>) -> anyhow::Result<Option<Report>>,
 ) -> anyhow::Result<()> {
-    let AcrossHosts { sort, limit, format, table, sources } = arguments;
-    let named = named(&sources.traces)?;
-    let kept = sources.store.store.as_deref();
-    let opened = open_named(&named, kept, sources.clock.time_base()?, console)?;
+    with_store(Opening::of(&arguments.sources)?, console, |store| {
+        let Some(report) = analyse(store)? else { return Ok(()) };
+        show(report, arguments, store)
+    })
+}
+
+/// What is opened, and how.
+pub(super) struct Opening<'a> {
+    pub(super) traces: &'a [PathBuf],
+    /// A store of them that was named in addition.
+    pub(super) kept: Option<&'a Path>,
+    pub(super) base: TimeBase,
+    pub(super) window: [Option<TimeArg>; 2],
+    pub(super) threads: Option<NonZeroUsize>,
+}
+
+impl<'a> Opening<'a> {
+    pub(super) fn of(sources: &'a Sources) -> anyhow::Result<Self> {
+        Ok(Self {
+            traces: &sources.traces,
+            kept: sources.store.store.as_deref(),
+            base: sources.clock.time_base()?,
+            window: [sources.window.begin, sources.window.end],
+            threads: sources.store.threads,
+        })
+    }
+}
+
+/// Opens traces and their store, and passes it on.
+pub(super) fn with_store<T>(
+    opening: Opening<'_>,
+    console: &Console,
+    with: impl FnOnce(&Store<'_, '_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let Opening { traces, kept, base, window: [begin, end], threads } = opening;
+    let named = named(traces)?;
+    let opened = open_named(&named, kept, base, console)?;
     let experiment = opened.experiment();
     let hosts = host_selection::choose(&opened, &experiment, &[], host_selection::NOT_FOLLOWED, console)?;
     let extent = extent(hosts.iter().copied()).unwrap_or_default();
-    let times = host_selection::times([sources.window.begin, sources.window.end, None], Some(extent))?;
-    let spread = Spread { threads: sources.store.threads, pieces: None };
+    let times = host_selection::times([begin, end, None], Some(extent))?;
+    let spread = Spread { threads, pieces: None };
     let store = index::store(&named, kept, &opened, spread, console)?;
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
     let (window, is_synchronized) = (window(times, extent), is_on_one_clock(&hosts));
-    let store = Store { cluster: &cluster, hosts: &hosts, times, window, is_synchronized, console };
-    let Some(mut report) = analyse(&store)? else { return Ok(()) };
+    with(&Store { cluster: &cluster, hosts: &hosts, times, window, is_synchronized, console })
+}
+
+/// Prints a report.
+fn show(mut report: Report, arguments: &AcrossHosts, store: &Store<'_, '_>) -> anyhow::Result<()> {
+    let AcrossHosts { sort, limit, format, table, sources } = arguments;
+    let Store { hosts, console, .. } = *store;
+    let spread = Spread { threads: sources.store.threads, pieces: None };
     let style = ReportStyle {
         format: *format,
         table: table.as_deref(),
@@ -228,6 +278,6 @@ fn across(
         ..Options::default()
     });
     let mut reports = [report];
-    add_needs(&mut reports, &recorded(&hosts));
+    add_needs(&mut reports, &recorded(hosts));
     style.print(&reports, None, hosts.len(), console)
 }

@@ -2,23 +2,17 @@
 //! against limits.
 
 use std::io::Write as _;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use isochrone_analysis::{Options, lacking, nearest_rank};
-use isochrone_crosshost::{
-    Cluster, Request, RequestQuery, Requests, Run, compare, needs, phase_names, requests,
-};
+use isochrone_crosshost::{Request, Run, compare, needs, request_notes};
 use isochrone_experiment::{Spread, TimeBase};
-use isochrone_time::{UnixNs, Window};
-use isochrone_timing::{extent, recorded};
+use isochrone_timing::recorded;
 use serde::Serialize;
-use wildmatch::WildMatch;
 
-use super::crosshost::window;
+use super::crosshost::{Opening, Store, with_store};
 use super::reports::{ReportStyle, TEXT_ROWS};
-use super::{host_selection, index, named, open_named};
-use crate::arguments::{Check, Diff, Figure, Limit, OfRequests, ReportFormat, TableFormat};
+use crate::arguments::{Check, Diff, Figure, Limit, ReportFormat, TableFormat};
 use crate::output::{self, Console, note};
 use crate::render::figures;
 use crate::render::plain::Plain;
@@ -27,8 +21,12 @@ use crate::render::plain::Plain;
 pub(crate) fn diff(arguments: &Diff, console: &Console) -> anyhow::Result<()> {
     let Diff { before, after, of, limit, format, table, threads } = arguments;
     let open = |path: &PathBuf, with: &mut dyn FnMut(Run<'_, '_>) -> anyhow::Result<()>| {
-        with_run(&Opening { paths: std::slice::from_ref(path), of, threads: *threads, console }, |run| {
-            with(run)
+        let traces = std::slice::from_ref(path);
+        let window = [None, None];
+        let opening = Opening { traces, kept: None, base: TimeBase::Usual, window, threads: *threads };
+        with_store(opening, console, |store| {
+            note_missing(store, &format!("{}: ", path.display()), console);
+            with(Run { cluster: store.cluster, requests: &store.requests(of, true)? })
         })
     };
     open(before, &mut |before| {
@@ -52,70 +50,23 @@ pub(crate) fn diff(arguments: &Diff, console: &Console) -> anyhow::Result<()> {
     })
 }
 
-/// A run that is opened.
-struct Opening<'a> {
-    paths: &'a [PathBuf],
-    of: &'a OfRequests,
-    threads: Option<NonZeroUsize>,
-    console: &'a Console,
-}
-
-/// Opens a run and its store, on one clock, and passes its requests on.
-fn with_run(
-    opening: &Opening<'_>,
-    with: impl FnOnce(Run<'_, '_>) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let Opening { paths, of, threads, console } = *opening;
-    let named = named(paths)?;
-    let opened = open_named(&named, None, TimeBase::Usual, console)?;
-    let experiment = opened.experiment();
-    let hosts = host_selection::choose(&opened, &experiment, &[], host_selection::NOT_FOLLOWED, console)?;
-    let spread = Spread { threads, pieces: None };
-    let store = index::store(&named, None, &opened, spread, console)?;
-    let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
-    for missing in lacking(&needs("critical-path"), &recorded(&hosts)) {
-        let paths = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-        note!(console, "{}: {}", Plain(paths), Plain(missing.shown(|ns| figures::span(ns.into()))));
+/// Notes what requests are made of and was not recorded.
+fn note_missing(store: &Store<'_, '_>, of: &str, console: &Console) {
+    for missing in lacking(&needs("critical-path"), &recorded(store.hosts)) {
+        note!(console, "{}{}", Plain(of), Plain(missing.shown(|ns| figures::span(ns.into()))));
     }
-    let found = chosen(&cluster, of, None, console)?;
-    with(Run { cluster: &cluster, requests: &found })
-}
-
-/// The requests that were chosen, with the sums of their paths.
-fn chosen(
-    cluster: &Cluster<'_>,
-    of: &OfRequests,
-    window: Option<Window<UnixNs>>,
-    console: &Console,
-) -> anyhow::Result<Vec<Request>> {
-    let of = match (&of.service, of.phases.as_slice()) {
-        (Some(service), _) => Requests::Service(service.clone()),
-        (None, []) => Requests::Outermost,
-        (None, names) => {
-            host_selection::note_unmatched("phase", names, &phase_names(cluster)?, console);
-            Requests::Phases(names.iter().map(|name| WildMatch::new(name)).collect())
-        }
-    };
-    Ok(requests(cluster, &RequestQuery { of, window, only_sums: true })?)
 }
 
 /// Holds figures of the requests of a run against limits.
 pub(crate) fn check(arguments: &Check, console: &Console) -> anyhow::Result<()> {
     let Check { limits, of, format, sources } = arguments;
-    let named = named(&sources.traces)?;
-    let kept = sources.store.store.as_deref();
-    let opened = open_named(&named, kept, sources.clock.time_base()?, console)?;
-    let experiment = opened.experiment();
-    let hosts = host_selection::choose(&opened, &experiment, &[], host_selection::NOT_FOLLOWED, console)?;
-    let extent = extent(hosts.iter().copied()).unwrap_or_default();
-    let times = host_selection::times([sources.window.begin, sources.window.end, None], Some(extent))?;
-    let spread = Spread { threads: sources.store.threads, pieces: None };
-    let store = index::store(&named, kept, &opened, spread, console)?;
-    let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
-    for missing in lacking(&needs("critical-path"), &recorded(&hosts)) {
-        note!(console, "{}", Plain(missing.shown(|ns| figures::span(ns.into()))));
+    let found = with_store(Opening::of(sources)?, console, |store| {
+        note_missing(store, "", console);
+        store.requests(of, true)
+    })?;
+    for note in request_notes(&found) {
+        note!(console, "{}", Plain(note.shown(|ns| figures::span(ns.into()))));
     }
-    let found = chosen(&cluster, of, window(times, extent), console)?;
     let mut durations: Vec<i64> = found.iter().map(Request::duration).collect();
     durations.sort_unstable();
     let results: Vec<Checked> = limits.iter().map(|limit| Checked::new(limit, &durations)).collect();
