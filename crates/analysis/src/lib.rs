@@ -48,7 +48,7 @@ pub use file_io::annotated_call::AnnotatedCall;
 pub use host::{HostContext, ThreadIdentity};
 pub use interrupt::InterruptSource;
 pub use needs::{Need, RECIPE, Recorded, TIMELINE, lacking};
-pub use options::{Calls, Filter, Interrupt, Interrupts, OptionKind, Options};
+pub use options::{Calls, Filter, Interrupt, Interrupts, OfHosts, OptionKind, Options};
 pub use output::cell::Cell;
 pub use output::note::Note;
 pub use output::report::{Report, VERSION};

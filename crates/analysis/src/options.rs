@@ -15,8 +15,8 @@ pub struct Options {
     pub filter: Filter,
     /// Maximum number of rows of each table; `None`: all.
     pub limit: Option<usize>,
-    /// Maximum number of rows of a table that is sorted by a value, where there is no limit for all; `None`:
-    /// all.
+    /// Maximum number of rows of a table that is sorted by a value, where there is no limit for all;
+    /// `None`: all.
     pub top: Option<usize>,
     /// The column by which tables that have it are sorted: see [`crate::Table::sort`].
     pub sort: Option<String>,
@@ -62,8 +62,8 @@ impl Default for Options {
 
 impl Options {
     /// The part of them that decides what is kept while a trace is read: all that is not in it decides how
-    /// tables are made of that, so that pieces which were mapped with this part alone answer with any options
-    /// that have the same part.
+    /// tables are made of that, so that pieces which were mapped with this part alone answer with any
+    /// options that have the same part.
     #[must_use]
     pub fn of_mapping(&self) -> Self {
         self.with_tables_of(&Self { scratch: self.scratch.clone(), ..Self::default() })
@@ -128,6 +128,10 @@ pub struct Filter {
     pub tids: Vec<i32>,
     /// Numbers of processes.
     pub pids: Vec<i32>,
+    /// Threads and processes of one host each, by number, beside those of [`Self::tids`] and
+    /// [`Self::pids`]. Pieces do not have them, as they decide tables alone.
+    #[serde(skip)]
+    pub of_hosts: OfHosts,
     /// Names of threads, in which `*` stands for anything and `?` for one character.
     pub names: Vec<WildMatch>,
     /// CPUs.
@@ -145,6 +149,15 @@ pub struct Filter {
     pub max_bytes: Option<u64>,
 }
 
+/// Numbers that mean something on one host: names of hosts, numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OfHosts {
+    /// Numbers of threads.
+    pub tids: Vec<(String, i32)>,
+    /// Numbers of processes.
+    pub pids: Vec<(String, i32)>,
+}
+
 impl Filter {
     /// Whether a host counts.
     pub fn keeps_host(&self, name: &str) -> bool {
@@ -158,13 +171,35 @@ impl Filter {
 
     /// Whether any threads are left out.
     pub fn has_threads(&self) -> bool {
-        !self.tids.is_empty() || !self.pids.is_empty() || !self.names.is_empty()
+        let OfHosts { tids, pids } = &self.of_hosts;
+        let has_numbers = !self.tids.is_empty() || !self.pids.is_empty();
+        has_numbers || !tids.is_empty() || !pids.is_empty() || !self.names.is_empty()
     }
 
-    /// Who a thread of a host is, if it counts: by its number, its process and its name, by all of them that
-    /// are requested.
+    /// Whether a thread of a host counts, by its number and its process, where they are known, and by one
+    /// of its names.
+    pub fn keeps_thread<'n>(
+        &self,
+        host: &str,
+        tid: Option<i32>,
+        pid: Option<i32>,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> bool {
+        let is_one = |number: Option<i32>, anywhere: &[i32], of_hosts: &[(String, i32)]| {
+            let is_free = anywhere.is_empty() && of_hosts.is_empty();
+            let is_of = |number: &i32| of_hosts.iter().any(|(on, of)| of == number && on == host);
+            is_free || number.is_some_and(|number| anywhere.contains(&number) || is_of(&number))
+        };
+        is_one(tid, &self.tids, &self.of_hosts.tids)
+            && is_one(pid, &self.pids, &self.of_hosts.pids)
+            && (self.names.is_empty()
+                || names.into_iter().any(|comm| self.names.iter().any(|name| name.matches(comm))))
+    }
+
+    /// Who a thread of a host is, if it counts: by its number, its process and its name, by all of them
+    /// that are requested.
     pub fn who<'h>(&self, host: &'h dyn HostContext, thread: ThreadId) -> Option<ThreadIdentity<'h>> {
-        Some(ThreadIdentity::of(host, thread)).filter(|who| self.keeps(who))
+        Some(ThreadIdentity::of(host, thread)).filter(|who| self.keeps(host, who))
     }
 
     /// As [`Self::who`], of a time, raw ns: by the name that the thread had then.
@@ -174,15 +209,11 @@ impl Filter {
         thread: ThreadId,
         at: RawNs,
     ) -> Option<ThreadIdentity<'h>> {
-        Some(ThreadIdentity::at(host, thread, at)).filter(|who| self.keeps(who))
+        Some(ThreadIdentity::at(host, thread, at)).filter(|who| self.keeps(host, who))
     }
 
-    fn keeps(&self, who: &ThreadIdentity<'_>) -> bool {
-        let tid = self.tids.is_empty() || who.tid.is_some_and(|tid| self.tids.contains(&tid));
-        let name = self.names.is_empty()
-            || who.comm.as_deref().is_some_and(|comm| self.names.iter().any(|name| name.matches(comm)));
-        let pid = self.pids.is_empty() || who.pid.is_some_and(|pid| self.pids.contains(&pid));
-        tid && pid && name
+    fn keeps(&self, host: &dyn HostContext, who: &ThreadIdentity<'_>) -> bool {
+        self.keeps_thread(host.name(), who.tid, who.pid, who.comm.as_deref())
     }
 }
 
@@ -200,8 +231,8 @@ pub struct Interrupts {
 pub enum Interrupt<N> {
     /// By its number, or the vector of a softirq.
     Number(N),
-    /// By the name of its handler, or of the softirq (`NET_RX_SOFTIRQ` or `net_rx`), in which `*` stands for
-    /// anything and `?` for one character.
+    /// By the name of its handler, or of the softirq (`NET_RX_SOFTIRQ` or `net_rx`), in which `*` stands
+    /// for anything and `?` for one character.
     Name(WildMatch),
 }
 
@@ -212,8 +243,8 @@ pub struct Calls {
     pub names: Vec<WildMatch>,
     /// Errors that they ended in, by their numbers: see [`isochrone_strace::errno_of`].
     pub errors: Vec<u16>,
-    /// Whether to show what all CPUs ran when each of them ended. What every CPU ran at any time is kept for
-    /// that.
+    /// Whether to show what all CPUs ran when each of them ended. What every CPU ran at any time is kept
+    /// for that.
     pub around: bool,
 }
 

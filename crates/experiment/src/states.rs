@@ -62,8 +62,10 @@ pub fn states(
         let here = [timing.unix(window.start), timing.unix(window.end)];
         range = Some(range.map_or(here, |all| [all[0].min(here[0]), all[1].max(here[1])]));
         let rows = (0..).map(ThreadRow).zip(there.threads());
-        let threads: Vec<ThreadRow> =
-            rows.filter(|(_, thread)| is_asked(thread, asked.filter)).map(|(row, _)| row).collect();
+        let threads: Vec<ThreadRow> = rows
+            .filter(|(_, thread)| is_selected(host.name(), thread, asked.filter))
+            .map(|(row, _)| row)
+            .collect();
         has_faults |= add(&there, host.name(), &threads, window, asked.pixels, timing, &mut table)?;
     }
     // Most have no waits in page faults.
@@ -79,13 +81,9 @@ pub fn states(
     })
 }
 
-/// Whether a thread is asked for, by any of its names; idle tasks have no states.
-pub(crate) fn is_asked(thread: &ThreadInfo, filter: &Filter) -> bool {
-    let Some(tid) = thread.tid else { return false };
-    (filter.tids.is_empty() || filter.tids.contains(&tid))
-        && (filter.pids.is_empty() || thread.pid.is_some_and(|pid| filter.pids.contains(&pid)))
-        && (filter.names.is_empty()
-            || thread.comms().any(|comm| filter.names.iter().any(|name| name.matches(comm))))
+/// Whether a thread of a host is selected, by any of its names; idle tasks have no states.
+pub(crate) fn is_selected(host: &str, thread: &ThreadInfo, filter: &Filter) -> bool {
+    thread.tid.is_some() && filter.keeps_thread(host, thread.tid, thread.pid, thread.comms())
 }
 
 /// What stands where a state says nothing: unknown where it could have, or where the state itself is unknown,

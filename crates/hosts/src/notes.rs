@@ -92,8 +92,23 @@ pub struct Contradiction {
     pub traces: [String; 2],
 }
 
+/// Times as ns of the host's own clock.
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words(|raw| format!("{raw} ns")))
+    }
+}
+
+impl Note {
+    /// The note, with its instants as `time` writes them.
+    pub fn words(&self, time: impl Fn(RawNs) -> String) -> String {
+        let mut text = String::new();
+        // Text has room for everything.
+        let _ = self.write(&mut text, &time);
+        text
+    }
+
+    fn write(&self, f: &mut impl fmt::Write, time: &dyn Fn(RawNs) -> String) -> fmt::Result {
         match self {
             Self::Lost { events, packets } => {
                 let counts =
@@ -115,10 +130,10 @@ impl fmt::Display for Note {
                 *longest as f64 / 1e9
             ),
             Self::MissingChunk { from, to } => {
-                write!(f, "a chunk is missing: nothing is known from {from} to {to} ns")
+                write!(f, "a chunk is missing: nothing is known from {} to {}", time(*from), time(*to))
             }
             Self::MissingStream { file, from, to } => {
-                write!(f, "the stream {file} of a chunk is missing, from {from} to {to} ns")
+                write!(f, "the stream {file} of a chunk is missing, from {} to {}", time(*from), time(*to))
             }
             Self::MissingCpus(cpus) => {
                 let (have, it) = if cpus.len() == 1 { ("has", "it") } else { ("have", "they") };

@@ -94,6 +94,8 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::Analyze(command) => commands::analyze::run(&command, console),
         Command::CrossHost(command) => commands::crosshost::run(&command, console),
         Command::Short(command) => commands::analyze::run(&command.into_analyze(), console),
+        Command::Cache(command) => commands::cache::run(&command, console),
+        Command::Cut(command) => commands::cut::run(&command, console),
         Command::Dump(command) => commands::dump::run(&command, console),
         Command::Sync(command) => commands::sync::run(&command, console),
         Command::Index(command) => commands::index::run(&command, console),

@@ -35,6 +35,7 @@ pub fn watch_files(prefix: &'static str) {
 
 /// The exit code of a program. An error is printed on stderr.
 pub fn exit(program: &str, ended: anyhow::Result<ExitStatus>) -> ExitCode {
+    index::remove_instead();
     match ended {
         Ok(ExitStatus::Done) => ExitCode::SUCCESS,
         Ok(ExitStatus::Partial) => ExitCode::from(1),

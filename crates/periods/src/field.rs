@@ -42,6 +42,17 @@ impl FieldScope {
     ];
 }
 
+impl FromIterator<Field> for Fields {
+    /// The same field twice has one number.
+    fn from_iter<I: IntoIterator<Item = Field>>(all: I) -> Self {
+        let mut fields = Self::default();
+        for field in all {
+            fields.number(field);
+        }
+        fields
+    }
+}
+
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

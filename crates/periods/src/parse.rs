@@ -104,6 +104,27 @@ const OPERATORS: [(&str, Operator); 6] = [
 /// Matches as `==` does, where a pattern is: the word of lttng-analyses.
 const PATTERN: &str = "=*";
 
+impl Field {
+    /// Reads a field of the event at hand: a name, or one of the words above.
+    ///
+    /// # Errors
+    /// It is none, or of another event than the one at hand.
+    ///
+    /// ```
+    /// use isochrone_periods::{Field, FieldScope};
+    ///
+    /// assert_eq!(Field::parse("$host"), Ok(Field::Host));
+    /// assert_eq!(Field::parse("$ctx.tid"), Ok(Field::Named(FieldScope::Context, "tid".to_owned())));
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+        let mut fields = Fields::default();
+        match Parser::new(text, &mut fields).whole_field()? {
+            (Whose::Event, number) => fields.get(number).cloned().ok_or(SyntaxError::NoPeriod),
+            _ => Err(SyntaxError::NoPeriod),
+        }
+    }
+}
+
 /// Reads an expression.
 pub(crate) struct Parser<'t, 'f> {
     rest: &'t str,

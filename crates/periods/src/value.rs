@@ -7,7 +7,7 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 /// A value of an event.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Value {
     /// An integer.
     Number(i128),
@@ -18,7 +18,7 @@ pub enum Value {
 }
 
 /// A floating-point number by its bits, so that equal values are equal bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Real(u64);
 
 impl Real {

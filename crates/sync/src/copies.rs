@@ -3,8 +3,8 @@
 //! All copies of an island are on the clock description of its reference: equal times in them are equal
 //! instants.
 //!
-//! They are written into a hidden directory first (see [`isochrone_files::output`]) and get their names when
-//! all of them are whole.
+//! They are written into a hidden directory first (see [`isochrone_files::output`]) and get their names
+//! when all of them are whole.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -89,44 +89,59 @@ pub fn check(inputs: &Inputs, directory: &Path) -> Result<(), CopyError> {
     targets(inputs, directory).map(drop)
 }
 
-/// Writes copies of all traces that a correction is known for (of captures there are none) into `directory`:
-/// each argument's last path component followed by `_`, its inner tree kept. Nothing is overwritten. Whatever
-/// has its name is whole; a process that is killed leaves a hidden directory `.copies.partial-…`, which no
-/// search for traces enters and the next one that writes there removes.
+/// Writes copies of all traces that a correction is known for (of captures there are none) into
+/// `directory`: each argument's last path component followed by `_`, its inner tree kept. Nothing is
+/// overwritten. Whatever has its name is whole; a process that is killed leaves a hidden directory
+/// `.copies.partial-…`, which no search for traces enters and the next one that writes there removes.
 ///
 /// # Errors
 /// Names collide, a target exists, or a file cannot be written.
 pub fn write(inputs: &Inputs, clocks: &Clocks, directory: &Path) -> Result<Vec<Copied>, CopyError> {
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        |cause| CopyError::Io { path, cause }
-    };
-    let targets = targets(inputs, directory)?;
+    check(inputs, directory)?;
     let mut descriptions: HashMap<&str, ClockClass> = HashMap::new();
     for clock in clocks.iter() {
         if !descriptions.contains_key(clock.reference.as_str()) {
             descriptions.insert(&clock.reference, description(inputs, clocks, &clock.reference)?);
         }
     }
+    let copied = write_each(inputs, directory, |input, target| {
+        let Some(clock) = clocks.of_trace(&input.trace) else { return Ok(None) };
+        let class = descriptions[clock.reference.as_str()].clone();
+        // Zero of the new clock on the reference's raw time line.
+        let zero = class.offset_ns() - i128::from(clock.reference_offset_ns);
+        let map = |raw: i128| new_cycles(clock, raw, zero);
+        copy_trace(&input.trace, target, &NewClock { class, map: &map }).map(Some)
+    })?;
+    Ok(copied.into_iter().map(|(source, target, summary)| Copied { source, target, summary }).collect())
+}
+
+/// Writes something for each trace into `directory`: each argument's last path component followed by `_`,
+/// its inner tree kept. `write_one` gets the trace and the directory to make, whose parent is there;
+/// `None`: there is nothing for this trace. Gives the trace's path, that of what was written, and what
+/// `write_one` gave. Nothing is overwritten, and whatever has its name is whole.
+///
+/// # Errors
+/// Names collide, a target exists, or a file cannot be written.
+pub fn write_each<T>(
+    inputs: &Inputs,
+    directory: &Path,
+    mut write_one: impl FnMut(&InputTrace, &Path) -> Result<Option<T>, isochrone_ctf::Error>,
+) -> Result<Vec<(PathBuf, PathBuf, T)>, CopyError> {
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        |cause| CopyError::Io { path, cause }
+    };
+    let targets = targets(inputs, directory)?;
     fs::create_dir_all(directory).map_err(io(directory))?;
     let partial = UnfinishedDirectory::new(OsStr::new("copies"), directory).map_err(io(directory))?;
     let mut copied = Vec::new();
     let mut roots = BTreeSet::new();
     for (input, Target { root, inner }) in inputs.traces.iter().zip(targets) {
-        let Some(clock) = clocks.of_trace(&input.trace) else { continue };
-        let class = descriptions[clock.reference.as_str()].clone();
-        // Zero of the new clock on the reference's raw time line.
-        let zero = class.offset_ns() - i128::from(clock.reference_offset_ns);
-        let map = |raw: i128| new_cycles(clock, raw, zero);
         let below = Path::new(&root).join(inner);
         let copy = partial.path().join(&below);
         make_above(partial.path(), &below).map_err(io(&copy))?;
-        let summary = copy_trace(&input.trace, &copy, &NewClock { class, map: &map })?;
-        copied.push(Copied {
-            source: input.path().to_owned(),
-            target: directory.join(&root).join(inner),
-            summary,
-        });
+        let Some(written) = write_one(input, &copy)? else { continue };
+        copied.push((input.path().to_owned(), directory.join(&root).join(inner), written));
         roots.insert(root);
     }
     output::flush(partial.path()).map_err(io(partial.path()))?;
@@ -257,8 +272,8 @@ fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<Cloc
     let offset_ns = clocks.of_host(reference).map_or(0, |clock| clock.reference_offset_ns);
     // Whole seconds, so that people still recognise the reference's own values.
     let earlier_s = earliest.map_or(0, |earliest| earliest.min(0).div_euclid(1_000_000_000));
-    // The copies are on the reference's time line, so they carry its identity – unless its zero had to move:
-    // that is another time line.
+    // The copies are on the reference's time line, so they carry its identity – unless its zero had to
+    // move: that is another time line.
     let uuid =
         class.uuid.map(|uuid| uuid::Uuid::from_u128(uuid.as_u128() ^ u128::from(earlier_s.unsigned_abs())));
     let uid = class.uid.clone().map(|uid| match (uuid, earlier_s) {

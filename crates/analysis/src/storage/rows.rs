@@ -209,6 +209,12 @@ impl Rows {
         }
     }
 
+    /// Keeps some rows, in their order.
+    pub(crate) fn retain(&mut self, mut keeps: impl FnMut(&[Cell]) -> bool) {
+        let before = std::mem::replace(self, Self::new(&self.scratch));
+        before.iter().filter(|row| keeps(row)).for_each(|row| self.push(&row));
+    }
+
     /// Changes each row.
     pub(crate) fn change(&mut self, mut with: impl FnMut(&mut Vec<Cell>)) {
         let before = std::mem::replace(self, Self::new(&self.scratch));

@@ -49,6 +49,10 @@ pub struct Schema {
     pub attributes: Attributes,
 }
 
+/// The entry of the environment that says which events of another trace a trace has, in words, where it is
+/// not all of a time: [`cut_trace`](crate::write::cut_trace) writes it.
+pub const CUT_OF: &str = "isochrone_cut";
+
 /// One entry of the trace environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvironmentValue {

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::metadata::Metadata;
 use crate::metadata_text;
 use crate::plan::Plan;
-use crate::schema::Schema;
+use crate::schema::{CUT_OF, Schema};
 
 /// Metadata that were understood before, for opening many traces: those whose metadata are equal as texts
 /// share schema and plan. The metadata of a kernel with all its system calls take some megabytes, and a
@@ -90,7 +90,10 @@ impl Schemas {
 
 impl ParsedMetadata {
     fn new(text: String, path: &Path) -> Result<Self, Error> {
-        let (schema, warnings) = metadata_text::schema(&text, path)?;
+        let (schema, mut warnings) = metadata_text::schema(&text, path)?;
+        if let Some(words) = schema.environment_text(CUT_OF) {
+            warnings.push(Diagnostic::note(path, format!("a part of another trace: {words}")));
+        }
         let plan = Plan::compile(&schema);
         let time_rules = schema.streams.iter().map(|class| TimeRule::of(&schema, class)).collect();
         Ok(Self { text, schema, plan, time_rules, warnings })

@@ -88,12 +88,12 @@ pub fn rewrite_trace_as(trace: &Trace, schema: &Schema, directory: &Path) -> Res
     Copy::new(trace, &Plan::compile(schema), directory, &metadata, None)?.all()
 }
 
-fn make_above(directory: &Path) -> Result<(), Error> {
+pub(super) fn make_above(directory: &Path) -> Result<(), Error> {
     let above = directory.parent().unwrap_or(directory);
     fs::create_dir_all(above).map_err(|source| Error::new(above, Reason::Write(source)))
 }
 
-fn inexpressible(trace: &Trace, error: &Inexpressible) -> Error {
+pub(super) fn inexpressible(trace: &Trace, error: &Inexpressible) -> Error {
     Error::new(trace.path(), Reason::Unwritable(error.to_string()))
 }
 
@@ -284,7 +284,7 @@ pub(super) fn head_values(trace: &Trace, stream: usize, packet: &Packet) -> (Opt
     (header, context)
 }
 
-fn unwritable(trace: &Trace, packet: &Packet, error: &EncodeError) -> Error {
+pub(super) fn unwritable(trace: &Trace, packet: &Packet, error: &EncodeError) -> Error {
     let file = trace.packet_file_name(packet);
     let message = format!("{file}, packet {}, byte {}: {error}", packet.number, packet.offset);
     Error::new(trace.path(), Reason::Unwritable(message))

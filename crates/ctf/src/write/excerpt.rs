@@ -75,11 +75,27 @@ fn write_packet(
     let (header, context) = head_values(trace, stream, packet);
     let class = trace.streams()[stream].class;
     let mut writer = PacketWriter::excerpt(trace.plan(), class);
+    let begin = packet.begin().unwrap_or(0);
+    writer.begin(PacketHead { header, context, begin })?;
+    let last = write_selected(trace, stream, events.iter().zip(flags.iter().copied()), begin, &mut writer)?;
+    let total_bits = writer.content_bits().next_multiple_of(8);
+    bytes.extend_from_slice(writer.finish(packet.end().unwrap_or(last), total_bits)?.bytes);
+    Ok(())
+}
+
+/// Writes the events with a flag into a packet that was begun at `begin`; gives the time of the last one in
+/// cycles. Where headers could not show the time since the one before, so are events without a flag.
+pub(super) fn write_selected<'e, 't: 'e>(
+    trace: &Trace,
+    stream: usize,
+    events: impl Iterator<Item = (&'e Event<'t>, bool)>,
+    begin: u64,
+    writer: &mut PacketWriter<'_>,
+) -> Result<u64, EncodeError> {
     let bits = narrow_time(trace, stream);
-    writer.begin(PacketHead { header, context, begin: packet.begin().unwrap_or(0) })?;
-    let mut last = packet.begin().unwrap_or(0);
+    let mut last = begin;
     let mut skipped: Option<&Event<'_>> = None;
-    for (event, &flag) in events.iter().zip(flags) {
+    for (event, flag) in events {
         let cycles = event.cycles().unwrap_or(0);
         // A header of few bits shows no gap that is longer than they count.
         if let Some((bits, before)) = bits.zip(skipped)
@@ -94,14 +110,12 @@ fn write_packet(
             last = cycles;
         }
     }
-    let total_bits = writer.content_bits().next_multiple_of(8);
-    bytes.extend_from_slice(writer.finish(packet.end().unwrap_or(last), total_bits)?.bytes);
-    Ok(())
+    Ok(last)
 }
 
 /// Bits of the time in event headers that are not of LTTng's shape, which have a long form, where they are
 /// fewer than those of the clock.
-fn narrow_time(trace: &Trace, stream: usize) -> Option<u32> {
+pub(super) fn narrow_time(trace: &Trace, stream: usize) -> Option<u32> {
     let plan = trace.stream_plan(stream);
     if plan.lttng_header.is_some() {
         return None;

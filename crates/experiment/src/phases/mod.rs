@@ -16,7 +16,7 @@ use isochrone_timing::{TimedHost, Times};
 
 use crate::model::ModelledHost;
 use crate::periods::{PeriodLog, unfinished};
-use crate::states::is_asked;
+use crate::states::is_selected;
 pub(crate) use breakdown::Instance;
 use breakdown::{Breakdown, Counted, breakdown};
 
@@ -63,7 +63,8 @@ pub fn phases(
             None => recorded(&there, window)?,
         };
         instances.retain(|it| {
-            (window.start..window.end).contains(&it.end) && keeps(asked.filter, it, there.threads())
+            (window.start..window.end).contains(&it.end)
+                && keeps(asked.filter, host.name(), it, there.threads())
         });
         let without = instances.iter().filter(|it| it.thread.is_none()).count();
         if without > 0 {
@@ -140,11 +141,11 @@ pub(crate) fn of_periods(there: &HostStore, host: &ModelledHost<'_, PeriodLog>) 
     host.model.spans.iter().map(instance).collect()
 }
 
-fn keeps(filter: &Filter, it: &Instance, threads: &[ThreadInfo]) -> bool {
+fn keeps(filter: &Filter, host: &str, it: &Instance, threads: &[ThreadInfo]) -> bool {
     let ns = it.end.saturating_since(it.start).max(0) as u64;
     let is_long = filter.min_ns.is_none_or(|min| ns >= min) && filter.max_ns.is_none_or(|max| ns <= max);
     let thread = it.thread.and_then(|thread| threads.get(thread.0 as usize));
-    is_long && (!filter.has_threads() || thread.is_some_and(|thread| is_asked(thread, filter)))
+    is_long && (!filter.has_threads() || thread.is_some_and(|thread| is_selected(host, thread, filter)))
 }
 
 /// The four tables.

@@ -1,5 +1,6 @@
 //! Options that several commands have.
 
+use std::fmt;
 use std::str::FromStr;
 
 use std::ffi::OsString;
@@ -41,12 +42,13 @@ impl Clock {
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TimeWindow {
     /// Start of the time range, in any form in which times are printed (06:11:25.5, 2026-11-20 06:11:25.5,
-    /// Unix seconds with a decimal point, Unix nanoseconds), or RFC 3339
+    /// Unix seconds with a decimal point, Unix nanoseconds), RFC 3339, or relative: `+2s` after the start
+    /// of the traces, `-1s` before their end
     #[arg(
         long,
         value_name = "TIME",
         value_parser = TimeArg::parse,
-        allow_negative_numbers = true,
+        allow_hyphen_values = true,
         help_heading = "Filters"
     )]
     pub(crate) begin: Option<TimeArg>,
@@ -55,33 +57,74 @@ pub(crate) struct TimeWindow {
         long,
         value_name = "TIME",
         value_parser = TimeArg::parse,
-        allow_negative_numbers = true,
+        allow_hyphen_values = true,
         help_heading = "Filters"
     )]
     pub(crate) end: Option<TimeArg>,
 }
 
+/// The number of a thread or of a process, and its host where there are several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostNumber {
+    pub(crate) host: Option<String>,
+    pub(crate) number: i32,
+}
+
+impl HostNumber {
+    /// Reads `842` or `web:842`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (host, number) = match text.rsplit_once(':') {
+            Some((host, number)) => (Some(host.to_owned()), number),
+            None => (None, text),
+        };
+        let number =
+            number.parse().map_err(|_| "not a number, as in 842, or web:842 of one host".to_owned())?;
+        Ok(Self { host, number })
+    }
+
+    /// Whether it is a number of a host.
+    pub(crate) fn is(&self, host: &str, number: i64) -> bool {
+        i64::from(self.number) == number && self.host.as_ref().is_none_or(|of| of == host)
+    }
+
+    /// Those of any host, and those of one.
+    pub(crate) fn apart(all: &[Self]) -> (Vec<i32>, Vec<(String, i32)>) {
+        let anywhere = all.iter().filter(|it| it.host.is_none()).map(|it| it.number);
+        let of_hosts = all.iter().filter_map(|it| Some((it.host.clone()?, it.number)));
+        (anywhere.collect(), of_hosts.collect())
+    }
+}
+
+impl fmt::Display for HostNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(host) = &self.host {
+            write!(f, "{host}:")?;
+        }
+        write!(f, "{}", self.number)
+    }
+}
+
 /// Threads, by number or name.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Threads {
-    /// Only these threads, by number
+    /// Only these threads, by number, as in 842, or web:842 of one host
     #[arg(
         long = "tid",
         value_name = "TID",
         value_delimiter = ',',
-        value_parser = number::<i32>,
+        value_parser = HostNumber::parse,
         help_heading = "Filters"
     )]
-    pub(crate) tids: Vec<i32>,
-    /// Only the threads of these processes, by number
+    pub(crate) tids: Vec<HostNumber>,
+    /// Only the threads of these processes, by number, as in 842, or web:842 of one host
     #[arg(
         long = "pid",
         value_name = "PID",
         value_delimiter = ',',
-        value_parser = number::<i32>,
+        value_parser = HostNumber::parse,
         help_heading = "Filters"
     )]
-    pub(crate) pids: Vec<i32>,
+    pub(crate) pids: Vec<HostNumber>,
     /// Only threads with these names; `*` stands for anything, `?` for one character
     #[arg(long = "procname", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) procnames: Vec<String>,
@@ -174,4 +217,22 @@ pub(super) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
 /// Parses a number.
 pub(super) fn number<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "not a number".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_hosts() {
+        let check = |text, expect: Option<(Option<&str>, i32)>| {
+            let expect = expect.map(|(host, number)| HostNumber { host: host.map(str::to_owned), number });
+            assert_eq!(HostNumber::parse(text).ok(), expect, "{text}");
+        };
+        check("842", Some((None, 842)));
+        check("web:842", Some((Some("web"), 842)));
+        check("a:b:1", Some((Some("a:b"), 1)));
+        check("web:", None);
+        check("web", None);
+    }
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use isochrone_crosshost::Service;
 
 use super::analyze::{TableFormat, step};
-use super::common::{Sources, Threads};
+use super::common::{HostNumber, Sources, Threads};
 
 /// Analyses across hosts, as commands. `isochrone analyze NAME` is the same: see [`with_command_first`].
 #[derive(Debug, Subcommand)]
@@ -72,8 +72,8 @@ pub(crate) enum CrossHost {
     Messages(Box<AcrossHosts>),
 }
 
-/// Replaces `analyze NAME` by the command of that name, if it is one of [`CrossHost`]. Options may be between
-/// the two, with their values, if those of `line` take any.
+/// Replaces `analyze NAME` by the command of that name, if it is one of [`CrossHost`]. Options may be
+/// between the two, with their values, if those of `line` take any.
 pub(crate) fn with_command_first(
     arguments: impl IntoIterator<Item = OsString>,
     line: &clap::Command,
@@ -118,19 +118,24 @@ impl CrossHost {
 /// The options that all analyses across hosts have.
 #[derive(Debug, Args)]
 pub(crate) struct AcrossHosts {
-    /// Sort the tables that have this column by it: numbers in descending, names and times in ascending order
+    /// Sort the tables that have this column by it: numbers in descending, names and times in ascending
+    /// order
     #[arg(long, value_name = "COLUMN")]
     pub(crate) sort: Option<String>,
     /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that start with the
     /// greatest; else all]
     #[arg(long, value_name = "N", value_parser = super::common::number::<usize>)]
     pub(crate) limit: Option<usize>,
-    /// What to print: tables for people, comma-separated values, or JSON; all but the first have all columns
+    /// What to print: tables for people, comma-separated values, or JSON; all but the first have all
+    /// columns
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub(crate) format: TableFormat,
     /// Only the table of this name; an unknown name lists the valid ones
     #[arg(long, value_name = "NAME")]
     pub(crate) table: Option<String>,
+    /// Only rows in which one of these hosts is
+    #[arg(long = "host", value_name = "HOST", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) hosts: Vec<String>,
     #[command(flatten)]
     pub(crate) sources: Sources,
 }
@@ -148,12 +153,12 @@ pub(crate) struct Bottleneck {
 /// Which requests.
 #[derive(Debug, Args)]
 pub(crate) struct OfRequests {
-    /// Requests of this service: a port, an address with its port, or the name of its program; `*` stands for
-    /// anything, `?` for one character [default: all services whose clients are not servers themselves]
+    /// Requests of this service: a port, an address with its port, or the name of its program; `*` stands
+    /// for anything, `?` for one character [default: all services whose clients are not servers themselves]
     #[arg(long, value_name = "PORT|NAME", value_parser = service)]
     pub(crate) service: Option<Service>,
-    /// Follow phases of programs with these names instead of requests (`lttng-ust` events start and end them:
-    /// see `isochrone phases`); `*` stands for anything, `?` for one character
+    /// Follow phases of programs with these names instead of requests (`lttng-ust` events start and end
+    /// them: see `isochrone phases`); `*` stands for anything, `?` for one character
     #[arg(long = "phase", value_name = "NAME", value_delimiter = ',', conflicts_with = "service")]
     pub(crate) phases: Vec<String>,
 }
@@ -167,8 +172,8 @@ pub(crate) struct CriticalPath {
     #[arg(long, value_name = "N")]
     pub(crate) request: Option<usize>,
     /// Follow this thread from --begin to --end instead of requests: a number, or HOST:TID
-    #[arg(long, value_name = "TID", value_parser = thread, conflicts_with_all = ["service", "request", "phases"])]
-    pub(crate) thread: Option<ThreadName>,
+    #[arg(long, value_name = "TID", value_parser = HostNumber::parse, conflicts_with_all = ["service", "request", "phases"])]
+    pub(crate) thread: Option<HostNumber>,
     #[command(flatten)]
     pub(crate) common: AcrossHosts,
 }
@@ -199,24 +204,8 @@ pub(crate) struct Ipc {
     pub(crate) common: AcrossHosts,
 }
 
-/// A thread: its number, and its host where there are several.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ThreadName {
-    pub(crate) host: Option<String>,
-    pub(crate) tid: i32,
-}
-
 fn service(text: &str) -> Result<Service, String> {
     Service::from_str(text).map_err(|error| error.to_string())
-}
-
-fn thread(text: &str) -> Result<ThreadName, String> {
-    let (host, tid) = match text.rsplit_once(':') {
-        Some((host, tid)) => (Some(host.to_owned()), tid),
-        None => (None, text),
-    };
-    let tid = tid.parse().map_err(|_| "not the number of a thread, as in 842 or web:842".to_owned())?;
-    Ok(ThreadName { host, tid })
 }
 
 #[cfg(test)]
@@ -240,18 +229,5 @@ mod tests {
         check("isochrone analyze --host ipc cputop web", "isochrone analyze --host ipc cputop web");
         check("isochrone", "isochrone");
         check("isochrone analyze", "isochrone analyze");
-    }
-
-    #[test]
-    fn threads() {
-        let check = |text, expect: Option<(Option<&str>, i32)>| {
-            let expect = expect.map(|(host, tid)| ThreadName { host: host.map(str::to_owned), tid });
-            assert_eq!(thread(text).ok(), expect, "{text}");
-        };
-        check("842", Some((None, 842)));
-        check("web:842", Some((Some("web"), 842)));
-        check("a:b:1", Some((Some("a:b"), 1)));
-        check("web:", None);
-        check("web", None);
     }
 }

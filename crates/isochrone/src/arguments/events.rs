@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use isochrone_periods::Condition;
+use isochrone_periods::{Condition, Field};
 
 use super::analyze::cpus;
 use super::common::{Clock, Threads, TimeWindow, number};
@@ -25,28 +25,26 @@ pub(crate) struct Events {
     #[arg(long, value_enum, default_value_t = EventFormat::Text)]
     pub(crate) format: EventFormat,
     #[command(flatten)]
-    pub(crate) window: TimeWindow,
-    /// Only events of these names; `*` stands for anything
-    #[arg(long = "event", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
-    pub(crate) names: Vec<String>,
-    /// Only events of these hosts
-    #[arg(long = "host", value_name = "HOST", value_delimiter = ',', help_heading = "Filters")]
-    pub(crate) hosts: Vec<String>,
-    #[command(flatten)]
-    pub(crate) of: Threads,
-    /// Only events of these threads or processes, by number, and of all that they create; and their switches and wake-ups
+    pub(crate) filters: EventFilters,
+    /// Only events of these threads or processes, by number, and of all that they create; and their
+    /// switches and wake-ups
     #[arg(long = "follow", value_name = "NUMBER", value_delimiter = ',', value_parser = number::<i32>, help_heading = "Filters")]
     pub(crate) follow: Vec<i32>,
-    /// Only events on these CPUs: 2, or 0-3,8
-    #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', value_parser = cpus, help_heading = "Filters")]
-    pub(crate) cpus: Vec<RangeInclusive<u32>>,
-    /// Only events for which this holds: fields by their names, `$host`, `$event` and `$cpu`, integers and texts in quotes (with `*` and
-    /// `?`), compared with == != < <= > >= and combined with && || ! and parentheses. A comparison with a field that an event does not
-    /// have is false. The language is that of --period (`isochrone analyze`): `$evt.$ctx.tid` is a context, `$evt.$pkt_ctx.cpu_id` one of
-    /// the packet
-    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse, help_heading = "Filters")]
-    pub(crate) condition: Option<Condition>,
-    /// Show only the first N of all these events
+    /// Count these events instead of printing them: by host and name, or by what --by names
+    #[arg(long, conflicts_with_all = ["explain", "bounds", "date"], help_heading = "Counts")]
+    pub(crate) count: bool,
+    /// With --count: by these fields, named as in --where; `$host`, `$event` and `$cpu` may be among them.
+    /// Events without such a field are counted as `-`
+    #[arg(
+        long,
+        value_name = "FIELD",
+        value_delimiter = ',',
+        value_parser = Field::parse,
+        requires = "count",
+        help_heading = "Counts"
+    )]
+    pub(crate) by: Vec<Field>,
+    /// Show only the first N of all these events; with --count, the N most frequent
     #[arg(long, value_name = "N", help_heading = "Filters")]
     pub(crate) limit: Option<NonZeroU64>,
     /// Print dates as well as times of day
@@ -72,10 +70,35 @@ pub(crate) struct Events {
     /// `[NAME[(PARENT)]] : BEGIN [: END]`, as `isochrone analyze --period` has them. May be repeated
     #[arg(long = "period", value_name = "PERIOD", requires = "explain", help_heading = "Explanations")]
     pub(crate) periods: Vec<String>,
-    /// Show the bounds of each time on the common clock, and mark with `~` events that may have happened before the line above, which
-    /// is of another host
+    /// Show the bounds of each time on the common clock, and mark with `~` events that may have happened
+    /// before the line above, which is of another host
     #[arg(long, help_heading = "Times")]
     pub(crate) bounds: bool,
+}
+
+/// Which events.
+#[derive(Debug, Args)]
+pub(crate) struct EventFilters {
+    #[command(flatten)]
+    pub(crate) window: TimeWindow,
+    /// Only events of these names; `*` stands for anything
+    #[arg(long = "event", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) names: Vec<String>,
+    /// Only events of these hosts
+    #[arg(long = "host", value_name = "HOST", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) hosts: Vec<String>,
+    #[command(flatten)]
+    pub(crate) of: Threads,
+    /// Only events on these CPUs: 2, or 0-3,8
+    #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', value_parser = cpus, help_heading = "Filters")]
+    pub(crate) cpus: Vec<RangeInclusive<u32>>,
+    /// Only events for which this holds: fields by their names, `$host`, `$event` and `$cpu`, integers and
+    /// texts in quotes (with `*` and
+    /// `?`), compared with == != < <= > >= and combined with && || ! and parentheses. A comparison with a
+    /// field that an event does not have is false. The language is that of --period (`isochrone analyze`):
+    /// `$evt.$ctx.tid` is a context, `$evt.$pkt_ctx.cpu_id` one of the packet
+    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse, help_heading = "Filters")]
+    pub(crate) condition: Option<Condition>,
 }
 
 /// How events are printed.
@@ -86,6 +109,7 @@ pub(crate) enum EventFormat {
     /// One JSON object a line; `jsonl` means the same
     #[value(alias = "jsonl")]
     Json,
-    /// Comma-separated values below a header line: time, host, CPU and name, contexts and fields as JSON objects
+    /// Comma-separated values below a header line: time, host, CPU and name, contexts and fields as JSON
+    /// objects
     Csv,
 }

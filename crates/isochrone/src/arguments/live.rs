@@ -8,10 +8,10 @@ use std::time::Duration;
 use clap::Args;
 use isochrone_ctf::live::PORT;
 
-use super::analyze::{duration, size};
+use super::analyze::size;
 use super::common::Clock;
 use super::events::EventFormat;
-use super::time::Zone;
+use super::time::{Zone, duration};
 
 /// `isochrone live`: sessions, and how their events are printed.
 #[derive(Debug, Args)]

@@ -1,8 +1,10 @@
 //! The command line and its help.
 
 mod analyze;
+mod cache;
 mod common;
 mod crosshost;
+mod cut;
 mod events;
 mod export;
 mod in_place;
@@ -24,12 +26,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use isochrone_analysis::AnalysisKind;
 
 pub(crate) use analyze::{Analyze, AnalyzeNamed, MapNames, Names, PHASES, STATES, Short, TableFormat};
+pub(crate) use cache::{Cache, CacheAction};
+pub(crate) use common::HostNumber;
 pub(crate) use common::Sources;
 pub use common::{Clock, Keys};
 pub(crate) use common::{Cluster, Threads};
 use crosshost::with_command_first;
-pub(crate) use crosshost::{AcrossHosts, Blocking, CriticalPath, CrossHost, OfRequests, ThreadName};
-pub(crate) use events::{EventFormat, Events};
+pub(crate) use crosshost::{AcrossHosts, Blocking, CriticalPath, CrossHost, OfRequests};
+pub(crate) use cut::Cut;
+pub(crate) use events::{EventFilters, EventFormat, Events};
 pub(crate) use export::{Export, ExportFormat, Overview, Summary};
 pub(crate) use in_place::{ExecCommand, MapInPlace};
 pub(crate) use live::{Live, SessionUrl};
@@ -366,6 +371,22 @@ pub(crate) enum Command {
         contradict each other, or an instant lies outside the traces."
     )]
     Order(Box<Order>),
+    /// Write the events of a time range, or some of them, as traces (CTF) that any reader opens
+    #[command(after_help = "Examples:\n  \
+        isochrone cut traces/ -o slow --begin 06:11:25 --end 06:11:26      all hosts, a second of the common clock\n  \
+        isochrone cut web1/ -o head --end +5s                              the first five seconds\n  \
+        isochrone cut web1/ -o small --event 'sched_*,syscall_*'           only some events\n\n\
+        Each trace is written below -o, with the name of its argument and `_`. Times, contexts and counters of lost events stay as they \
+        are; packets begin and end with the time range. Where events were chosen otherwise than by time, the traces say so, and each \
+        command that reads them prints it: an analysis of them knows less than one of the whole.")]
+    Cut(Box<Cut>),
+    /// Show the indexes of traces that are kept between commands, and remove them
+    #[command(after_help = "Examples:\n  \
+        isochrone cache                 what there is, of which traces, and what it takes\n  \
+        isochrone cache clean           remove what is of no use any more\n  \
+        isochrone cache clean --all     remove all: indexes are made again when they are needed\n\n\
+        They lie in $XDG_CACHE_HOME/isochrone, else ~/.cache/isochrone.")]
+    Cache(Cache),
     /// Write the whole content of one trace as canonical JSON lines (ctf-dump v1), to compare readers
     #[command(hide = true)]
     Dump(Dump),
@@ -493,6 +514,7 @@ impl Command {
             Self::Sync(sync) => Some(&sync.zone),
             Self::Order(order) => Some(&order.zone),
             Self::Events(events) => Some(&events.zone),
+            Self::Cut(cut) => Some(&cut.zone),
             Self::Export(export) => Some(&export.sources.zone),
             Self::Summary(summary) => Some(&summary.sources.zone),
             Self::Overview(overview) => Some(&overview.sources.zone),
@@ -510,6 +532,7 @@ impl Command {
             | Self::Probe(_)
             | Self::View(_)
             | Self::Serve(_)
+            | Self::Cache(_)
             | Self::Dump(_)
             | Self::Sql(_)
             | Self::Completions(_)

@@ -25,10 +25,10 @@ pub(crate) struct Map {
     #[arg(long, value_name = "K/N", value_parser = share, conflicts_with_all = ["from", "to"], help_heading = "Pieces")]
     pub(crate) piece: Option<(usize, usize)>,
     /// Only the piece of each host that starts at this time, where another piece may end
-    #[arg(long, value_name = "TIME", value_parser = TimeArg::parse, allow_negative_numbers = true, help_heading = "Pieces")]
+    #[arg(long, value_name = "TIME", value_parser = TimeArg::parse, allow_hyphen_values = true, help_heading = "Pieces")]
     pub(crate) from: Option<TimeArg>,
     /// Only the piece of each host that ends before this time
-    #[arg(long, value_name = "TIME", value_parser = TimeArg::parse, allow_negative_numbers = true, help_heading = "Pieces")]
+    #[arg(long, value_name = "TIME", value_parser = TimeArg::parse, allow_hyphen_values = true, help_heading = "Pieces")]
     pub(crate) to: Option<TimeArg>,
 }
 

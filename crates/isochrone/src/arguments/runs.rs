@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::analyze::duration;
 use super::common::Sources;
 use super::crosshost::OfRequests;
+use super::time::duration;
 use super::{ReportFormat, TableFormat};
 
 /// `isochrone diff`.

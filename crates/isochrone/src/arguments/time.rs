@@ -18,7 +18,8 @@ const HALF_A_DAY_NS: i128 = 43_200 * NS_PER_S;
 
 /// The forms of a time.
 const FORMS: &str = "give a time of day (06:11:25.5), a date with one (2026-11-20 06:11:25.5, or with a zone \
-                     2026-11-20T06:11:25.5Z), Unix seconds with a decimal point, or Unix nanoseconds";
+                     2026-11-20T06:11:25.5Z), Unix seconds with a decimal point, Unix nanoseconds, a time after the \
+                     start of the traces (+2s, +150ms), or one before their end (-1s)";
 
 /// The time zone of times.
 #[derive(Debug, Clone, Args)]
@@ -58,6 +59,10 @@ pub(crate) enum TimeArg {
     Civil(DateTime),
     /// A time of day, of the day on which the traces start or of the next one.
     OfDay(Time),
+    /// A time after the start of the traces, ns.
+    AfterStart(u64),
+    /// A time before the end of the traces, ns.
+    BeforeEnd(u64),
 }
 
 impl TimeArg {
@@ -66,6 +71,9 @@ impl TimeArg {
         let wrong = || format!("`{text}` is not a valid time: {FORMS}");
         let bare = text.trim();
         let bare = bare.strip_prefix('[').and_then(|bare| bare.strip_suffix(']')).unwrap_or(bare);
+        if let Some(relative) = relative(bare) {
+            return relative.map_err(|error| format!("`{text}`: {error}"));
+        }
         let is_date = bare.get(1..).is_some_and(|rest| rest.contains('-'));
         if !is_date && !bare.contains(['T', 't', ':']) {
             let ns = number(bare).ok_or_else(wrong)?;
@@ -93,15 +101,24 @@ impl TimeArg {
         }
     }
 
-    /// The instant, for traces that start at `start`; `None`: unknown, so that a time of day is an error.
-    pub(crate) fn unix(self, start: Option<UnixNs>) -> Result<UnixNs, String> {
-        self.in_zone(start, time::zone())
+    /// The instant, for traces from `start` to `end`; `None`: unknown, so that a time of day, or one after the
+    /// start or before the end, is an error.
+    pub(crate) fn unix(self, start: Option<UnixNs>, end: Option<UnixNs>) -> Result<UnixNs, String> {
+        self.in_zone(start, end, time::zone())
     }
 
-    fn in_zone(self, start: Option<UnixNs>, zone: &TimeZone) -> Result<UnixNs, String> {
+    fn in_zone(self, start: Option<UnixNs>, end: Option<UnixNs>, zone: &TimeZone) -> Result<UnixNs, String> {
         let of_day = match self {
             Self::Unix(unix) => return Ok(unix),
             Self::Civil(civil) => return in_zone(civil, zone),
+            Self::AfterStart(ns) => {
+                let start = start.ok_or("a time after the start of the traces, which is unknown here")?;
+                return Ok(UnixNs(start.0 + i128::from(ns)));
+            }
+            Self::BeforeEnd(ns) => {
+                let end = end.ok_or("a time before the end of the traces, which is unknown here")?;
+                return Ok(UnixNs(end.0 - i128::from(ns)));
+            }
             Self::OfDay(time) => time,
         };
         let start = start
@@ -115,6 +132,18 @@ impl TimeArg {
             false => Ok(that_day),
         }
     }
+}
+
+/// `+2s` and `-150ms`: a sign, and a duration with its unit. `None`: another form.
+fn relative(text: &str) -> Option<Result<TimeArg, String>> {
+    let (is_after, rest) = match text.split_at_checked(1)? {
+        ("+", rest) if !rest.ends_with('s') => return Some(Err("give a unit, as in +2s".to_owned())),
+        ("+", rest) => (true, rest),
+        // Without a unit it is Unix time.
+        ("-", rest) if rest.ends_with('s') => (false, rest),
+        _ => return None,
+    };
+    Some(duration(rest).map(if is_after { TimeArg::AfterStart } else { TimeArg::BeforeEnd }))
 }
 
 fn in_zone(civil: DateTime, zone: &TimeZone) -> Result<UnixNs, String> {
@@ -157,6 +186,26 @@ fn is_leap_second(text: &str) -> bool {
     digits.by_ref().take(4).all(|byte| byte.is_ascii_digit()) && digits.take(2).eq(*b"60")
 }
 
+/// Parses a duration, ns.
+pub(super) fn duration(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let digits_after = match unit.trim() {
+        "" | "ns" => 0,
+        "us" | "µs" => 3,
+        "ms" => 6,
+        "s" => 9,
+        _ => return Err("unknown unit: give ns, us, ms or s".to_owned()),
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let wrong = || "not a valid duration: give one such as 250us or 1.5ms".to_owned();
+    if part.len() > digits_after || (whole.is_empty() && part.is_empty()) {
+        return Err(wrong());
+    }
+    // Exact: the digits after the point are filled up to ns.
+    format!("{whole}{part:0<digits_after$}").parse().map_err(|_| wrong())
+}
+
 /// Parses a raw time: seconds with a decimal point, or nanoseconds without; ns, which may be beyond 64 bits.
 pub(crate) fn raw(text: &str) -> Result<i128, String> {
     let wrong = || format!("`{text}` is not a valid time: give nanoseconds, or seconds with a decimal point");
@@ -187,7 +236,9 @@ mod tests {
     const BEGIN: i128 = 1_795_155_081_500_000_000;
 
     fn read(text: &str, zone: &TimeZone) -> Result<i128, String> {
-        TimeArg::parse(text)?.in_zone(Some(UnixNs(BEGIN)), zone).map(|at| at.0)
+        TimeArg::parse(text)?
+            .in_zone(Some(UnixNs(BEGIN)), Some(UnixNs(BEGIN + 9_000_000_000)), zone)
+            .map(|at| at.0)
     }
 
     #[test]
@@ -213,6 +264,13 @@ mod tests {
         check("[06:11:21.500000000]", Some(BEGIN));
         check("06:12", Some(BEGIN + 38_500_000_000));
         check("00:00:00", Some(BEGIN - 22_281_500_000_000));
+        check("+2s", Some(BEGIN + 2_000_000_000));
+        check("+1.5ms", Some(BEGIN + 1_500_000));
+        check("-1s", Some(BEGIN + 8_000_000_000));
+        check("-0s", Some(BEGIN + 9_000_000_000));
+        for wrong in ["+", "+2", "+2 parsecs", "+-2s", "-s", "--2s", "+2s5"] {
+            check(wrong, None);
+        }
         for wrong in ["1.0000000001", "", "-", "soon", "99999999999999999999999999", "24:00:00", "1:00:00"] {
             check(wrong, None);
         }
@@ -233,7 +291,7 @@ mod tests {
         check("02:11:21.5", BEGIN - 21_600_000_000_000);
         let late = TimeArg::parse("00:10")
             .unwrap()
-            .in_zone(Some(UnixNs(BEGIN + 50_000_000_000_000)), &zone)
+            .in_zone(Some(UnixNs(BEGIN + 50_000_000_000_000)), None, &zone)
             .unwrap();
         assert_eq!(late.0, BEGIN - 1_500_000_000 + 57_520_000_000_000);
     }
@@ -259,5 +317,21 @@ mod tests {
             let error = TimeArg::parse(text).unwrap_err();
             assert!(error.starts_with(&format!("`{text}` is a leap second")), "{error}");
         }
+    }
+
+    #[test]
+    fn durations() {
+        let check = |text, expect: Option<u64>| assert_eq!(duration(text).ok(), expect, "{text}");
+        check("250", Some(250));
+        check("250us", Some(250_000));
+        check("250 µs", Some(250_000));
+        check("1.5ms", Some(1_500_000));
+        check(".25s", Some(250_000_000));
+        check("1.0000000001s", None);
+        check("1.5", None);
+        check("", None);
+        check("ms", None);
+        check("3 days", None);
+        check("99999999999999999999", None);
     }
 }

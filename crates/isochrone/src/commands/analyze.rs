@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use isochrone_analysis::{
-    AnalysisKind, Calls, Filter, HostContext, Interrupts, Need, Options, Recorded, Report, ThreadIdentity,
-    lacking,
+    AnalysisKind, Calls, Filter, HostContext, Interrupts, Need, OfHosts, Options, Recorded, Report,
+    ThreadIdentity, lacking,
 };
 use isochrone_experiment::{Experiment, ModelError, Opened, Spread, add_bounds_of, scratch};
-use isochrone_hosts::{Host, ReadReport};
+use isochrone_hosts::ReadReport;
 use isochrone_kernel::calls::call_of_entry;
 use isochrone_timing::{TimedHost, Times, Timing, extent, recorded};
 use wildmatch::WildMatch;
@@ -19,7 +19,7 @@ use super::pieces::{self, PieceKind};
 use super::reports::{ReportStyle, TEXT_ROWS, check_scratch};
 use super::{chunks, host_selection, lami, named, on_cluster, open_named, stored};
 use crate::arguments::{
-    Analyze, AnalyzeNamed, Applies, Cluster, Names, PHASES, STATES, TableFormat, Threads,
+    Analyze, AnalyzeNamed, Applies, Cluster, HostNumber, Names, PHASES, STATES, TableFormat, Threads,
 };
 use crate::output::{Console, eprint_line, note, warning};
 use crate::render::complaints;
@@ -174,15 +174,13 @@ pub(super) fn options(arguments: &Analyze) -> Options {
     Options {
         filter: Filter {
             hosts: Vec::new(),
-            tids: arguments.of.tids.clone(),
-            pids: arguments.of.pids.clone(),
-            names: arguments.of.procnames.iter().map(|name| WildMatch::new(name)).collect(),
             cpus: arguments.cpus.iter().cloned().flatten().collect(),
             fds: arguments.fds.clone(),
             min_ns: arguments.min,
             max_ns: arguments.max,
             min_bytes: arguments.min_size,
             max_bytes: arguments.max_size,
+            ..thread_filter(&arguments.of)
         },
         limit: arguments.limit.filter(|&limit| limit > 0),
         top: (is_text && arguments.limit.is_none()).then_some(TEXT_ROWS),
@@ -199,6 +197,19 @@ pub(super) fn options(arguments: &Analyze) -> Options {
         linear: arguments.linear,
         periods: !arguments.periods.is_empty(),
         scratch: scratch(),
+    }
+}
+
+/// The filter that selects threads alone.
+pub(super) fn thread_filter(of: &Threads) -> Filter {
+    let (tids, tids_of_hosts) = HostNumber::apart(&of.tids);
+    let (pids, pids_of_hosts) = HostNumber::apart(&of.pids);
+    Filter {
+        tids,
+        pids,
+        of_hosts: OfHosts { tids: tids_of_hosts, pids: pids_of_hosts },
+        names: of.procnames.iter().map(|name| WildMatch::new(name)).collect(),
+        ..Filter::default()
     }
 }
 
@@ -246,14 +257,15 @@ pub(super) fn note_unmatched(
     for host in known {
         for thread in host.threads() {
             let identity = ThreadIdentity::of(*host, thread);
-            known_tids.extend(identity.tid);
-            known_pids.extend(identity.pid);
+            known_tids.extend(identity.tid.map(|tid| (host.name(), tid)));
+            known_pids.extend(identity.pid.map(|pid| (host.name(), pid)));
             names.extend(identity.comm.map(Cow::into_owned));
         }
     }
     for (what, requested, known) in [("thread", tids, known_tids), ("process", pids, known_pids)] {
-        for number in requested.iter().filter(|number| !known.contains(number)) {
-            note!(console, "no {what} {number} is in the traces");
+        let is_known = |it: &HostNumber| known.iter().any(|&(host, number)| it.is(host, number.into()));
+        for number in requested.iter().filter(|number| !is_known(number)) {
+            note!(console, "no {what} {} is in the traces", plain(&number.to_string()));
         }
     }
     host_selection::note_unmatched("thread", procnames, &names, console);
@@ -261,8 +273,8 @@ pub(super) fn note_unmatched(
 
 /// Reports what could not be read of a host, which makes the result partial, and losses that the tracer
 /// recorded.
-pub(super) fn report_missing(host: &Host<'_>, report: &ReadReport, console: &Console) {
-    report_undecodable(&host.name, report, console);
+pub(super) fn report_missing(host: &TimedHost<'_>, report: &ReadReport, console: &Console) {
+    report_undecodable(&host.traced.name, report, console);
     complaints::of_host(host, console);
 }
 

@@ -148,8 +148,8 @@ fn complete<'o, S>(
 ) -> anyhow::Result<Vec<ModelledHost<'o, S>>> {
     let modelled: Vec<ModelledHost<'o, S>> =
         answers.into_iter().map(|answer| answer.map_err(model_error)).collect::<anyhow::Result<_>>()?;
-    for (host, TimedHost { traced, .. }) in modelled.iter().zip(hosts) {
-        report_missing(traced, &host.report, console);
+    for (host, timed) in modelled.iter().zip(hosts) {
+        report_missing(timed, &host.report, console);
     }
     Ok(modelled)
 }

@@ -97,7 +97,7 @@ impl<'c> Row<'c> {
         let (given, scale) = match raw {
             true => (typed::raw(text), Scale::Raw),
             false => {
-                let given = TimeArg::parse(text).and_then(|given| given.unix(conversion.start()));
+                let given = TimeArg::parse(text).and_then(|given| given.unix(conversion.start(), None));
                 (given.map(|at| at.0), Scale::Unix)
             }
         };

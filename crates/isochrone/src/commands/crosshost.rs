@@ -14,16 +14,17 @@ use isochrone_crosshost::{
 use isochrone_experiment::{Spread, TimeBase};
 use isochrone_time::{UnixNs, Window};
 use isochrone_timing::{
-    SOME_STEPS, TimedHost, Times, TooManySteps, extent, is_on_one_clock, recorded, step_length, steps,
+    SOME_STEPS, TimedHost, Times, TooManySteps, check_names, extent, is_on_one_clock, recorded, step_length,
+    steps,
 };
 use wildmatch::WildMatch;
 
-use super::analyze::add_needs;
+use super::analyze::{add_needs, thread_filter};
 use super::reports::{ReportStyle, TEXT_ROWS};
 use super::{host_selection, index, named, open_named};
 use crate::arguments::time::TimeArg;
 use crate::arguments::{
-    AcrossHosts, Blocking, CriticalPath, CrossHost, OfRequests, Sources, TableFormat, ThreadName,
+    AcrossHosts, Blocking, CriticalPath, CrossHost, HostNumber, OfRequests, Sources, TableFormat,
 };
 use crate::output::{self, Console};
 use crate::render::{drawing, plain::plain};
@@ -132,14 +133,12 @@ fn critical_path_of(arguments: &CriticalPath, console: &Console) -> anyhow::Resu
 
 fn blocking_of(arguments: &Blocking, console: &Console) -> anyhow::Result<()> {
     let Blocking { of, dot, tree, common } = arguments;
-    let names: Vec<WildMatch> = of.procnames.iter().map(|name| WildMatch::new(name)).collect();
+    let filter = thread_filter(of);
     across(common, console, |store| {
         let is_shown = |party: ThreadRef| {
             let cluster = store.cluster;
-            (of.tids.is_empty() || cluster.tid(party).is_some_and(|tid| of.tids.contains(&tid)))
-                && (of.pids.is_empty() || cluster.pid(party).is_some_and(|pid| of.pids.contains(&pid)))
-                && (names.is_empty()
-                    || cluster.comm(party).is_some_and(|comm| names.iter().any(|name| name.matches(comm))))
+            let (tid, pid) = (cluster.tid(party), cluster.pid(party));
+            filter.keeps_thread(cluster.host_name(party.host), tid, pid, cluster.comm(party).as_deref())
         };
         if *tree {
             return Ok(Some(wait_tree(store.cluster, store.window, is_shown, store.is_synchronized)?));
@@ -168,7 +167,7 @@ fn has_log(arguments: &AcrossHosts, table: &str) -> bool {
 }
 
 /// The thread of a name.
-fn party(cluster: &Cluster<'_>, name: &ThreadName) -> anyhow::Result<ThreadRef> {
+fn party(cluster: &Cluster<'_>, name: &HostNumber) -> anyhow::Result<ThreadRef> {
     let hosts = match &name.host {
         Some(host) => {
             let index = cluster.host_named(host);
@@ -176,16 +175,17 @@ fn party(cluster: &Cluster<'_>, name: &ThreadName) -> anyhow::Result<ThreadRef> 
         }
         None => (0..cluster.len()).collect(),
     };
-    let found: Vec<ThreadRef> = hosts.iter().filter_map(|&host| cluster.thread_of(host, name.tid)).collect();
+    let found: Vec<ThreadRef> =
+        hosts.iter().filter_map(|&host| cluster.thread_of(host, name.number)).collect();
     match found.as_slice() {
         [one] => Ok(*one),
-        [] => anyhow::bail!("no thread {} is in the traces", name.tid),
+        [] => anyhow::bail!("no thread {} is in the traces", name.number),
         _ => {
             let names: Vec<String> = found
                 .iter()
-                .map(|party| format!("{}:{}", plain(cluster.host_name(party.host)), name.tid))
+                .map(|party| format!("{}:{}", plain(cluster.host_name(party.host)), name.number))
                 .collect();
-            anyhow::bail!("several hosts have a thread {}: name one of {}", name.tid, names.join(", "))
+            anyhow::bail!("several hosts have a thread {}: name one of {}", name.number, names.join(", "))
         }
     }
 }
@@ -252,8 +252,13 @@ pub(super) fn with_store<T>(
 
 /// Prints a report.
 fn show(mut report: Report, arguments: &AcrossHosts, store: &Store<'_, '_>) -> anyhow::Result<()> {
-    let AcrossHosts { sort, limit, format, table, sources } = arguments;
+    let AcrossHosts { sort, limit, format, table, hosts: of_hosts, sources } = arguments;
     let Store { hosts, console, .. } = *store;
+    if !of_hosts.is_empty() {
+        check_names(of_hosts, hosts.iter().map(|host| host.name()))
+            .map_err(|error| host_selection::unknown_host(&error))?;
+        report.tables.iter_mut().for_each(|table| table.keep_hosts(of_hosts));
+    }
     let spread = Spread { threads: sources.store.threads, pieces: None };
     let style = ReportStyle {
         format: *format,

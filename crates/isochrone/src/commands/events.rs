@@ -9,11 +9,12 @@ use isochrone_experiment::{
 };
 use isochrone_hosts::SLACK;
 use isochrone_time::UnixNs;
-use isochrone_timing::{TimedHost, check_names, extent, recorded};
+use isochrone_timing::{TimedHost, Times, check_names, extent, recorded};
 
+use super::event_counts::Counts;
 use super::filter::Filter;
 use super::{host_selection, index, named, open_named, periods};
-use crate::arguments::{EventFormat, Events};
+use crate::arguments::{EventFilters, EventFormat, Events};
 use crate::event_cpu::EventCpus;
 use crate::output::{self, Console, note, warning};
 use crate::progress::Progress;
@@ -46,30 +47,12 @@ pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
     let opened = open_named(&named, None, arguments.clock.time_base()?, console)?;
     let experiment = opened.experiment();
     refuse_chunks(&experiment)?;
-    let TimedTraces { traces: mut sources, uncorrected } = experiment.traces();
-    for input in uncorrected {
-        host_selection::warn_uncorrected(input.path().display(), console);
-    }
-    anyhow::ensure!(!sources.is_empty(), host_selection::OTHER_CLOCKS);
-    check_names(&arguments.hosts, sources.iter().map(|source| source.host.as_str()))
-        .map_err(|error| host_selection::unknown_host(&error))?;
-    sources.retain(|source| arguments.hosts.is_empty() || arguments.hosts.contains(&source.host));
+    let filters = &arguments.filters;
+    let (sources, times) = chosen(&experiment, &opened, filters, console)?;
     let is_corrected = sources.iter().any(|source| source.clock().is_some());
     anyhow::ensure!(!arguments.bounds || is_corrected, host_selection::NO_BOUNDS);
-    let clocks = sources.iter().filter_map(TimedTrace::clock);
-    host_selection::report_clocks(&opened, clocks, ": the order of their events is unknown", console);
     note_own_clocks(&experiment, &opened, &sources, console);
-    host_selection::note_names(hosts_of(&experiment, &sources), console);
-    let extent = extent(hosts_of(&experiment, &sources));
-    let times = host_selection::times([arguments.window.begin, arguments.window.end, None], extent)?;
-
-    let mut filter = Filter::new(arguments, times, &sources)?;
-    if !console.is_quiet() && !arguments.names.is_empty() {
-        let classes = sources.iter().flat_map(|source| &source.trace().schema().streams);
-        let known =
-            classes.flat_map(|stream| &stream.events).filter_map(|event| event.name.clone()).collect();
-        host_selection::note_unmatched("event", &arguments.names, &known, console);
-    }
+    let mut filter = Filter::new(filters, &arguments.follow, times, &sources)?;
     let store = match arguments.explain {
         true => Some(index::store(&named, None, &opened, Spread::default(), console)?),
         false => None,
@@ -88,12 +71,15 @@ pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
     let mut merge = experiment.events(&sources);
     let mut outside = vec![0_u64; sources.len()];
     let mut backwards = Backwards::default();
-    let mut left = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
-    let (first, last) = extent.unwrap_or_default();
+    let limit = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
+    let mut counts = arguments.count.then(|| Counts::new(&arguments.by, &sources)).transpose()?;
+    let mut left = if arguments.count { u64::MAX } else { limit };
+    let (first, last) = extent(hosts_of(&experiment, &sources)).unwrap_or_default();
     let since_first = |time: UnixNs| u64::try_from(time - first).unwrap_or(0);
-    let bar = Progress::over_time(since_first(last), "writing events", console);
+    let doing = if arguments.count { "counting events" } else { "writing events" };
+    let bar = Progress::over_time(since_first(last), doing, console);
     output::print(|stdout| {
-        let mut printer = Printer::new(Style::of(arguments), &sources, opened.clocks(), stdout);
+        let mut printer = Printer::new(Style::of(arguments), &sources, opened.clocks(), &mut *stdout);
         for ((source, unix, event), number) in merge.by_ref().zip(0_u64..) {
             if number.is_multiple_of(PROGRESS_INTERVAL)
                 && let Some(time) = unix
@@ -103,6 +89,10 @@ pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
             backwards.add(source, unix);
             if filter.keeps(source, &sources[source].host, unix, &event) {
                 outside[source] += u64::from(sources[source].is_outside(&event));
+                if let Some(counts) = &mut counts {
+                    counts.add(source, &sources[source].host, cpus.of(source, &event), &event);
+                    continue;
+                }
                 match &mut explainer {
                     None => printer.event(source, unix, &event)?,
                     Some(explainer) => {
@@ -119,10 +109,13 @@ pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
                 }
             }
         }
-        Ok(printer.finish()?)
+        bar.finish();
+        match counts.take() {
+            Some(counts) => Ok(counts.print(arguments.format, limit, stdout)?),
+            None => Ok(printer.finish().map(drop)?),
+        }
     })?;
-    bar.finish();
-    experiment.hosts().iter().for_each(|host| complaints::of_host(&host.traced, console));
+    experiment.hosts().iter().for_each(|host| complaints::of_host(host, console));
     note_extrapolated(&sources, &outside, console);
     let lost: Vec<_> = merge.diagnostics().cloned().collect();
     complaints::show(&lost, console);
@@ -131,6 +124,38 @@ pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
         note_unknown(explainer, &experiment, &sources, console);
     }
     Ok(())
+}
+
+/// The traces and the times that some filters choose.
+///
+/// # Errors
+/// A host or a time is unknown, or no trace has a clock of the requested time base.
+pub(super) fn chosen<'e>(
+    experiment: &'e Experiment<'_>,
+    opened: &Opened,
+    filters: &EventFilters,
+    console: &Console,
+) -> anyhow::Result<(Vec<TimedTrace<'e>>, Times)> {
+    let TimedTraces { traces: mut sources, uncorrected } = experiment.traces();
+    for input in uncorrected {
+        host_selection::warn_uncorrected(input.path().display(), console);
+    }
+    anyhow::ensure!(!sources.is_empty(), host_selection::OTHER_CLOCKS);
+    check_names(&filters.hosts, sources.iter().map(|source| source.host.as_str()))
+        .map_err(|error| host_selection::unknown_host(&error))?;
+    sources.retain(|source| filters.hosts.is_empty() || filters.hosts.contains(&source.host));
+    let clocks = sources.iter().filter_map(TimedTrace::clock);
+    host_selection::report_clocks(opened, clocks, ": the order of their events is unknown", console);
+    host_selection::note_names(hosts_of(experiment, &sources), console);
+    let extent = extent(hosts_of(experiment, &sources));
+    let times = host_selection::times([filters.window.begin, filters.window.end, None], extent)?;
+    if !console.is_quiet() && !filters.names.is_empty() {
+        let classes = sources.iter().flat_map(|source| &source.trace().schema().streams);
+        let known =
+            classes.flat_map(|stream| &stream.events).filter_map(|event| event.name.clone()).collect();
+        host_selection::note_unmatched("event", &filters.names, &known, console);
+    }
+    Ok((sources, times))
 }
 
 /// What to do about a host without a trace of its kernel.

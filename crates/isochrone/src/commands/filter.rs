@@ -15,14 +15,14 @@ use rustc_hash::FxHashMap;
 use wildmatch::WildMatch;
 
 use super::follow::Follower;
-use crate::arguments::{Events, Threads};
+use crate::arguments::{EventFilters, HostNumber, Threads};
 use crate::event_cpu::EventCpus;
 use crate::render::plain::plain;
 use crate::suggest::did_you_mean;
 
 /// The conditions for events. The thread of an event is that of its contexts: the one that ran.
 pub(super) struct Filter<'a> {
-    arguments: &'a Events,
+    arguments: &'a EventFilters,
     times: Times,
     names: Vec<WildMatch>,
     procnames: Vec<WildMatch>,
@@ -38,7 +38,13 @@ pub(super) struct Filter<'a> {
 /// A condition, and the fields that it was bound to.
 pub(super) struct BoundCondition<'a> {
     condition: &'a Condition,
-    /// By class: the fields of the condition.
+    fields: BoundFields,
+}
+
+/// Fields of events, found in their classes.
+pub(super) struct BoundFields {
+    fields: Fields,
+    /// By class.
     bindings: FxHashMap<Class, Binding>,
     /// By trace and stream: the last packet, and its context.
     packets: FxHashMap<(usize, usize), (*const Packet, PacketFields)>,
@@ -66,7 +72,8 @@ impl<'a> Filter<'a> {
     /// # Errors
     /// No trace has what they refer to.
     pub(super) fn new(
-        arguments: &'a Events,
+        arguments: &'a EventFilters,
+        follow: &[i32],
         times: Times,
         sources: &[TimedTrace<'_>],
     ) -> anyhow::Result<Self> {
@@ -87,7 +94,7 @@ impl<'a> Filter<'a> {
         let condition = arguments.condition.as_ref();
         let condition =
             condition.map(|condition| BoundCondition::new("--where", condition, sources)).transpose()?;
-        let Events { of: Threads { tids, pids, procnames, .. }, names, cpus, follow, .. } = arguments;
+        let EventFilters { of: Threads { tids, pids, procnames, .. }, names, cpus, .. } = arguments;
         let keeps_all = times == Times { at: times.at, ..Times::default() }
             && [names, procnames].iter().all(|it| it.is_empty())
             && [tids, pids].iter().all(|it| it.is_empty())
@@ -134,16 +141,16 @@ impl<'a> Filter<'a> {
         if !self.names.is_empty() && !self.names.iter().any(|pattern| pattern.matches(name)) {
             return false;
         }
-        let Events { of: Threads { tids, pids, .. }, cpus, .. } = self.arguments;
+        let EventFilters { of: Threads { tids, pids, .. }, cpus, .. } = self.arguments;
         let is_free = tids.is_empty() && pids.is_empty() && cpus.is_empty() && self.procnames.is_empty();
         if is_free && self.condition.is_none() {
             return true;
         }
         let contexts = self.contexts.entry(key).or_insert_with(|| Contexts::of(event));
         let number = |field: &Option<FieldRef>| event.signed(field.as_ref()?);
-        let is_one = |wanted: &[i32], field: &Option<FieldRef>| {
+        let is_one = |wanted: &[HostNumber], field: &Option<FieldRef>| {
             wanted.is_empty()
-                || number(field).is_some_and(|found| wanted.iter().any(|&one| i64::from(one) == found))
+                || number(field).is_some_and(|found| wanted.iter().any(|one| one.is(host, found)))
         };
         let is_named = || {
             let text = contexts.procname.as_ref().and_then(|field| event.text(field));
@@ -177,15 +184,37 @@ impl<'a> BoundCondition<'a> {
         condition: &'a Condition,
         sources: &[TimedTrace<'_>],
     ) -> anyhow::Result<Self> {
-        let traces: Vec<&Trace> = sources.iter().map(TimedTrace::trace).collect();
-        check_fields(option, condition.fields(), &traces)?;
-        Ok(Self { condition, bindings: FxHashMap::default(), packets: FxHashMap::default() })
+        Ok(Self { condition, fields: BoundFields::new(option, condition.fields().clone(), sources)? })
     }
 
     /// Whether it holds for an event of a trace.
     pub(super) fn holds(&mut self, source: usize, host: &str, cpu: Option<u32>, event: &Event<'_>) -> bool {
+        self.fields.with(source, host, cpu, event, |binding, from| self.condition.holds(binding, from))
+    }
+}
+
+impl BoundFields {
+    /// Fields that were given as `option`.
+    ///
+    /// # Errors
+    /// No event of the traces has one of them.
+    pub(super) fn new(option: &str, fields: Fields, sources: &[TimedTrace<'_>]) -> anyhow::Result<Self> {
+        let traces: Vec<&Trace> = sources.iter().map(TimedTrace::trace).collect();
+        check_fields(option, &fields, &traces)?;
+        Ok(Self { fields, bindings: FxHashMap::default(), packets: FxHashMap::default() })
+    }
+
+    /// What `read` makes of an event of a trace.
+    pub(super) fn with<R>(
+        &mut self,
+        source: usize,
+        host: &str,
+        cpu: Option<u32>,
+        event: &Event<'_>,
+        read: impl FnOnce(&Binding, Reading<'_, '_>) -> R,
+    ) -> R {
         let stream_class = event.trace().streams()[event.stream()].class;
-        let bound = || Binding::new(self.condition.fields(), event.class(), event.stream_plan(), host);
+        let bound = || Binding::new(&self.fields, event.class(), event.stream_plan(), host);
         let binding = self.bindings.entry((source, stream_class, event.class().index)).or_insert_with(bound);
         let packet = event.packet();
         let unread = || (std::ptr::null(), PacketFields::default());
@@ -193,7 +222,7 @@ impl<'a> BoundCondition<'a> {
         if !std::ptr::eq(*last, packet) {
             (*last, *fields) = (packet, PacketFields::of(event.trace(), event.stream(), packet));
         }
-        self.condition.holds(binding, Reading { event, cpu, packet: fields })
+        read(binding, Reading { event, cpu, packet: fields })
     }
 }
 

@@ -199,8 +199,8 @@ pub(super) fn note_unmatched<'p>(
 pub(super) fn times(given: [Option<TimeArg>; 3], extent: Option<(UnixNs, UnixNs)>) -> anyhow::Result<Times> {
     let mut times = [None; 3];
     for (time, given) in times.iter_mut().zip(given) {
-        let start = extent.map(|(first, _)| first);
-        *time = given.map(|given| given.unix(start)).transpose().map_err(anyhow::Error::msg)?;
+        let (start, end) = extent.unzip();
+        *time = given.map(|given| given.unix(start, end)).transpose().map_err(anyhow::Error::msg)?;
     }
     let [begin, end, at] = times;
     Times::new(times, extent).map_err(|wrong| match wrong {

@@ -1,9 +1,12 @@
-//! `isochrone index`: the store of traces, and where it is kept. Commands that read a store find or build it here.
+//! `isochrone index`: the store of traces, and where it is kept. Commands that read a store find or build
+//! it here.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::hash::Hasher;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Context;
 use isochrone_corrections::Clocks;
@@ -13,6 +16,7 @@ use isochrone_experiment::{
 };
 use isochrone_export::ExportError;
 use isochrone_store::{Manifest, Store, StoreError};
+use isochrone_unfinished::UnfinishedDirectory;
 
 use super::analyze::{model_error, report_missing};
 use super::pieces::{pieces_error, spans};
@@ -76,7 +80,8 @@ pub(super) fn files_of(store: &Path) -> Vec<PathBuf> {
     files.into_iter().chain(hosts.iter().flat_map(|host| inside(host))).collect()
 }
 
-/// Whether the cause of an error is a damaged store in the cache, which is removed then, so that it will be built again.
+/// Whether the cause of an error is a damaged store in the cache, which is removed then, so that it will be
+/// built again.
 pub(crate) fn discard_damaged(error: &anyhow::Error) -> bool {
     let of_store = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
         Some(ExportError::Store(error)) => Some(error.path().to_owned()),
@@ -92,17 +97,7 @@ pub(crate) fn discard_damaged(error: &anyhow::Error) -> bool {
 /// # Errors
 /// It is of another version, or one of them no longer exists.
 pub(super) fn traces_of(store: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let sources = Manifest::read(store)?.sources;
-    let is_metadata = |path: &Path| path.file_name().is_some_and(|name| name == "metadata");
-    let traces: Vec<PathBuf> = sources
-        .iter()
-        .filter(|source| is_metadata(&source.path))
-        .filter_map(|source| Some(source.path.parent()?.to_owned()))
-        .collect();
-    let captures = sources.into_iter().map(|source| source.path);
-    let captures: Vec<PathBuf> =
-        captures.filter(|path| !traces.iter().any(|trace| path.starts_with(trace))).collect();
-    let all: Vec<PathBuf> = traces.into_iter().chain(captures).collect();
+    let all = inputs_of(&Manifest::read(store)?);
     for path in &all {
         anyhow::ensure!(
             path.exists(),
@@ -114,7 +109,23 @@ pub(super) fn traces_of(store: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// The store of the traces that were named, built in the cache if it is missing or stale. `kept`: a store that was named in addition.
+/// The directories of the traces, and the captures, of which a store was made, whether they exist or not.
+pub(super) fn inputs_of(manifest: &Manifest) -> Vec<PathBuf> {
+    let sources = &manifest.sources;
+    let is_metadata = |path: &Path| path.file_name().is_some_and(|name| name == "metadata");
+    let traces: Vec<PathBuf> = sources
+        .iter()
+        .filter(|source| is_metadata(&source.path))
+        .filter_map(|source| Some(source.path.parent()?.to_owned()))
+        .collect();
+    let captures = sources.iter().map(|source| source.path.clone());
+    let captures: Vec<PathBuf> =
+        captures.filter(|path| !traces.iter().any(|trace| path.starts_with(trace))).collect();
+    traces.into_iter().chain(captures).collect()
+}
+
+/// The store of the traces that were named, built in the cache if it is missing or stale. `kept`: a store
+/// that was named in addition.
 ///
 /// # Errors
 /// The store that was named is not of these traces as they are, or none can be built.
@@ -151,8 +162,8 @@ pub(super) fn of_pieces(
     build(&path, &named.pieces, &opened, spread, When::Stale, &console.apart())
 }
 
-/// The corrections in the store of the traces that were named, if it is of the traces as they are, and its corrections are all that a
-/// synchronization would give.
+/// The corrections in the store of the traces that were named, if it is of the traces as they are, and its
+/// corrections are all that a synchronization would give.
 pub(super) fn clocks(named: &Named, kept: Option<&Path>, inputs: &Inputs) -> Option<Clocks> {
     stored_clocks(&kept_store(named, kept, inputs)?)
 }
@@ -181,6 +192,12 @@ fn cached(named: &Named, opened: &Opened, spread: Spread, console: &Console) -> 
     }
     if let Some(directory) = path.parent() {
         isochrone_store::remove_left(directory);
+    }
+    if let Some(why) = NO_CACHE.get() {
+        note!(
+            console,
+            "the index is not kept: {why}; set XDG_CACHE_HOME, or name a directory by `isochrone index -o DIR` and --store DIR"
+        );
     }
     build(&path, &named.pieces, opened, spread, When::Stale, console)?;
     Ok(Store::open(&path)?)
@@ -226,7 +243,7 @@ fn build(
         error @ IndexError::Cut(_) => anyhow::anyhow!("{}", Plain(error)),
     })?;
     for (host, report) in experiment.hosts().iter().zip(built.iter().flat_map(|built| &built.reports)) {
-        report_missing(&host.traced, report, console);
+        report_missing(host, report, console);
     }
     Ok(())
 }
@@ -239,7 +256,7 @@ pub(super) fn refuse_unless_store(path: &Path) -> anyhow::Result<()> {
 }
 
 /// The user's cache: `$XDG_CACHE_HOME/isochrone`, else `~/.cache/isochrone`.
-fn cache_directory() -> anyhow::Result<PathBuf> {
+pub(super) fn cache_directory() -> anyhow::Result<PathBuf> {
     let of_user = std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
     let home =
         || Some(PathBuf::from(std::env::var_os("HOME").filter(|path| !path.is_empty())?).join(".cache"));
@@ -249,9 +266,44 @@ fn cache_directory() -> anyhow::Result<PathBuf> {
     Ok(directory.join("isochrone"))
 }
 
+/// A directory for this process alone, where there is no cache that can be written.
+static INSTEAD: Mutex<Option<UnfinishedDirectory>> = Mutex::new(None);
+
+/// The user's cache; where it cannot be written, a directory that goes with this process
+/// ([`remove_instead`]).
+fn writable_cache() -> anyhow::Result<PathBuf> {
+    let mut instead = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(directory) = &*instead {
+        return Ok(directory.path().to_owned());
+    }
+    let why = match cache_directory() {
+        Ok(directory) => {
+            match fs::create_dir_all(&directory).and_then(|()| tempfile::tempfile_in(&directory)) {
+                Ok(_) => return Ok(directory),
+                Err(error) => format!("{}: {error}", Plain(directory.display())),
+            }
+        }
+        Err(error) => format!("{error:#}"),
+    };
+    let directory = UnfinishedDirectory::new(OsStr::new("cache"), &std::env::temp_dir())
+        .with_context(|| format!("{why}; nor can a temporary directory be made"))?;
+    let path = directory.path().to_owned();
+    NO_CACHE.get_or_init(|| why);
+    *instead = Some(directory);
+    Ok(path)
+}
+
+/// Why indexes are not kept.
+static NO_CACHE: OnceLock<String> = OnceLock::new();
+
+/// Removes the directory that stood for the cache, before this process ends.
+pub(crate) fn remove_instead() {
+    INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
+}
+
 /// The path of the store of traces in the user's cache, by their paths.
 pub(super) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
-    let directory = cache_directory()?;
+    let directory = writable_cache()?;
     let mut paths: Vec<PathBuf> = Vec::with_capacity(traces.len());
     for path in traces {
         paths.push(path.canonicalize().with_context(|| format!("{}", Plain(path.display())))?);

@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Info, console: &Console) -> anyhow::Result<()> {
         inputs.traces.iter().zip(&facts).map(|(input, facts)| TraceInfo::new(input, facts)).collect();
     let captures = inputs.captures.iter().zip(&captured);
     let captures = captures.map(|(input, facts)| CaptureInfo::new(input, facts)).collect();
-    experiment.hosts().iter().for_each(|host| complaints::of_host(&host.traced, console));
+    experiment.hosts().iter().for_each(|host| complaints::of_host(host, console));
     let hosts = experiment.hosts().iter().map(HostInfo::new).collect();
     let document = Document { traces, captures, hosts };
     output::print(|stdout| {

@@ -16,10 +16,13 @@ use crate::render::plain::Plain;
 
 pub(crate) mod analyze;
 mod answers;
+pub(crate) mod cache;
 mod chunks;
 pub(crate) mod convert;
 pub(crate) mod crosshost;
+pub(crate) mod cut;
 pub(crate) mod dump;
+mod event_counts;
 pub(crate) mod events;
 pub(crate) mod export;
 mod filter;

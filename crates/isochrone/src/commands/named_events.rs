@@ -78,9 +78,11 @@ pub(super) fn find<'c>(
     let mut searches = Vec::with_capacity(wanted.len());
     for event in wanted {
         let of_host = sources.iter().filter(|source| is_of(source, event));
-        let first = |clock: &Clock| Some(clock.unix(clock.span()?.0));
-        let begin = of_host.filter_map(|source| first(source.clock()?)).min();
-        let at = event.at.map(|at| at.unix(begin)).transpose().map_err(anyhow::Error::msg)?;
+        let span = |clock: &Clock| clock.span().map(|(first, last)| (clock.unix(first), clock.unix(last)));
+        let spans: Vec<_> = of_host.filter_map(|source| span(source.clock()?)).collect();
+        let begin = spans.iter().map(|(first, _)| *first).min();
+        let end = spans.iter().map(|(_, last)| *last).max();
+        let at = event.at.map(|at| at.unix(begin, end)).transpose().map_err(anyhow::Error::msg)?;
         let condition = BoundCondition::new("--event", &event.condition, &sources)?;
         searches.push(Search {
             wanted: event,

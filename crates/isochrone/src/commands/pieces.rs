@@ -410,9 +410,10 @@ fn part(arguments: &Map, extent: Option<(UnixNs, UnixNs)>) -> anyhow::Result<Par
     if let Some((number, of)) = arguments.piece {
         return Ok(Part::Share { number, of });
     }
-    let start = extent.map(|(first, _)| first);
-    let unix =
-        |given: Option<TimeArg>| given.map(|given| given.unix(start)).transpose().map_err(anyhow::Error::msg);
+    let (start, end) = extent.unzip();
+    let unix = |given: Option<TimeArg>| {
+        given.map(|given| given.unix(start, end)).transpose().map_err(anyhow::Error::msg)
+    };
     let (from, to) = (unix(arguments.from)?, unix(arguments.to)?);
     anyhow::ensure!(from.zip(to).is_none_or(|(from, to)| from < to), "--to is not after --from");
     Ok(match (from, to) {

@@ -3,11 +3,11 @@
 use isochrone_corrections::artefact::{Refused, RefusedKind};
 use isochrone_ctf::Diagnostic;
 use isochrone_files::Inputs;
-use isochrone_hosts::Host;
 use isochrone_sync::advice::Advice;
+use isochrone_timing::TimedHost;
 
-use super::figures;
 use super::plain::{Plain, PlainLines, plain};
+use super::{figures, time};
 use crate::output::{Console, eprint_line, note, warning};
 
 /// Maximum number of diagnostics of a trace that are shown; the rest is counted.
@@ -37,12 +37,17 @@ pub(crate) fn of_inputs(inputs: &Inputs, console: &Console) -> anyhow::Result<()
 }
 
 /// Shows what a host lacks, as far as that is known before reading, and what contradicts that it is one host.
-pub(crate) fn of_host(host: &Host<'_>, console: &Console) {
-    for contradiction in host.contradictions() {
-        warning!("{}: {}", plain(&host.name), Plain(contradiction));
+pub(crate) fn of_host(host: &TimedHost<'_>, console: &Console) {
+    let traced = &host.traced;
+    for contradiction in traced.contradictions() {
+        warning!("{}: {}", plain(&traced.name), Plain(contradiction));
     }
-    for note in host.notes() {
-        note!(console, "{}: {}", plain(&host.name), Plain(note));
+    let time = |raw| match host.stamp(raw) {
+        Some(at) => time::full(at.unix),
+        None => format!("{raw} ns of its own clock"),
+    };
+    for note in traced.notes() {
+        note!(console, "{}: {}", plain(&traced.name), Plain(note.words(time)));
     }
 }
 

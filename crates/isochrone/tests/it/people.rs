@@ -9,6 +9,7 @@ mod mistakes;
 mod options;
 mod order;
 mod overview;
+mod parts;
 mod questions;
 mod summary;
 mod tables;

@@ -114,7 +114,7 @@ fn a_missing_chunk_is_a_gap() {
     assert_eq!(
         notes,
         [
-            "a chunk is missing: nothing is known from 1991 to 3000 ns",
+            "a chunk is missing: nothing is known from 1991 ns to 3000 ns",
             "2 packets were lost: what happened meanwhile is unknown"
         ]
     );

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{check, on_hosts, run, shop};
+use super::{check, on_hosts, run, run_with, shop};
 
 #[test]
 fn options_that_do_not_apply_name_where_they_do() {
@@ -192,4 +192,44 @@ fn numbers_of_system_errors_are_not_shown() {
     fs::write(directory.path().join("x.json"), "{}").unwrap();
     let file = directory.path().join("x.json");
     check(&run(&["events", "--sync", file.to_str().unwrap(), &shop("app")]), 2, &["x.json"]);
+}
+
+/// Who has no cache gets the same answers, and a note.
+#[test]
+fn a_cache_that_cannot_be_written() {
+    let app = shop("app");
+    let expect = run(&["states", "-q", "--limit", "3", &app]);
+    let temporary = tempfile::tempdir().unwrap();
+    let directory = temporary.path().to_str().unwrap();
+    let variables = [("XDG_CACHE_HOME", "/dev/null"), ("TMPDIR", directory)];
+    let said = run_with(&variables, &["states", "--limit", "3", &app]);
+    check(&said, 0, &["note: the index is not kept: /dev/null/isochrone: ", "set XDG_CACHE_HOME"]);
+    assert_eq!(said.out, expect.out);
+    assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_cache_is_shown_and_cleaned() {
+    let cache = tempfile::tempdir().unwrap();
+    let variables = [("XDG_CACHE_HOME", cache.path().to_str().unwrap())];
+    let run = |arguments: &[&str]| run_with(&variables, arguments);
+    let empty = run(&["cache"]);
+    assert!(empty.out.ends_with("isochrone: 0 stores, 0 B\n"), "{}", empty.out);
+    let traces = tempfile::tempdir().unwrap();
+    let gone = traces.path().join("gone");
+    check(&run(&["cut", "-q", "-o", gone.to_str().unwrap(), "--end", "+1s", &shop("app")]), 0, &[]);
+    for trace in [gone.to_str().unwrap(), &shop("db")] {
+        check(&run(&["index", "-q", trace]), 0, &[]);
+    }
+    std::fs::remove_dir_all(&gone).unwrap();
+    let said = run(&["cache", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let mut states: Vec<&str> =
+        document["stores"].as_array().unwrap().iter().map(|store| store["state"].as_str().unwrap()).collect();
+    states.sort_unstable();
+    assert_eq!(states, ["stale", "usable"]);
+    assert!(run(&["cache"]).out.contains("isochrone: 2 stores, "));
+    assert!(run(&["cache", "clean"]).out.starts_with("1 store removed, "));
+    assert!(run(&["cache", "clean", "--all"]).out.starts_with("1 store removed, "));
+    assert_eq!(std::fs::read_dir(cache.path().join("isochrone")).unwrap().count(), 0);
 }

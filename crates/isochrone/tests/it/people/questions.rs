@@ -223,3 +223,43 @@ fn events_of_some_threads() {
         ],
     );
 }
+
+/// Numbers that two hosts have are told apart by the host.
+#[test]
+fn one_host_of_several() {
+    let pids = |said: &str| -> Vec<String> {
+        let document: serde_json::Value = serde_json::from_str(said).unwrap();
+        let table = document["tables"].as_array().unwrap().iter().find(|table| table["name"] == "processes");
+        let rows = table.unwrap()["rows"].as_array().unwrap().iter();
+        rows.map(|row| format!("{}:{}", row[0].as_str().unwrap(), row[2])).collect()
+    };
+    let cputop =
+        |options: &[&str]| on_hosts(&[&["cputop", "-q", "--format", "json"][..], options].concat()).out;
+    assert_eq!(pids(&cputop(&["--tid", "199"])), ["h2:199", "h3:199"]);
+    assert_eq!(pids(&cputop(&["--tid", "h2:199"])), ["h2:199"]);
+    assert_eq!(pids(&cputop(&["--pid", "h3:199"])), ["h3:199"]);
+    let events = on_hosts(&["events", "-q", "--no-sync", "--tid", "h3:199", "--limit", "5"]).out;
+    assert!(events.lines().count() == 5 && events.lines().all(|line| line.contains(") h3 ")), "{events}");
+    let states = on_hosts(&["states", "-q", "--tid", "h2:199", "--format", "csv"]).out;
+    assert!(states.lines().count() > 5 && states.lines().skip(1).all(|line| line.starts_with("h2,")));
+    let blocking =
+        on_hosts(&["blocking", "-q", "--pid", "h2:199", "--table", "processes", "--format", "csv"]).out;
+    assert!(blocking.lines().count() > 1 && blocking.lines().skip(1).all(|line| line.starts_with("h2,199,")));
+    // In analyses across hosts.
+    for command in ["blocking", "ipc", "messages", "accounting", "bottleneck"] {
+        let said = on_hosts(&[command, "-q", "--host", "h3", "--format", "json"]);
+        let document: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        for table in document["tables"].as_array().unwrap() {
+            let columns = table["columns"].as_array().unwrap();
+            let is_host = |name: &str| name.ends_with("host") || name == "from" || name == "to";
+            let hosts: Vec<usize> = (0..columns.len())
+                .filter(|&index| is_host(columns[index]["name"].as_str().unwrap()))
+                .collect();
+            for row in table["rows"].as_array().unwrap() {
+                assert!(hosts.iter().any(|&index| row[index] == "h3"), "{command} {}: {row}", table["name"]);
+            }
+        }
+    }
+    let wrong = on_hosts(&["ipc", "--host", "h4"]);
+    check(&wrong, 2, &["no host is called `h4`"]);
+}
