@@ -2,10 +2,13 @@
 
 #![allow(clippy::print_stderr)] // A test says what it compared.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::common::shared::shared;
+use crate::common::read;
+use crate::common::shared::{shared, traces};
+use isochrone_ctf::write::{Selection, cut_trace};
 use isochrone_ctf::{Trace, dump};
 use sha2::{Digest, Sha256};
 
@@ -206,4 +209,55 @@ fn the_conformance_suite_of_metadata() {
         }
     }
     assert!(passed >= 38 && failed >= 63, "only {passed} that pass and {failed} that fail");
+}
+
+/// The middle third of each trace, by time, reads as it does in the whole.
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn cuts_read_as_the_same_part() {
+    let mut count = 0;
+    for path in traces(&["ctf", "ust", "vm/rot2"]) {
+        let Ok(trace) = Trace::open(&path) else { continue };
+        if trace.streams().iter().flat_map(|stream| &stream.packets).count() > 2000 {
+            continue;
+        }
+        let whole = read(&path).unwrap();
+        // Times of other forms, and what cannot be decoded, are the business of other tests.
+        let times: Option<Vec<u64>> =
+            whole.events.iter().map(|line| line.split(' ').next()?.parse().ok()).collect();
+        let Some((first, last)) =
+            times.as_ref().and_then(|all| all.iter().min().copied().zip(all.iter().max().copied()))
+        else {
+            continue;
+        };
+        let is_lossy = whole.diagnostics.iter().any(|diagnostic| diagnostic.starts_with("Loss"));
+        let (from, to) = (first + (last - first) / 3, first + (last - first) / 3 * 2);
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("cut");
+        let window = |_, cycles: u64| match cycles {
+            _ if cycles < from => Ordering::Less,
+            _ if cycles >= to => Ordering::Greater,
+            _ => Ordering::Equal,
+        };
+        let selection =
+            Selection { window: &window, has_class: &|_| true, keeps: &mut |_| true, words: None };
+        let written = cut_trace(&trace, &target, selection);
+        if is_lossy && written.is_err() {
+            continue;
+        }
+        written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let expect = whole.events.iter().zip(times.unwrap());
+        let expect: Vec<&String> =
+            expect.filter(|(_, time)| (from..to).contains(time)).map(|it| it.0).collect();
+        let cut = read(&target).unwrap();
+        assert!(
+            cut.events.iter().eq(expect.iter().copied()),
+            "{}: {} events, not {}",
+            path.display(),
+            cut.events.len(),
+            expect.len()
+        );
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
 }

@@ -1,12 +1,14 @@
 //! Property: whatever is written is read back – generated schemas, generated values, both byte orders, all alignments,
 //! all forms of event headers, one packet or many.
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use crate::common::random::Random;
+use crate::common::read;
 use isochrone_ctf::plan::Plan;
 use isochrone_ctf::schema::Scope;
-use isochrone_ctf::write::{PacketHead, PacketWriter};
+use isochrone_ctf::write::{PacketHead, PacketWriter, Selection, cut_trace};
 use isochrone_ctf::{Trace, Value, ValueVisitor, index, parse_metadata};
 use proptest::prelude::*;
 
@@ -294,6 +296,48 @@ fn check(seed: u64, big: bool, form: u64) {
         .collect();
     assert_eq!(events.diagnostics(), []);
     assert_eq!(read, expected, "{text}");
+    cut_agrees(random, &trace);
+}
+
+/// A part of a trace has the events that were selected, as they are.
+fn cut_agrees(random: &mut Random, trace: &Trace) {
+    let all = read(trace.path()).unwrap().events;
+    let time = |line: &String| line.split(' ').next().unwrap().parse::<u64>().unwrap();
+    let Some((first, last)) = all.first().map(time).zip(all.last().map(time)) else { return };
+    let from = first.saturating_sub(1) + random.below(last - first + 2);
+    let to = from + random.below(last + 2 - from.min(last + 1));
+    let without = random.flip().then_some("e1");
+    let target = trace.path().join("cut");
+    let selection = Selection {
+        window: &|_, cycles| match cycles {
+            _ if cycles < from => Ordering::Less,
+            _ if cycles >= to => Ordering::Greater,
+            _ => Ordering::Equal,
+        },
+        has_class: &|name| Some(name) != without,
+        keeps: &mut |event| event.name() != without,
+        words: without.map(|_| "e1".to_owned()),
+    };
+    let summary = cut_trace(trace, &target, selection).unwrap();
+    let cut = read(&target).unwrap();
+    let is_kept = |line: &&String| {
+        (from..to).contains(&time(line)) && (without.is_none() || line.split(' ').nth(1) != without)
+    };
+    let expect: Vec<&String> = all.iter().filter(is_kept).collect();
+    assert_eq!(cut.events.iter().collect::<Vec<_>>(), expect, "{from} to {to} without {without:?}");
+    assert_eq!(
+        (summary.events, cut.diagnostics.len()),
+        (expect.len() as u64, usize::from(without.is_some()))
+    );
+    let cut = Trace::open(&target).unwrap();
+    let packets = cut.streams().iter().flat_map(|stream| &stream.packets);
+    for packet in packets {
+        let (begin, end) = packet.begin().zip(packet.end()).unwrap();
+        assert!(
+            from <= begin && begin <= end && end < to.max(from + 1),
+            "{begin} to {end}, not {from} to {to}"
+        );
+    }
 }
 
 /// Integers of the payload, read one by one, are those of the whole.
