@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod completion;
 mod event_cpu;
 mod output;
 mod progress;
@@ -34,6 +35,9 @@ pub enum ExitStatus {
 
 /// Runs the program `isochrone` with the arguments of this process.
 pub fn main() -> ExitCode {
+    if completion::answer() {
+        return ExitCode::SUCCESS;
+    }
     shared::watch_files("isochrone: ");
     let ended = match parse() {
         Ok(arguments) => run(arguments).or_else(try_again),

@@ -212,7 +212,7 @@ pub(crate) enum Names {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoredAnalysis {
     pub(crate) name: &'static str,
-    about: &'static str,
+    pub(crate) about: &'static str,
     /// The options of some analyses that it accepts.
     pub(crate) accepts: &'static [OptionKind],
 }

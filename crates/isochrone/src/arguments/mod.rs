@@ -25,12 +25,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use isochrone_analysis::AnalysisKind;
 
-pub(crate) use analyze::{Analyze, AnalyzeNamed, MapNames, Names, PHASES, STATES, Short, TableFormat};
+pub(crate) use analyze::{
+    Analyze, AnalyzeNamed, MapNames, Names, PHASES, STATES, STORED, Short, TableFormat,
+};
 pub(crate) use cache::{Cache, CacheAction};
-pub(crate) use common::HostNumber;
-pub(crate) use common::Sources;
 pub use common::{Clock, Keys};
 pub(crate) use common::{Cluster, Threads};
+pub(crate) use common::{HostNumber, Sources};
 use crosshost::with_command_first;
 pub(crate) use crosshost::{AcrossHosts, Blocking, CriticalPath, CrossHost, OfRequests};
 pub(crate) use cut::Cut;
@@ -394,7 +395,9 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         isochrone completions bash > ~/.local/share/bash-completion/completions/isochrone\n  \
         isochrone completions zsh > ~/.zfunc/_isochrone\n  \
-        isochrone completions fish > ~/.config/fish/completions/isochrone.fish")]
+        isochrone completions fish > ~/.config/fish/completions/isochrone.fish\n\n\
+        The shell then runs isochrone for each word that is to be completed: it knows commands, options, analyses, their tables and \
+        columns, and of traces on the line their hosts and, once they are indexed, their threads and programs.")]
     Completions(Completions),
     /// Write the manual pages of all commands to a directory
     #[command(after_help = "Example:\n  isochrone man ~/.local/share/man/man1 && man isochrone-events")]

@@ -10,9 +10,9 @@ use isochrone_matching::stamps::MAX_DECLARED_TICK_NS;
 use isochrone_sync::ClockChoice;
 
 use super::ReportFormat;
-use super::analyze::{TableFormat, duration};
+use super::analyze::TableFormat;
 use super::common::Clock;
-use super::time::Zone;
+use super::time::{Zone, duration};
 
 /// Maximum of --rate-prior: a clock that is farther off stands still.
 const MAX_RATE_PRIOR_PPM: u32 = 999_999;

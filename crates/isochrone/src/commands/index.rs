@@ -302,7 +302,7 @@ pub(crate) fn remove_instead() {
 }
 
 /// The path of the store of traces in the user's cache, by their paths.
-pub(super) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
+pub(crate) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
     let directory = writable_cache()?;
     let mut paths: Vec<PathBuf> = Vec::with_capacity(traces.len());
     for path in traces {

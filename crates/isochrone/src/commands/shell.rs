@@ -4,14 +4,18 @@ use std::fs;
 use std::io::Write;
 
 use anyhow::Context;
+use clap_complete::env::Shells;
 
 use crate::arguments::{Arguments, Completions, Man};
+use crate::completion;
 use crate::output;
 use crate::render::plain::Plain;
 
 pub(crate) fn completions(arguments: &Completions) -> anyhow::Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command_line(), "isochrone", &mut script);
+    let shells = Shells::builtins();
+    let shell = shells.completer(&arguments.shell.to_string()).context("this shell is not known")?;
+    shell.write_registration(completion::VARIABLE, "isochrone", "isochrone", "isochrone", &mut script)?;
     output::print(|stdout| Ok(stdout.write_all(&script)?))?;
     Ok(())
 }

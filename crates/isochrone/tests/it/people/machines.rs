@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{check, on_hosts, run};
+use super::{check, on_hosts, run, run_with, shop};
 
 #[test]
 fn lines_of_json_have_keys_and_exact_times() {
@@ -95,12 +95,37 @@ fn events_are_read_in_one_call() {
     check(&on_hosts(&["events", "--date", "--format", "csv"]), 2, &["--date applies to --format text only"]);
 }
 
+/// What bash is offered for the last of some words.
+fn completed(words: &[&str]) -> Vec<String> {
+    let index = words.len().to_string();
+    let variables = [("COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", index.as_str()), ("_CLAP_IFS", "\n")];
+    let said = run_with(&variables, &[&["--", "isochrone"][..], words].concat());
+    assert_eq!(said.status, Some(0), "{}", said.err);
+    said.out.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn words_are_completed() {
+    let app = shop("app");
+    let check = |words: &[&str], expect: &[&str]| assert_eq!(completed(words), expect, "{words:?}");
+    check(&["analyze", "cpu"], &["cputop"]);
+    check(&["analyze", "cputop,irqst"], &["cputop,irqstats"]);
+    check(&["analyze", "cputop", "--table", "p"], &["processes"]);
+    check(&["analyze", "cputop", "--sort", "cpu_"], &["cpu_ns"]);
+    assert!(completed(&["crit"]).contains(&"critical-path".to_owned()));
+    check(&["events", &app, "--host", ""], &["h2"]);
+    // Threads are known once the traces have been indexed.
+    assert_eq!(run(&["index", "-q", &app]).status, Some(0));
+    check(&["analyze", "cputop", &app, "--procname", "redis,apps"], &["redis,appsrv"]);
+    check(&["analyze", "cputop", &app, "--pid", "199"], &["199"]);
+}
+
 #[test]
 fn shells_and_manuals() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let said = run(&["completions", shell]);
         check(&said, 0, &[]);
-        assert!(said.out.contains("isochrone") && said.out.contains("analyze"), "{shell}");
+        assert!(said.out.contains("isochrone") && said.out.contains("COMPLETE"), "{shell}");
     }
     let directory = tempfile::tempdir().unwrap();
     let there = directory.path().join("man/man1");
