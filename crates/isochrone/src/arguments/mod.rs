@@ -396,8 +396,9 @@ pub(crate) enum Command {
         isochrone completions bash > ~/.local/share/bash-completion/completions/isochrone\n  \
         isochrone completions zsh > ~/.zfunc/_isochrone\n  \
         isochrone completions fish > ~/.config/fish/completions/isochrone.fish\n\n\
-        The shell then runs isochrone for each word that is to be completed: it knows commands, options, analyses, their tables and \
-        columns, and of traces on the line their hosts and, once they are indexed, their threads and programs.")]
+        The shell then runs isochrone for each word that is to be completed: it knows commands, \
+        options, analyses, their tables and columns, and of traces on the line their hosts and, once \
+        they are indexed, their threads and programs.")]
     Completions(Completions),
     /// Write the manual pages of all commands to a directory
     #[command(after_help = "Example:\n  isochrone man ~/.local/share/man/man1 && man isochrone-events")]
