@@ -199,8 +199,9 @@ export const api = {
   async states(asked: { rows: number[]; begin: Time; end: Time; pixels: number; clock: Clock; filter?: string }, signal?: AbortSignal): Promise<States> {
     return decodeStates(await (await answer("states", posted(asked), signal)).arrayBuffer());
   },
-  messages: (begin: Time, end: Time, clock: Clock, limit: number, signal?: AbortSignal) =>
-    get<{ total: number; messages: Message[]; mpi_total: number; mpi: Message[]; command: string }>("messages", { begin, end, clock, limit }, signal),
+  /** `isReceived`: only those that are received in the time, not also those that are sent in it or under way. */
+  messages: (begin: Time, end: Time, clock: Clock, limit: number, signal?: AbortSignal, isReceived = false) =>
+    get<{ total: number; messages: Message[]; mpi_total: number; mpi: Message[]; command: string }>("messages", { begin, end, clock, limit, received: isReceived }, signal),
   matching: (text: string, begin: Time, end: Time, clock: Clock, list: { limit: number; order: string } | null = null, signal?: AbortSignal) => get<Matching>("matching", { text, begin, end, clock, ...list }, signal),
   wakeups: (begin: Time, end: Time, clock: Clock, rows: number[], limit: number, signal?: AbortSignal) =>
     get<{ total: number; wakeups: Wakeup[] }>("wakeups", { begin, end, clock, rows: rows.join(","), limit }, signal),
@@ -209,10 +210,10 @@ export const api = {
   follow: (row: number, at: Time, what: "message" | "wakeup" | "waker", clock: Clock) =>
     get<{ row: number; at: Time; text: string }>("follow", { row, at, what, clock }),
   raw: (host: number, raw: number) => get<{ common: Time; own: Time }>("raw", { host, raw }),
-  requests: () => get<{ requests: Request[]; note: string; command: string }>("requests"),
-  compared: (service: string, fromNs: number, toNs: number, signal?: AbortSignal) => post<Compared>("compared", { service, from_ns: Math.floor(fromNs), to_ns: Math.ceil(toNs) }, signal),
+  requests: (ask: string | null = null, signal?: AbortSignal) => get<{ requests: Request[]; note: string; command: string }>("requests", { ask }, signal),
+  compared: (service: string, fromNs: number, toNs: number, ask: string, signal?: AbortSignal) => post<Compared>("compared", { service, from_ns: Math.floor(fromNs), to_ns: Math.ceil(toNs), ask }, signal),
   services: (begin: Time, end: Time, ask: string, signal?: AbortSignal) => post<{ edges: ServiceEdge[]; command: string }>("services", { begin, end, ask }, signal),
-  path: async (of: PathOf): Promise<Path> => ({ ...(await get<Omit<Path, "of">>("path", { ...of })), of }),
+  path: async (of: PathOf, ask: string | null = null, signal?: AbortSignal): Promise<Path> => ({ ...(await get<Omit<Path, "of">>("path", { ...of, ask }, signal)), of }),
   sql: (query: string, signal?: AbortSignal) => post<SqlAnswer>("sql", { query }, signal),
   analyses: async () => (await get<{ analyses: { name: string; about: string }[] }>("analyses")).analyses,
   table: (asked: { analysis: string; begin: Time | null; end: Time | null; limit: number; ask?: string }, signal?: AbortSignal) => post<Answer>("table", asked, signal),
@@ -224,7 +225,7 @@ export const api = {
   exchanged: (area: Area, signal?: AbortSignal) => post<Exchanged>("exchanged", area, signal),
   activity: (begin: Time, end: Time) => get<{ threads: [row: number, ns: number][]; messages: [row: number, count: number][] }>("activity", { begin, end }),
   usage: (begin: Time, end: Time, points: number, signal?: AbortSignal, queue = false) => get<{ series: Series[]; command: string }>("usage", { begin, end, points, queue }, signal),
-  resources: (begin: Time, end: Time, steps: number, signal?: AbortSignal) => get<{ verdicts: Verdict[]; resources: Resource[]; notes: string[]; command: string }>("resources", { begin, end, steps }, signal),
+  resources: (begin: Time, end: Time, steps: number, ask: string, signal?: AbortSignal) => get<{ verdicts: Verdict[]; resources: Resource[]; notes: string[]; command: string }>("resources", { begin, end, steps, ask }, signal),
   lives: (begin: Time, end: Time, steps: number, limit: number, signal?: AbortSignal) => get<{ total: number; lives: Life[]; command: string }>("lives", { begin, end, steps, limit }, signal),
   accesses: (begin: Time, end: Time, limit: number, signal?: AbortSignal) => get<{ disks: Disk[]; command: string }>("accesses", { begin, end, limit }, signal),
   events: (asked: { begin: Time; end: Time; limit: number; search?: string; hosts?: string; after?: string }, signal?: AbortSignal) =>

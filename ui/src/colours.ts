@@ -57,7 +57,7 @@ export function look(style: number): Look {
   return (full >= FIRST_CAUSE ? causeLooks[full - FIRST_CAUSE] : full >= FIRST_PHASE ? phaseLooks[full - FIRST_PHASE] : LOOKS[full]) ?? LOOKS[0]!;
 }
 export function rgbOf(style: number): Rgb {
-  const it = look(style), [light, dark] = (isClear() ? CLEAR[style % PALE] : undefined) ?? [it.light, it.dark], rgb = isDark() ? dark : light;
+  const it = look(style), full = style % PALE, cause = full >= FIRST_CAUSE ? causeRgb(causeNames[full - FIRST_CAUSE] ?? "other") : undefined, [light, dark] = (cause !== undefined ? [cause, cause] : isClear() ? CLEAR[full] : undefined) ?? [it.light, it.dark], rgb = isDark() ? dark : light;
   return style < PALE ? rgb : pale(rgb);
 }
 function pale(rgb: Rgb): Rgb {
@@ -80,8 +80,14 @@ const CAUSES: Readonly<Record<string, Rgb>> = {
   cpu: [0, 170, 0], "wait-cpu": [215, 110, 0], irq: [200, 0, 100], softirq: [200, 150, 100], network: [20, 130, 220], disk: [150, 60, 170], sleep: [160, 160, 60],
   lock: [220, 50, 40], pipe: [0, 150, 150], socket: [0, 110, 160], child: [110, 110, 220], signal: [190, 90, 160], other: [130, 130, 130], unknown: [130, 130, 130],
 };
+/** The same, at least 15 from each other for all kinds of colour vision: on a path, each cause can touch each other one. */
+const CLEAR_CAUSES: typeof CAUSES = {
+  cpu: [14, 160, 105], "wait-cpu": [220, 100, 0], irq: [94, 0, 87], softirq: [104, 94, 126], network: [132, 140, 255], disk: [253, 178, 190], sleep: [202, 208, 108],
+  lock: [110, 2, 18], pipe: [39, 109, 89], socket: [128, 204, 244], child: [102, 80, 227], signal: [184, 24, 2], other: [146, 143, 167], unknown: [146, 143, 167],
+};
+function causeRgb(cause: string): Rgb { const all = isClear() ? CLEAR_CAUSES : CAUSES; return all[cause] ?? all.other!; }
 /** The colour of a cause of a critical path, for CSS: the same in both themes. */
-export function causeColour(cause: string): string { return css(CAUSES[cause] ?? CAUSES.other!); }
+export function causeColour(cause: string): string { return css(causeRgb(cause)); }
 export const causeNames: readonly string[] = Object.keys(CAUSES);
 const causeLooks: Look[] = causeNames.map((name) => ({ name, light: CAUSES[name]!, dark: CAUSES[name]!, height: name === "cpu" ? 1 : name === "unknown" ? 0.33 : 0.75, ink: "white" }));
 /** The style in which a cause is painted. */

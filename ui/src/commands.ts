@@ -49,7 +49,7 @@ export function commandsOf(doers: Doers): Command[] {
     ["l", "next loss of events", () => nextLoss(doers)],
     ["W", "arrows of wake-ups of the row", () => { graph.arrows.show(graph.arrows.areMessagesOn, !graph.arrows.areWakeupsOn); graph.invalidate(); status.say(graph.arrows.areWakeupsOn ? "Wake-ups of the selected row are shown" : "Wake-ups are not shown"); }],
     ["g", "arrows of messages", () => { graph.arrows.show(!graph.arrows.areMessagesOn, graph.arrows.areWakeupsOn); graph.invalidate(); status.say(graph.arrows.areMessagesOn ? "Messages are shown" : "Messages are not shown"); }],
-    ["Escape", "clear the selection, then the path, then the rows of a request", () => clear(doers)]);
+    ["Escape", "stop looking for a path; clear the selection, then the path, then the rows of a request", () => clear(doers)]);
   group("Rows",
     ["Shift+ArrowUp", "select rows, up", () => tree.extend(-1)], ["Shift+ArrowDown", "select rows, down", () => tree.extend(1)],
     ["ArrowUp", "row above", () => tree.move(-1)], ["ArrowDown", "row below", () => tree.move(1)],
@@ -71,8 +71,9 @@ function extend({ view }: Doers, by: number): void {
   const { window, selection, hover, area, chosen } = view.now, at = hover ?? (window.begin + window.end) / 2, step = by * 0.02 * (window.end - window.begin), begin = selection?.begin ?? at;
   view.set({ selection: { begin, end: Math.max(begin, (selection?.end ?? at) + step) }, area, chosen: chosen + 1 });
 }
-function clear({ view, search }: Doers): void {
-  if (view.now.selection !== null || view.now.area !== null) view.set({ selection: null });
+function clear({ view, search, inspector, status }: Doers): void {
+  if (inspector.stop()) status.say("Stopped.");
+  else if (view.now.selection !== null || view.now.area !== null) view.set({ selection: null });
   else if (view.now.path !== null) view.set({ path: null });
   else if (view.now.onlyRows !== null) view.set({ onlyRows: null });
   else if (search.text !== "") search.set("");

@@ -12,9 +12,9 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Pro
   element.append(...children.filter((child) => child !== null));
   return element;
 }
-/** A button with a text, and a longer one for who hovers or listens. */
+/** A button with a text, and a longer one for who hovers or listens: its name are its words, if it has any. */
 export function button(text: string, title: string, run: () => void, properties: Properties = {}): HTMLButtonElement {
-  return h("button", { type: "button", title, "aria-label": title, onclick: () => run(), ...properties }, text);
+  return h("button", { type: "button", title, "aria-label": /\p{L}/u.test(text) ? null : title, onclick: () => run(), ...properties }, text);
 }
 /** A bar between two parts that can be dragged, or moved with the arrow keys: `move` gets pixels; `size` says how large what is resized is. */
 export function splitter(orientation: "vertical" | "horizontal", label: string, move: (by: number) => void, size: () => number, done: () => void): HTMLElement {

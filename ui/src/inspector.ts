@@ -15,6 +15,8 @@ const ZOOMED_SHARE = 0.6;
 
 export class Inspector {
   private asked = 0;
+  /** Looks for a critical path. */
+  private finding: AbortController | null = null;
   constructor(
     private readonly view: View, private readonly rows: Rows, private readonly graph: Graph, private readonly navigation: Navigation, private readonly clock: ClockSwitch,
     private readonly status: Status, private readonly openPath: () => void,
@@ -62,12 +64,22 @@ export class Inspector {
     if (it?.kind !== "thread") { this.status.say("Select a thread, and a time if you like, first."); return; }
     // Paths are told on the common clock.
     const moved = -this.clock.convert(it.host, "common");
-    this.status.say("Looking for the critical path …");
-    const path = await this.ask(() => api.path({ row: it.id, begin: Math.round(begin + moved), end: Math.round(end + moved) }));
-    if (path === null) return;
+    this.status.say("Looking for the critical path … (Esc stops)");
+    this.finding?.abort();
+    const finding = this.finding = new AbortController();
+    const path = await this.ask(() => api.path({ row: it.id, begin: Math.round(begin + moved), end: Math.round(end + moved) }, null, finding.signal));
+    if (this.finding === finding) this.finding = null;
+    if (path === null || finding.signal.aborted) return;
     this.view.set({ path });
     this.openPath();
     this.status.say(`Critical path of ${this.rows.fullName(it)}: ${path.steps.length} steps, ${formatDuration(path.end - path.begin)}`);
+  }
+  /** Gives up what is looked for; false: nothing is. */
+  stop(): boolean {
+    const { finding } = this;
+    this.finding = null;
+    finding?.abort();
+    return finding !== null;
   }
   private name(row: number): string { const it = this.rows.row(row); return it === undefined ? "" : this.rows.fullName(it); }
   private middle(): Time { const { begin, end } = this.view.now.window; return (begin + end) / 2; }

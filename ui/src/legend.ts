@@ -9,7 +9,8 @@ const KEPT = "isochrone.legend";
 const SHOWN: readonly number[] = [1, 2, 8, 4, 5, 3, 0, 9, 10, 11, 12, 13];
 
 export class Legend {
-  readonly element = h("ul", { class: "state-legend", "aria-label": "Colours of states" });
+  private readonly list = h("ul", { "aria-label": "Colours of states" });
+  readonly element = h("section", { class: "state-legend", "aria-label": "Legend" }, this.list);
   constructor() {
     this.element.hidden = localStorage.getItem(KEPT) === "off";
     watchTheme(() => this.draw());
@@ -19,5 +20,5 @@ export class Legend {
     this.element.hidden = !this.element.hidden;
     localStorage.setItem(KEPT, this.element.hidden ? "off" : "on");
   }
-  private draw(): void { this.element.replaceChildren(...SHOWN.map((style) => h("li", {}, swatch(stateColour(style), LOOKS[style]!.name)))); }
+  private draw(): void { this.list.replaceChildren(...SHOWN.map((style) => h("li", {}, swatch(stateColour(style), LOOKS[style]!.name)))); }
 }

@@ -21,6 +21,7 @@ import { Minimap } from "./minimap";
 import { Navigation } from "./navigation";
 import { Palette } from "./palette";
 import { panels } from "./panels/index";
+import { chosenOrders, setOrders, watchOrders } from "./panels/orders";
 import { Rows } from "./rows";
 import { SamplePicture } from "./sample";
 import { Scrollbar } from "./scrollbar";
@@ -28,7 +29,7 @@ import { Search } from "./search";
 import { StagePicture } from "./stage";
 import { Status } from "./status";
 import "./style.css";
-import { setPrinting } from "./theme";
+import { chosenTheme, giveTheme, isClear, setPrinting, watchTheme } from "./theme";
 import { TimeField } from "./timeField";
 import { Tooltip } from "./tooltip";
 import { Tree } from "./tree";
@@ -101,6 +102,8 @@ async function start(): Promise<void> {
   const changed = () => address.changed();
   view.watch(changed, "window", "selection", "area", "row", "clock", "onlyRows", "path");
   for (const part of [rows, drawer, search, bookmarks, activity, graph.arrows]) part.watch(changed);
+  watchOrders(changed);
+  watchTheme(changed);
   isReady = true;
 }
 async function loadOverview(): Promise<void> {
@@ -125,6 +128,8 @@ function fitting(asked: AddressState, experiment: Experiment): AddressState {
 /** What the address asks for, else a first sight: all, what was active on top. */
 async function restore(asked: AddressState): Promise<void> {
   const row = asked.row !== null && rows.row(asked.row) !== undefined ? asked.row : null;
+  giveTheme(asked.theme, asked.isClear);
+  setOrders(asked.orders);
   rows.restore(asked.rows);
   graph.arrows.show(asked.arrows.messages, asked.arrows.wakeups);
   bookmarks.set(asked.bookmarks);
@@ -154,7 +159,7 @@ async function restorePath(of: PathOf | null): Promise<void> {
 function place(): AddressState {
   const { window, selection, area, row, clock, onlyRows, path } = view.now;
   return {
-    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection, area: [...(area ?? [])], row, clock, drawer: drawer.id, inner: drawer.kept, search: search.text, sorted: activity.sortedBy ?? false, isByCpu: rows.isSorted, arrows: { messages: graph.arrows.areMessagesOn, wakeups: graph.arrows.areWakeupsOn }, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null,
+    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection, area: [...(area ?? [])], row, clock, drawer: drawer.id, inner: drawer.kept, search: search.text, sorted: activity.sortedBy ?? false, isByCpu: rows.isSorted, arrows: { messages: graph.arrows.areMessagesOn, wakeups: graph.arrows.areWakeupsOn }, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null, orders: chosenOrders(), theme: chosenTheme(), isClear: isClear(),
   };
 }
 function goToBookmark(mark: Bookmark): void {

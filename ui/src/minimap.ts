@@ -17,7 +17,7 @@ const MIN_LANE = 7;
 
 export class Minimap {
   readonly canvas = h("canvas", { class: "minimap-canvas", role: "img", "aria-label": "All hosts over the whole time; the window is marked" });
-  readonly element = h("div", { class: "minimap" }, this.canvas);
+  readonly element = h("section", { class: "minimap", "aria-label": "Overview" }, this.canvas);
   overview: Overview | null = null;
   private frame = 0;
   /** The hosts' bytes, losses and breaks, drawn once for a size, a clock and a theme; and which. */

@@ -4,8 +4,12 @@ const KEPT = "isochrone.theme", KEPT_PALETTE = "isochrone.palette";
 const system = matchMedia("(prefers-color-scheme: dark)");
 const watchers = new Set<() => void>();
 let theme: Theme = "light", clear = localStorage.getItem(KEPT_PALETTE) === "clear";
+/** That of the address, which is shown until another one is chosen. */
+let given: Theme | null = null;
 
-function chosen(): Theme | null {
+/** What the reader or the address chose; null: the system's. */
+export function chosenTheme(): Theme | null {
+  if (given !== null) return given;
   const kept = localStorage.getItem(KEPT);
   return kept === "light" || kept === "dark" ? kept : null;
 }
@@ -16,7 +20,7 @@ export function setPrinting(printing: boolean): void {
   apply();
 }
 function apply(): void {
-  const next = isPrinting ? "light" : chosen() ?? (system.matches ? "dark" : "light");
+  const next = isPrinting ? "light" : chosenTheme() ?? (system.matches ? "dark" : "light");
   document.documentElement.dataset.theme = next;
   if (next === theme) return;
   theme = next;
@@ -24,8 +28,17 @@ function apply(): void {
 }
 export function isDark(): boolean { return theme === "dark"; }
 export function switchTheme(): void {
+  given = null;
   localStorage.setItem(KEPT, isDark() ? "light" : "dark");
   apply();
+}
+/** Shows what an address asks for; what a reader chose for other pages stays that. */
+export function giveTheme(asked: Theme | null, isClearAsked: boolean): void {
+  given = asked ?? given;
+  const isOther = isClearAsked && !clear;
+  clear ||= isClearAsked;
+  apply();
+  if (isOther) for (const watcher of watchers) watcher();
 }
 /** Whether states have colours that all eyes tell apart. */
 export function isClear(): boolean { return clear; }

@@ -1,8 +1,10 @@
-// The whole view in the address: window, selection, row, clock, path, drawer, search, rows, bookmarks; so that a reload, or who gets the link, sees the same.
+// The whole view in the address: window, selection, row, clock, path, drawer, orders of tables, search, rows, bookmarks, theme; so that a reload, or who gets the link, sees the same.
 // Talks to: the browser's address. Used by: main.
 import type { Clock, PathOf } from "./api";
 import type { Bookmark } from "./bookmarks";
+import type { Orders } from "./panels/orders";
 import type { KeptRows } from "./rows";
+import type { Theme } from "./theme";
 import type { Range } from "./view";
 
 export interface AddressState {
@@ -17,6 +19,10 @@ export interface AddressState {
   isByCpu: boolean;
   /** Whether arrows of messages and of wake-ups are drawn. */
   arrows: { messages: boolean; wakeups: boolean };
+  /** How tables are sorted, where a reader sorted them. */
+  orders: Orders;
+  /** Light or dark, if that was chosen; and whether colours of states are those for all eyes. */
+  theme: Theme | null; isClear: boolean;
   rows: KeptRows; only: number[]; bookmarks: Bookmark[];
   /** The request, or the thread and the time, whose critical path is shown. */
   path: PathOf | null;
@@ -50,6 +56,10 @@ function unpackRange(text: string | null): Range | null {
   return begin !== undefined && end !== undefined && Number(begin) <= Number(end) ? { begin: Number(begin), end: Number(end) } : null;
 }
 
+/** `t=System calls~time~down`. */
+function unpackOrders(texts: readonly string[]): Orders {
+  return Object.fromEntries(texts.flatMap((text) => { const [, table, column, to] = /^([^~]+)~([^~]+)~(up|down)$/.exec(text) ?? []; return table === undefined ? [] : [[table, { column: column!, isDown: to === "down" }]]; }));
+}
 /** `request=14`, or `path=` row, begin and end. */
 function unpackPath(values: URLSearchParams): PathOf | null {
   const request = values.get("request"), [, row, begin, end] = /^(\d+),(-?\d+),(-?\d+)$/.exec(values.get("path") ?? "") ?? [];
@@ -76,7 +86,7 @@ export function readAddress(hash: string): AddressState {
     clock: values.get("c") === "own" ? "own" : "common", drawer: values.get("d"), inner: values.get("i") ?? "", search: values.get("q") ?? "", isByCpu: values.get("by") === "cpu", sorted: sorted === "0" ? false : unpackRange(sorted),
     arrows: { messages: values.get("m") !== "0", wakeups: values.get("wake") === "1" },
     rows: { collapsed: unpackIds(values.get("x")), unfolded: unpackIds(values.get("u")), pinned: unpackIds(values.get("p")), hidden: unpackIds(values.get("h")) },
-    only: unpackIds(values.get("o")), bookmarks, path: unpackPath(values),
+    only: unpackIds(values.get("o")), bookmarks, path: unpackPath(values), orders: unpackOrders(values.getAll("t")), theme: values.get("theme") === "dark" ? "dark" : values.get("theme") === "light" ? "light" : null, isClear: values.get("eyes") === "all",
   };
 }
 export function writeAddress(place: AddressState): string {
@@ -100,6 +110,9 @@ export function writeAddress(place: AddressState): string {
     if (place.rows[list].length > 0) values.set(key, packIds(place.rows[list], list === "pinned"));
   }
   if (place.only.length > 0) values.set("o", packIds(place.only, false));
+  for (const [table, { column, isDown }] of Object.entries(place.orders)) values.append("t", `${table}~${column}~${isDown ? "down" : "up"}`);
+  if (place.theme !== null) values.set("theme", place.theme);
+  if (place.isClear) values.set("eyes", "all");
   for (const it of place.bookmarks) values.append("b", `${it.at}~${it.row ?? ""}~${it.clock === "own" ? "o" : "c"}~${Math.round(it.span)}~${it.name}`);
   // Commas and the like may stay: the address can be read.
   return `#${values.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%7E/g, "~")}`;

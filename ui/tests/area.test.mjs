@@ -107,6 +107,34 @@ test("a question in SQL is answered as a table, whose lines lead to rows and ins
   assert.deepEqual(page.errors, []);
 });
 
+test("looking for requests, and for a path, is stopped as all that is slow: by the button, and by Escape where a key asked for it", async () => {
+  const gone = [];
+  let holds = true;
+  for (const kind of ["requests", "path"]) await page.route(`**/api/${kind}?*`, async (route) => { if (holds) { gone.push(new URL(route.request().url()).searchParams.get("ask")); await new Promise(() => undefined); } await route.continue(); });
+  await page.evaluate(() => isochrone.drawer.open("critical-path"));
+  const stop = page.locator(".critical-path .stop");
+  await stop.click();
+  assert.match(await page.locator(".critical-path .notice").textContent(), /Nothing is worked on any more/);
+  holds = false;
+  await page.locator(".critical-path .notice button", { hasText: "ask again" }).click();
+  await rest(page);
+  holds = true;
+  await page.locator("button", { hasText: /^slowest$/ }).click();
+  await stop.click();
+  await rest(page);
+  assert.equal((await page.evaluate(() => isochrone.view.now.path)), null);
+  assert.ok(gone.length === 2 && gone.every((ask) => ask !== null), "the server can be asked how far each is");
+  const row = await page.evaluate(() => isochrone.view.now.rows.find((it) => it.kind === "thread").id);
+  await page.evaluate((row) => isochrone.view.set({ row }), row);
+  await page.locator("[role=tree]").focus();
+  await page.keyboard.press("c");
+  await page.waitForFunction(() => /Esc stops/.test(document.querySelector(".status .answer").textContent));
+  await page.keyboard.press("Escape");
+  await rest(page);
+  assert.match(await page.locator(".status .answer").textContent(), /^Stopped/);
+  assert.equal(await page.evaluate(() => isochrone.view.now.row), row, "the row stays selected");
+});
+
 test("a slow answer tells how far it is, and is given up: the server is told, what was there stays away", async () => {
   let isGone = false;
   await page.route("**/api/table", async (route) => { await new Promise((go) => setTimeout(go, 3000)); await route.continue().catch(() => undefined); });

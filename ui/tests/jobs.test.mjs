@@ -32,6 +32,25 @@ test("in a narrow window everything of the header can be reached, with a request
   }
 });
 
+test("in all panels, on narrow and on large pages, nothing that can be clicked is cut off at the side", async () => {
+  const panels = await page.evaluate(() => isochrone.drawer.all.map((it) => it.id));
+  for (const width of [900, 1400, 3840]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const id of panels) {
+      await page.evaluate((id) => isochrone.drawer.open(id), id);
+      await rest(page);
+      const cut = await page.evaluate(() => [...document.querySelectorAll(".drawer button, .drawer select, .drawer input, .status select, .status input")].filter((it) => it.checkVisibility() && it.closest("table") === null).flatMap((it) => {
+        const { left, right } = it.getBoundingClientRect();
+        let up = it.parentElement;
+        while (up !== null && getComputedStyle(up).overflowX === "visible") up = up.parentElement;
+        const within = up?.getBoundingClientRect() ?? { left: 0, right: innerWidth };
+        return right > Math.min(innerWidth, within.right) + 1 || left < Math.max(0, within.left) - 1 ? [it.textContent || it.className] : [];
+      }));
+      assert.deepEqual(cut, [], `${id}, ${width} pixels`);
+    }
+  }
+});
+
 test("a line of an analysis goes to its thread and time; the list stays, and goes on with the page when it is asked to", async () => {
   await panel("analyses");
   await page.locator("[data-name=schedtop]").click();

@@ -14,7 +14,7 @@ const ui = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 export const program = resolve(ui, process.env.ISOCHRONE_BIN ?? "../target/release/isochrone");
 const machines = resolve(ui, "../../shared/data/vm");
 export const chain3 = resolve(machines, "chain3"), ping5 = resolve(machines, "ping5"), phases3 = resolve(machines, "phases3"), mpi4 = resolve(machines, "mpi4"), ustMpi = resolve(machines, "../ust/mpi");
-export const hog2 = resolve(machines, "hog2");
+export const hog2 = resolve(machines, "hog2"), web2 = resolve(machines, "web2"), lossy = resolve(machines, "lossy2");
 /** Traces that are packed in the corpus, in a directory of their own, which `remove` deletes. */
 export function unpacked(name) {
   const directory = mkdtempSync(join(tmpdir(), "isochrone-page-"));
@@ -50,6 +50,7 @@ export async function serve(traces, directory = ui, store = null, options = []) 
       const found = /http:\/\/\S+/.exec(text);
       if (found !== null) done(found[0]);
     });
+    child.on("error", failed);
     child.on("exit", (code) => failed(new Error(`the server ended with ${code}`)));
   });
   return { address, stop: () => new Promise((done) => { child.removeAllListeners("exit"); child.on("exit", done); child.kill("SIGTERM"); }) };

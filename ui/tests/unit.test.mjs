@@ -69,7 +69,7 @@ test("instants and windows are read as people type them", () => {
 const nothing = {
   area: [], isByCpu: false, arrows: { messages: true, wakeups: false },
   of: null, window: null, selection: null, row: null, clock: "common", drawer: null, inner: "", search: "", sorted: null,
-  rows: { collapsed: [], unfolded: [], pinned: [], hidden: [] }, only: [], bookmarks: [], path: null,
+  rows: { collapsed: [], unfolded: [], pinned: [], hidden: [] }, only: [], bookmarks: [], path: null, orders: {}, theme: null, isClear: false,
 };
 
 test("the address is read as it was written", () => {
@@ -77,6 +77,7 @@ test("the address is read as it was written", () => {
     nothing,
     { ...nothing, of: "0a1b2c3d", window: { begin: -5, end: 1_000 }, selection: { begin: 1, end: 1 }, row: 0, clock: "own", drawer: "events", inner: "=a == \"b\" && c", search: "a=b&c ü" },
     { ...nothing, area: [4, 5, 9], isByCpu: true, arrows: { messages: false, wakeups: true } },
+    { ...nothing, orders: { "System calls": { column: "time", isDown: true }, Requests: { column: "#", isDown: false } }, theme: "dark", isClear: true },
     { ...nothing, sorted: false, only: [1, 2, 3, 7], path: { request: 14 } },
     { ...nothing, sorted: { begin: 0, end: 9 }, path: { row: 3, begin: -1, end: 8 }, rows: { collapsed: [5, 6], unfolded: [9], pinned: [8, 2, 3], hidden: [0] } },
     { ...nothing, bookmarks: [{ at: -7, row: null, clock: "own", span: 3, name: "a~b" }, { at: 1, row: 2, clock: "common", span: 0, name: "" }] },
@@ -88,7 +89,7 @@ test("the address is read as it was written", () => {
 });
 
 test("a wrong address is ignored", () => {
-  const read = url.readAddress("#w=9,1&s=x&r=-3&x=4-2.z.7&o=0-99999999&path=1,2&request=a&b=1~2~q~3~n&sort=1");
+  const read = url.readAddress("#w=9,1&s=x&r=-3&x=4-2.z.7&o=0-99999999&path=1,2&request=a&b=1~2~q~3~n&sort=1&t=x&t=a~b~left&theme=pink");
   assert.deepEqual({ ...read, only: read.only.length }, { ...nothing, rows: { ...nothing.rows, collapsed: [7] }, only: 100_000 });
 });
 

@@ -130,6 +130,9 @@ for (const theme of ["light", "dark"]) {
     for (const group of touching) for (const a of group) for (const b of group) if (a < b) for (const vision of visions) {
       assert.ok(distance(seen(clear.rgbOf(a), vision), seen(clear.rgbOf(b), vision)) >= 15, `${clear.LOOKS[a].name}, ${clear.LOOKS[b].name}: ${vision}`);
     }
+    // What is unknown is lower, and has the colour of other causes.
+    const causes = clear.causeNames.filter((it) => it !== "unknown"), of = (cause) => clear.rgbOf(clear.causeStyle(cause));
+    for (const a of causes) for (const b of causes) if (a < b) for (const vision of visions) assert.ok(distance(seen(of(a), vision), seen(of(b), vision)) >= 15, `${a}, ${b}: ${vision}`);
     kept.set("isochrone.palette", "usual");
     const usual = await load("colours");
     for (let phase = 0; phase < usual.PHASES; phase += 1) for (const state of [0, 1, 2, 3, 4, 5, 6, 8]) assert.ok(distance(usual.rgbOf(usual.FIRST_PHASE + phase), usual.rgbOf(state)) >= 15, `phase ${phase}, ${usual.LOOKS[state].name}`);

@@ -216,6 +216,49 @@ test("the address keeps the view over a reload", async () => {
   assert.equal(await page.locator(".mark").count(), 1);
 });
 
+test("the address keeps how tables are sorted, what they add up, the chosen analysis, arrows, theme and palette", async () => {
+  await page.evaluate(() => isochrone.drawer.open("statistics"));
+  await rest(page);
+  await page.locator("button:visible", { hasText: "by process" }).click();
+  const heads = (label) => page.locator(`table[aria-label^='${label}'] th`).evaluateAll((all) => all.map((it) => it.getAttribute("aria-sort")));
+  await page.locator("table[aria-label^='Time by process'] th button", { hasText: "blocked" }).click();
+  await page.locator("table[aria-label='System calls'] th button", { hasText: "call" }).click();
+  await page.locator("[role=tree]").focus();
+  await page.keyboard.press("W");
+  await page.keyboard.press("g");
+  await page.locator(".header .icon").first().click();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("all kinds of colour vision");
+  await page.keyboard.press("Enter");
+  await rest(page);
+  const seen = async () => ({ processes: await heads("Time by process"), calls: await heads("System calls"), theme: await page.evaluate(() => document.documentElement.dataset.theme), wait: await page.evaluate(() => getComputedStyle(document.querySelector(".state-legend .swatch")).backgroundColor), arrows: await page.evaluate(() => [isochrone.graph.arrows.areMessagesOn, isochrone.graph.arrows.areWakeupsOn]) });
+  const before = await seen(), link = page.url();
+  assert.ok(before.processes.includes("descending") && before.calls[0] === "ascending" && before.theme === "dark");
+  assert.deepEqual(before.arrows, [false, true]);
+  // As somebody else sees it, who chose nothing.
+  const mine = page, context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: "light" });
+  page = await context.newPage();
+  const shown = async () => { await page.waitForFunction(() => globalThis.isochrone?.isReady()); await rest(page); };
+  await page.goto(link);
+  await shown();
+  assert.deepEqual(await seen(), before);
+  assert.ok(await page.locator("table[aria-label^='Time by process']").isVisible());
+  assert.equal(await page.evaluate(() => localStorage.getItem("isochrone.theme")), null, "what they chose stays theirs");
+  // Gone to in the page that is open; an order of a column that is not there is none.
+  await page.evaluate(() => { location.hash = "#d=analyses&i=syscallstats&t=System calls~count~up&t=Requests~nothing~down"; });
+  await page.waitForFunction(() => isochrone.drawer.id === "analyses");
+  await rest(page);
+  assert.equal(await page.locator("[data-name=syscallstats]").getAttribute("aria-selected"), "true");
+  await page.evaluate(() => isochrone.drawer.open("statistics"));
+  await rest(page);
+  assert.equal((await heads("System calls"))[1], "ascending");
+  await page.evaluate(() => isochrone.drawer.open("critical-path"));
+  await rest(page);
+  assert.equal((await heads("Requests"))[1], "descending");
+  await context.close();
+  page = mine;
+});
+
 test("the address keeps the request whose path is shown, its rows, and a path of a thread", async () => {
   await page.locator(".header button", { hasText: "requests" }).click();
   await page.locator("button", { hasText: /^slowest$/ }).click();

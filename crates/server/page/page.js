@@ -92,11 +92,13 @@ var api = {
 	async states(asked, signal) {
 		return decodeStates(await (await answer("states", posted(asked), signal)).arrayBuffer());
 	},
-	messages: (begin, end, clock, limit, signal) => get("messages", {
+	/** `isReceived`: only those that are received in the time, not also those that are sent in it or under way. */
+	messages: (begin, end, clock, limit, signal, isReceived = false) => get("messages", {
 		begin,
 		end,
 		clock,
-		limit
+		limit,
+		received: isReceived
 	}, signal),
 	matching: (text, begin, end, clock, list = null, signal) => get("matching", {
 		text,
@@ -133,19 +135,23 @@ var api = {
 		host,
 		raw
 	}),
-	requests: () => get("requests"),
-	compared: (service, fromNs, toNs, signal) => post("compared", {
+	requests: (ask = null, signal) => get("requests", { ask }, signal),
+	compared: (service, fromNs, toNs, ask, signal) => post("compared", {
 		service,
 		from_ns: Math.floor(fromNs),
-		to_ns: Math.ceil(toNs)
+		to_ns: Math.ceil(toNs),
+		ask
 	}, signal),
 	services: (begin, end, ask, signal) => post("services", {
 		begin,
 		end,
 		ask
 	}, signal),
-	path: async (of) => ({
-		...await get("path", { ...of }),
+	path: async (of, ask = null, signal) => ({
+		...await get("path", {
+			...of,
+			ask
+		}, signal),
 		of
 	}),
 	sql: (query, signal) => post("sql", { query }, signal),
@@ -170,10 +176,11 @@ var api = {
 		points,
 		queue
 	}, signal),
-	resources: (begin, end, steps, signal) => get("resources", {
+	resources: (begin, end, steps, ask, signal) => get("resources", {
 		begin,
 		end,
-		steps
+		steps,
+		ask
 	}, signal),
 	lives: (begin, end, steps, limit, signal) => get("lives", {
 		begin,
@@ -620,12 +627,12 @@ function h(tag, properties = {}, ...children) {
 	element.append(...children.filter((child) => child !== null));
 	return element;
 }
-/** A button with a text, and a longer one for who hovers or listens. */
+/** A button with a text, and a longer one for who hovers or listens: its name are its words, if it has any. */
 function button(text, title, run, properties = {}) {
 	return h("button", {
 		type: "button",
 		title,
-		"aria-label": title,
+		"aria-label": /\p{L}/u.test(text) ? null : title,
 		onclick: () => run(),
 		...properties
 	}, text);
@@ -724,10 +731,14 @@ var CommandText = class {
 var KEPT$5 = "isochrone.theme";
 var KEPT_PALETTE = "isochrone.palette";
 var system = matchMedia("(prefers-color-scheme: dark)");
-var watchers = /* @__PURE__ */ new Set();
+var watchers$1 = /* @__PURE__ */ new Set();
 var theme = "light";
 var clear$1 = localStorage.getItem(KEPT_PALETTE) === "clear";
-function chosen() {
+/** That of the address, which is shown until another one is chosen. */
+var given = null;
+/** What the reader or the address chose; null: the system's. */
+function chosenTheme() {
+	if (given !== null) return given;
 	const kept = localStorage.getItem(KEPT$5);
 	return kept === "light" || kept === "dark" ? kept : null;
 }
@@ -738,18 +749,27 @@ function setPrinting(printing) {
 	apply();
 }
 function apply() {
-	const next = isPrinting ? "light" : chosen() ?? (system.matches ? "dark" : "light");
+	const next = isPrinting ? "light" : chosenTheme() ?? (system.matches ? "dark" : "light");
 	document.documentElement.dataset.theme = next;
 	if (next === theme) return;
 	theme = next;
-	for (const watcher of watchers) watcher();
+	for (const watcher of watchers$1) watcher();
 }
 function isDark() {
 	return theme === "dark";
 }
 function switchTheme() {
+	given = null;
 	localStorage.setItem(KEPT$5, isDark() ? "light" : "dark");
 	apply();
+}
+/** Shows what an address asks for; what a reader chose for other pages stays that. */
+function giveTheme(asked, isClearAsked) {
+	given = asked ?? given;
+	const isOther = isClearAsked && !clear$1;
+	clear$1 ||= isClearAsked;
+	apply();
+	if (isOther) for (const watcher of watchers$1) watcher();
 }
 /** Whether states have colours that all eyes tell apart. */
 function isClear() {
@@ -758,12 +778,12 @@ function isClear() {
 function switchPalette() {
 	clear$1 = !clear$1;
 	localStorage.setItem(KEPT_PALETTE, clear$1 ? "clear" : "usual");
-	for (const watcher of watchers) watcher();
+	for (const watcher of watchers$1) watcher();
 }
 /** Calls `watcher` when the theme changes: canvases and charts draw again. Gives what stops it. */
 function watchTheme(watcher) {
-	watchers.add(watcher);
-	return () => watchers.delete(watcher);
+	watchers$1.add(watcher);
+	return () => watchers$1.delete(watcher);
 }
 system.addEventListener("change", apply);
 apply();
@@ -904,7 +924,7 @@ function commandsOf(doers) {
 		}
 	], [
 		"Escape",
-		"clear the selection, then the path, then the rows of a request",
+		"stop looking for a path; clear the selection, then the path, then the rows of a request",
 		() => clear(doers)
 	]);
 	group("Rows", [
@@ -1054,8 +1074,9 @@ function extend({ view }, by) {
 		chosen: chosen + 1
 	});
 }
-function clear({ view, search }) {
-	if (view.now.selection !== null || view.now.area !== null) view.set({ selection: null });
+function clear({ view, search, inspector, status }) {
+	if (inspector.stop()) status.say("Stopped.");
+	else if (view.now.selection !== null || view.now.area !== null) view.set({ selection: null });
 	else if (view.now.path !== null) view.set({ path: null });
 	else if (view.now.onlyRows !== null) view.set({ onlyRows: null });
 	else if (search.text !== "") search.set("");
@@ -1796,7 +1817,7 @@ function look(style) {
 	return (full >= FIRST_CAUSE ? causeLooks[full - FIRST_CAUSE] : full >= 16 ? phaseLooks[full - 16] : LOOKS[full]) ?? LOOKS[0];
 }
 function rgbOf(style) {
-	const it = look(style), [light, dark] = (isClear() ? CLEAR[style % PALE] : void 0) ?? [it.light, it.dark], rgb = isDark() ? dark : light;
+	const it = look(style), full = style % PALE, cause = full >= FIRST_CAUSE ? causeRgb(causeNames[full - FIRST_CAUSE] ?? "other") : void 0, [light, dark] = (cause !== void 0 ? [cause, cause] : isClear() ? CLEAR[full] : void 0) ?? [it.light, it.dark], rgb = isDark() ? dark : light;
 	return style < PALE ? rgb : pale(rgb);
 }
 function pale(rgb) {
@@ -1894,9 +1915,86 @@ var CAUSES = {
 		130
 	]
 };
+/** The same, at least 15 from each other for all kinds of colour vision: on a path, each cause can touch each other one. */
+var CLEAR_CAUSES = {
+	cpu: [
+		14,
+		160,
+		105
+	],
+	"wait-cpu": [
+		220,
+		100,
+		0
+	],
+	irq: [
+		94,
+		0,
+		87
+	],
+	softirq: [
+		104,
+		94,
+		126
+	],
+	network: [
+		132,
+		140,
+		255
+	],
+	disk: [
+		253,
+		178,
+		190
+	],
+	sleep: [
+		202,
+		208,
+		108
+	],
+	lock: [
+		110,
+		2,
+		18
+	],
+	pipe: [
+		39,
+		109,
+		89
+	],
+	socket: [
+		128,
+		204,
+		244
+	],
+	child: [
+		102,
+		80,
+		227
+	],
+	signal: [
+		184,
+		24,
+		2
+	],
+	other: [
+		146,
+		143,
+		167
+	],
+	unknown: [
+		146,
+		143,
+		167
+	]
+};
+function causeRgb(cause) {
+	const all = isClear() ? CLEAR_CAUSES : CAUSES;
+	return all[cause] ?? all.other;
+}
 /** The colour of a cause of a critical path, for CSS: the same in both themes. */
 function causeColour(cause) {
-	return css(CAUSES[cause] ?? CAUSES.other);
+	return css(causeRgb(cause));
 }
 var causeNames = Object.keys(CAUSES);
 var causeLooks = causeNames.map((name) => ({
@@ -4542,6 +4640,8 @@ var Inspector = class {
 	status;
 	openPath;
 	asked = 0;
+	/** Looks for a critical path. */
+	finding = null;
 	constructor(view, rows, graph, navigation, clock, status, openPath) {
 		this.view = view;
 		this.rows = rows;
@@ -4608,16 +4708,26 @@ var Inspector = class {
 			return;
 		}
 		const moved = -this.clock.convert(it.host, "common");
-		this.status.say("Looking for the critical path …");
+		this.status.say("Looking for the critical path … (Esc stops)");
+		this.finding?.abort();
+		const finding = this.finding = new AbortController();
 		const path = await this.ask(() => api.path({
 			row: it.id,
 			begin: Math.round(begin + moved),
 			end: Math.round(end + moved)
-		}));
-		if (path === null) return;
+		}, null, finding.signal));
+		if (this.finding === finding) this.finding = null;
+		if (path === null || finding.signal.aborted) return;
 		this.view.set({ path });
 		this.openPath();
 		this.status.say(`Critical path of ${this.rows.fullName(it)}: ${path.steps.length} steps, ${formatDuration(path.end - path.begin)}`);
+	}
+	/** Gives up what is looked for; false: nothing is. */
+	stop() {
+		const { finding } = this;
+		this.finding = null;
+		finding?.abort();
+		return finding !== null;
 	}
 	name(row) {
 		const it = this.rows.row(row);
@@ -4682,10 +4792,11 @@ var SHOWN = [
 	13
 ];
 var Legend = class {
-	element = h("ul", {
+	list = h("ul", { "aria-label": "Colours of states" });
+	element = h("section", {
 		class: "state-legend",
-		"aria-label": "Colours of states"
-	});
+		"aria-label": "Legend"
+	}, this.list);
 	constructor() {
 		this.element.hidden = localStorage.getItem(KEPT$3) === "off";
 		watchTheme(() => this.draw());
@@ -4696,7 +4807,7 @@ var Legend = class {
 		localStorage.setItem(KEPT$3, this.element.hidden ? "off" : "on");
 	}
 	draw() {
-		this.element.replaceChildren(...SHOWN.map((style) => h("li", {}, swatch(stateColour(style), LOOKS[style].name))));
+		this.list.replaceChildren(...SHOWN.map((style) => h("li", {}, swatch(stateColour(style), LOOKS[style].name))));
 	}
 };
 // src/minimap.ts
@@ -4715,7 +4826,10 @@ var Minimap = class {
 		role: "img",
 		"aria-label": "All hosts over the whole time; the window is marked"
 	});
-	element = h("div", { class: "minimap" }, this.canvas);
+	element = h("section", {
+		class: "minimap",
+		"aria-label": "Overview"
+	}, this.canvas);
 	overview = null;
 	frame = 0;
 	/** The hosts' bytes, losses and breaks, drawn once for a size, a clock and a theme; and which. */
@@ -5242,7 +5356,7 @@ var AskingPanel = class {
 		this.element = h("section", {
 			class: `panel ${id}`,
 			"aria-label": title
-		}, h("div", { class: "panel-bar" }, this.heading, this.controls, this.again, this.progress.element, this.command.element), this.body);
+		}, h("h2", { class: "heard" }, title), h("div", { class: "panel-bar" }, this.heading, this.controls, this.again, this.progress.element, this.command.element), this.body);
 	}
 	tellsKept = () => void 0;
 	watchKept(watcher) {
@@ -5386,6 +5500,43 @@ var AskingPanel = class {
 		return this.view.now.experiment?.origin_unix_ns ?? null;
 	}
 };
+// src/panels/orders.ts
+var orders = {};
+var version = 0;
+var watchers = /* @__PURE__ */ new Set();
+/** What a table is called, of its label: what a click does there is none of its name. */
+function nameOfTable(label) {
+	return label.split(": ")[0];
+}
+function orderOf(table) {
+	return orders[table];
+}
+/** A reader sorts a table. */
+function sorted(table, order) {
+	orders = {
+		...orders,
+		[table]: order
+	};
+	for (const watcher of watchers) watcher();
+}
+/** The orders that readers chose; other ones are those of an address, which tables see by `ordersVersion`. */
+function chosenOrders() {
+	return orders;
+}
+function setOrders(asked) {
+	if (JSON.stringify(asked) === JSON.stringify(orders)) return;
+	orders = asked;
+	version += 1;
+	for (const table of document.querySelectorAll(".table")) table.dispatchEvent(new Event(REORDERED));
+}
+function ordersVersion() {
+	return version;
+}
+/** Tables that are seen are told that the orders are others. */
+var REORDERED = "reordered";
+function watchOrders(watcher) {
+	watchers.add(watcher);
+}
 // src/panels/table.ts
 var ROW$2 = 21;
 var SPARE = 10;
@@ -5405,12 +5556,15 @@ var DataTable = class {
 	options;
 	rows = [];
 	sorted = [];
-	column;
-	isDown;
+	column = null;
+	isDown = false;
+	/** Of the orders that it has seen. */
+	version = -1;
 	active = -1;
 	picked = null;
 	frame = 0;
 	id = `table-${tables += 1}`;
+	name;
 	cols = h("colgroup");
 	heads;
 	tbody = h("tbody");
@@ -5419,7 +5573,8 @@ var DataTable = class {
 	copy = copyButton("copy", "Copy this table (tabs between the columns, exact numbers)", () => this.tsv());
 	constructor(options) {
 		this.options = options;
-		[this.column, this.isDown] = options.sort ?? [null, false];
+		this.name = nameOfTable(options.label);
+		this.takeOrder();
 		this.heads = options.columns.map((column, place) => h("th", {
 			scope: "col",
 			class: isNumber(column) ? "number" : null,
@@ -5438,6 +5593,7 @@ var DataTable = class {
 			class: `table${canPick ? " pickable" : ""}`,
 			tabindex: canPick ? null : 0
 		}, this.table);
+		this.element.addEventListener(REORDERED, () => this.draw());
 		this.element.addEventListener("scroll", () => this.drawSoon(), { passive: true });
 		this.element.addEventListener("keydown", (event) => this.key(event));
 		this.tbody.addEventListener("click", (event) => {
@@ -5450,10 +5606,8 @@ var DataTable = class {
 		return this.rows.length;
 	}
 	set(rows) {
-		const kept = this.sorted[this.active];
 		this.rows = rows;
-		this.arrange();
-		this.active = kept === void 0 ? -1 : this.sorted.indexOf(kept);
+		this.rearrange();
 		this.measure();
 		this.draw();
 	}
@@ -5484,11 +5638,24 @@ var DataTable = class {
 		const column = this.options.columns[place];
 		this.isDown = this.column === place ? !this.isDown : isNumber(column);
 		this.column = place;
+		sorted(this.name, {
+			column: column.title,
+			isDown: this.isDown
+		});
+		this.rearrange();
+		this.element.scrollTop = 0;
+		this.draw();
+	}
+	/** The order of the address, else its own; of a column that it does not have, its own. */
+	takeOrder() {
+		const order = orderOf(this.name), place = this.options.columns.findIndex((column) => column.title === order?.column);
+		[this.column, this.isDown] = order !== void 0 && place >= 0 ? [place, order.isDown] : this.options.sort ?? [null, false];
+		this.version = ordersVersion();
+	}
+	rearrange() {
 		const kept = this.sorted[this.active];
 		this.arrange();
 		this.active = kept === void 0 ? -1 : this.sorted.indexOf(kept);
-		this.element.scrollTop = 0;
-		this.draw();
 	}
 	arrange() {
 		const column = this.column === null ? void 0 : this.options.columns[this.column];
@@ -5523,6 +5690,10 @@ var DataTable = class {
 	draw() {
 		cancelAnimationFrame(this.frame);
 		this.frame = 0;
+		if (this.version !== ordersVersion()) {
+			this.takeOrder();
+			this.rearrange();
+		}
 		const { scrollTop, clientHeight } = this.element, all = this.sorted.length;
 		const first = Math.max(0, Math.floor(scrollTop / ROW$2) - SPARE), last = Math.min(all, Math.ceil((scrollTop + clientHeight) / ROW$2) + SPARE);
 		const lines = [];
@@ -6144,7 +6315,8 @@ var CriticalPathPanel = class extends AskingPanel {
 	requests = null;
 	note = "";
 	commandOfAll = "";
-	wanted = 0;
+	/** Looks for a path. */
+	finding = null;
 	list;
 	details;
 	detail = h("div", { class: "detail" });
@@ -6190,7 +6362,7 @@ var CriticalPathPanel = class extends AskingPanel {
 		super.renewed();
 	}
 	forget() {
-		this.wanted += 1;
+		this.finding?.abort();
 		this.details.clear();
 		if ((this.requests?.length ?? 0) > KEPT$2) {
 			this.requests = null;
@@ -6199,7 +6371,7 @@ var CriticalPathPanel = class extends AskingPanel {
 	}
 	async load(signal) {
 		if (this.requests === null) {
-			const answer = await api.requests();
+			const answer = await api.requests(this.progress.ask, signal);
 			if (signal.aborted) return;
 			this.requests = answer.requests;
 			this.note = answer.note;
@@ -6245,10 +6417,8 @@ var CriticalPathPanel = class extends AskingPanel {
 		return `Request ${path.request}: ${of.request.client} → ${of.request.server} · ${total} · ${of.rank === 1 ? "the slowest" : `number ${of.rank}`} of ${formatCount(of.service.count)} (median ${formatDuration(of.service.median)}, p95 ${formatDuration(of.service.p95)})`;
 	}
 	async pick(request) {
-		const wanted = this.wanted += 1;
-		await this.say(async () => {
-			const path = await api.path({ request: request.request });
-			if (wanted !== this.wanted || !this.isSeen) return;
+		await this.find(async (signal) => {
+			const path = await api.path({ request: request.request }, this.progress.ask, signal);
 			const row = request.client_row, begin = toShown(this.view, row, path.begin), end = toShown(this.view, row, path.end);
 			this.view.set({
 				path,
@@ -6263,26 +6433,36 @@ var CriticalPathPanel = class extends AskingPanel {
 	async pathOfThread() {
 		const { row } = this.view.now, range = panelRange(this.view);
 		if (row === null) return;
-		const wanted = this.wanted += 1;
-		await this.say(async () => {
-			const path = await api.path({
-				row,
-				begin: range.begin,
-				end: range.end
-			});
-			if (wanted === this.wanted && this.isSeen) this.view.set({ path });
-		});
+		await this.find(async (signal) => this.view.set({ path: await api.path({
+			row,
+			begin: range.begin,
+			end: range.end
+		}, this.progress.ask, signal) }));
 	}
-	/** What a click asks for: its failure is told where its answer would be. */
-	async say(act) {
-		this.progress.say("looking for the path …");
+	/** What a click asks for, in place of what the one before did: its failure is told where its answer would be. */
+	async find(act) {
+		this.finding?.abort();
+		const finding = this.finding = new AbortController();
+		this.progress.begin();
 		try {
-			await this.during(act());
+			await this.during(act(finding.signal));
 		} catch (error) {
-			this.detail.replaceChildren(notice("failed", "There is no path", error instanceof Error ? error.message : ""));
+			if (!finding.signal.aborted) this.detail.replaceChildren(notice("failed", "There is no path", error instanceof Error ? error.message : ""));
 		} finally {
-			this.progress.say("");
+			if (this.finding === finding) {
+				this.finding = null;
+				this.progress.end();
+			}
 		}
+	}
+	giveUp() {
+		if (this.finding === null) {
+			super.giveUp();
+			return;
+		}
+		this.finding.abort();
+		this.finding = null;
+		this.progress.end();
 	}
 	toggleRows() {
 		const { path, onlyRows } = this.view.now;
@@ -7496,7 +7676,7 @@ var LatencyPanel = class extends AskingPanel {
 	}
 	async load(signal) {
 		if (this.requests.length === 0) {
-			const answer = await api.requests();
+			const answer = await api.requests(this.progress.ask, signal);
 			if (signal.aborted) return;
 			if (answer.requests.length === 0) {
 				this.body.replaceChildren(notice("empty", "No requests were found", answer.note));
@@ -7507,7 +7687,7 @@ var LatencyPanel = class extends AskingPanel {
 		}
 		const name = this.service.value, of = this.requests.filter((it) => it.service === name), totals = of.map((it) => it.total_ns).sort((a, b) => a - b);
 		const bars = barsOf(totals), p90 = nearestRank(totals, 90), slow = bars.find((bar) => bar.to > p90)?.from ?? 0, [from, to] = this.range ?? [slow, bars.at(-1)?.to ?? 1];
-		const compared = await api.compared(name, from, to - 1, signal);
+		const compared = await api.compared(name, from, to - 1, this.progress.ask, signal);
 		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
 		this.heading.textContent = `${formatCount(of.length)} requests, median ${formatDuration(nearestRank(totals, 50))}, p95 ${formatDuration(nearestRank(totals, 95))}`;
 		this.histogram.set(bars, from, to);
@@ -8053,7 +8233,7 @@ var MessagesPanel = class extends AskingPanel {
 	async load(signal) {
 		const covered = this.showRange(), { selection, window, clock } = this.view.now, range = clock === "common" ? covered : covered.what === "selection" && selection !== null ? selection : window;
 		if (clock === "own") this.heading.textContent = `${covered.what}, by the hosts' own clocks`;
-		const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal);
+		const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal, true);
 		this.command.set(answer.command);
 		this.messages = answer.messages;
 		this.total = answer.total;
@@ -8063,7 +8243,7 @@ var MessagesPanel = class extends AskingPanel {
 		const words = this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
 		const shown = this.messages.filter((it) => (!this.inverted.checked || it[7] === 1) && (words.length === 0 || fits(`${nameOf$1(this.view, it[0])} ${nameOf$1(this.view, it[1])}`.toLowerCase(), words)));
 		const thinned = this.messages.length < this.total ? `, ${formatCount(this.messages.length)} of them, evenly chosen` : "";
-		this.count.textContent = `${formatCount(this.total)} messages${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;
+		this.count.textContent = `${formatCount(this.total)} messages arrive in it${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;
 		if (shown.length === 0) {
 			this.table.set([]);
 			this.body.replaceChildren(this.messages.length > 0 ? notice("empty", "No message fits", this.inverted.checked && words.length === 0 ? "None arrives before it was sent: as it must be. `k` shows the hosts' own clocks." : "Clear the filter to see all.") : this.none());
@@ -8073,7 +8253,7 @@ var MessagesPanel = class extends AskingPanel {
 		this.table.set(shown);
 	}
 	none() {
-		if ((this.view.now.experiment?.messages?.count ?? 0) > 0) return notice("empty", `No message in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
+		if ((this.view.now.experiment?.messages?.count ?? 0) > 0) return notice("empty", `No message arrives in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
 		return notice("empty", "There are no messages between these hosts", "They are packets that two of the hosts recorded: `lttng enable-event --kernel net_dev_queue,net_if_receive_skb` on both.");
 	}
 	go([from, , sent, received], isZoom) {
@@ -8364,7 +8544,7 @@ var ResourcesPanel = class extends PicturePanel {
 	}
 	async load(signal) {
 		const range = this.showRange("window"), steps = Math.max(20, Math.min(MOST_STEPS, Math.round(this.body.clientWidth * .5 / PIXELS_OF_A_STEP)));
-		const { verdicts, resources, notes, command } = await api.resources(range.begin, range.end, steps, signal);
+		const { verdicts, resources, notes, command } = await api.resources(range.begin, range.end, steps, this.progress.ask, signal);
 		this.command.set(command);
 		if (resources.length === 0) {
 			this.body.replaceChildren(notice("empty", "Nothing is known of this time", "No host was recorded then: `f` shows all there is."));
@@ -8660,6 +8840,7 @@ var EXAMPLES$1 = [
 	["who ran most", "SELECT host, tid, comm, sum(duration_ns) AS cpu_ns FROM slices JOIN threads USING (host, thread) GROUP BY host, tid, comm ORDER BY cpu_ns DESC LIMIT 50"],
 	["longest calls", "SELECT host, tid, comm, name, begin_time, end_time, duration_ns FROM syscalls ORDER BY duration_ns DESC LIMIT 100"],
 	["failed calls", "SELECT host, comm, name, errno_name(ret) AS error, count(*) AS count FROM syscalls WHERE ret < 0 GROUP BY 1, 2, 3, 4 ORDER BY count DESC"],
+	["segments that were sent again", "SELECT host, max(cpu) AS cpu, source_port, destination_port, seq, payload AS payload_bytes, count(*) AS times, min(time) AS sent_time, max(time) AS again_time, CAST(max(time) AS BIGINT) - CAST(min(time) AS BIGINT) AS after_ns FROM packet_flows WHERE is_sent AND protocol = 6 AND payload > 0 GROUP BY host, source, source_port, destination, destination_port, seq, payload HAVING count(*) > 1 ORDER BY after_ns DESC"],
 	["tables", "SHOW TABLES"]
 ];
 var KEPT$1 = "isochrone.sql";
@@ -8926,7 +9107,7 @@ var StatePanel = class extends AskingPanel {
 		this.controls.replaceChildren(...this.acts(neighbours));
 		const { meanwhile, waker } = state, go = (row) => this.navigator.go(row, state.begin);
 		const instead = meanwhile === void 0 ? null : meanwhileList(meanwhile, nameOf$1(this.view, meanwhile.cpu) || "a CPU", go, (rows) => this.view.set({ onlyRows: /* @__PURE__ */ new Set([state.row, ...rows]) }));
-		this.body.replaceChildren(title, h("div", { class: "state-parts" }, list("What", fields, (key, value) => key === "woken by" && waker !== void 0 ? button(value, `Go to ${value}, as it was then`, () => go(waker), { class: "link" }) : value), instead, list("When, on both clocks", times), share));
+		this.body.replaceChildren(title, h("div", { class: "state-parts" }, list("What", fields, (key, value) => (key === "woken by" || key === "ended by") && waker !== void 0 ? button(value, `Go to ${value}, as it was then`, () => this.navigator.go(waker, key === "ended by" ? state.end : state.begin), { class: "link" }) : value), instead, list("When, on both clocks", times), share));
 	}
 	bounds(state) {
 		const host = rowOf(this.view, state.row)?.host ?? -1, { sure, likely } = state.times;
@@ -9277,7 +9458,10 @@ var StatisticsPanel = class extends AskingPanel {
 	most = 1;
 	of = h("select", {
 		"aria-label": "Of which threads",
-		onchange: () => void this.ask()
+		onchange: () => {
+			this.tellKept();
+			this.ask();
+		}
 	}, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"), h("option", {
 		value: "area",
 		hidden: true
@@ -9480,7 +9664,10 @@ var StatisticsPanel = class extends AskingPanel {
 			]
 		});
 		this.controls.append(this.of, this.count);
-		const turns = (isProcesses) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => this.turn(to), { "aria-pressed": String(to === isProcesses) })));
+		const turns = (isProcesses) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => {
+			this.turn(to);
+			this.tellKept();
+		}, { "aria-pressed": String(to === isProcesses) })));
 		this.ofThreads = titled("", this.threads, turns(false));
 		this.ofProcesses = titled("", this.processes, turns(true));
 		const turnsOf = (by) => h("span", { class: "turns" }, ...Object.entries(BYS).map(([to, [text, title]]) => button(text, title, () => {
@@ -9512,11 +9699,19 @@ var StatisticsPanel = class extends AskingPanel {
 		if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
 		this.askWhenQuick();
 	}
+	/** What the tables add up by, and of which threads, where that is another than at first. */
 	get kept() {
-		return this.by === "call" ? "" : this.by;
+		return [
+			...this.by === "call" ? [] : [this.by],
+			...!this.ofProcesses.hidden ? ["process"] : [],
+			...this.of.value === "row" ? ["row"] : []
+		].join(",");
 	}
 	keep(text) {
-		this.turnTo(text in BYS ? text : "call");
+		const parts = text.split(",");
+		this.turnTo(parts.find((part) => part in BYS) ?? "call");
+		this.turn(parts.includes("process"));
+		if (this.of.value !== "area") this.of.value = parts.includes("row") ? "row" : "all";
 		if (this.isSeen) this.ask();
 	}
 	shown() {
@@ -16100,6 +16295,16 @@ function unpackRange(text) {
 		end: Number(end)
 	} : null;
 }
+/** `t=System calls~time~down`. */
+function unpackOrders(texts) {
+	return Object.fromEntries(texts.flatMap((text) => {
+		const [, table, column, to] = /^([^~]+)~([^~]+)~(up|down)$/.exec(text) ?? [];
+		return table === void 0 ? [] : [[table, {
+			column,
+			isDown: to === "down"
+		}]];
+	}));
+}
 /** `request=14`, or `path=` row, begin and end. */
 function unpackPath(values) {
 	const request = values.get("request"), [, row, begin, end] = /^(\d+),(-?\d+),(-?\d+)$/.exec(values.get("path") ?? "") ?? [];
@@ -16154,7 +16359,10 @@ function readAddress(hash) {
 		},
 		only: unpackIds(values.get("o")),
 		bookmarks,
-		path: unpackPath(values)
+		path: unpackPath(values),
+		orders: unpackOrders(values.getAll("t")),
+		theme: values.get("theme") === "dark" ? "dark" : values.get("theme") === "light" ? "light" : null,
+		isClear: values.get("eyes") === "all"
 	};
 }
 function writeAddress(place) {
@@ -16176,6 +16384,9 @@ function writeAddress(place) {
 	if (place.arrows.wakeups) values.set("wake", "1");
 	for (const [list, key] of Object.entries(LISTS)) if (place.rows[list].length > 0) values.set(key, packIds(place.rows[list], list === "pinned"));
 	if (place.only.length > 0) values.set("o", packIds(place.only, false));
+	for (const [table, { column, isDown }] of Object.entries(place.orders)) values.append("t", `${table}~${column}~${isDown ? "down" : "up"}`);
+	if (place.theme !== null) values.set("theme", place.theme);
+	if (place.isClear) values.set("eyes", "all");
 	for (const it of place.bookmarks) values.append("b", `${it.at}~${it.row ?? ""}~${it.clock === "own" ? "o" : "c"}~${Math.round(it.span)}~${it.name}`);
 	return `#${values.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%7E/g, "~")}`;
 }
@@ -16398,6 +16609,8 @@ async function start() {
 		activity,
 		graph.arrows
 	]) part.watch(changed);
+	watchOrders(changed);
+	watchTheme(changed);
 	isReady = true;
 }
 async function loadOverview() {
@@ -16425,6 +16638,8 @@ function fitting(asked, experiment) {
 /** What the address asks for, else a first sight: all, what was active on top. */
 async function restore(asked) {
 	const row = asked.row !== null && rows.row(asked.row) !== void 0 ? asked.row : null;
+	giveTheme(asked.theme, asked.isClear);
+	setOrders(asked.orders);
 	rows.restore(asked.rows);
 	graph.arrows.show(asked.arrows.messages, asked.arrows.wakeups);
 	bookmarks.set(asked.bookmarks);
@@ -16477,7 +16692,10 @@ function place() {
 		rows: rows.kept,
 		only: [...onlyRows ?? []],
 		bookmarks: [...bookmarks.list],
-		path: path?.of ?? null
+		path: path?.of ?? null,
+		orders: chosenOrders(),
+		theme: chosenTheme(),
+		isClear: isClear()
 	};
 }
 function goToBookmark(mark) {

@@ -18,7 +18,8 @@ export class CriticalPathPanel extends AskingPanel {
   private requests: readonly Request[] | null = null;
   private note = "";
   private commandOfAll = "";
-  private wanted = 0;
+  /** Looks for a path. */
+  private finding: AbortController | null = null;
   private readonly list: RequestList;
   private readonly details: PathDetails;
   private readonly detail = h("div", { class: "detail" });
@@ -49,13 +50,13 @@ export class CriticalPathPanel extends AskingPanel {
     super.renewed();
   }
   protected forget(): void {
-    this.wanted += 1;
+    this.finding?.abort();
     this.details.clear();
     if ((this.requests?.length ?? 0) > KEPT) { this.requests = null; this.list.set([]); }
   }
   protected async load(signal: AbortSignal): Promise<void> {
     if (this.requests === null) {
-      const answer = await api.requests();
+      const answer = await api.requests(this.progress.ask, signal);
       if (signal.aborted) return;
       this.requests = answer.requests;
       this.note = answer.note;
@@ -101,10 +102,8 @@ export class CriticalPathPanel extends AskingPanel {
     return `Request ${path.request}: ${of.request.client} → ${of.request.server} · ${total} · ${of.rank === 1 ? "the slowest" : `number ${of.rank}`} of ${formatCount(of.service.count)} (median ${formatDuration(of.service.median)}, p95 ${formatDuration(of.service.p95)})`;
   }
   private async pick(request: Request): Promise<void> {
-    const wanted = this.wanted += 1;
-    await this.say(async () => {
-      const path = await api.path({ request: request.request });
-      if (wanted !== this.wanted || !this.isSeen) return;
+    await this.find(async (signal) => {
+      const path = await api.path({ request: request.request }, this.progress.ask, signal);
       const row = request.client_row, begin = toShown(this.view, row, path.begin), end = toShown(this.view, row, path.end);
       this.view.set({ path, onlyRows: rowsOf(path) });
       this.navigator.go(null, begin, { begin, end });
@@ -113,22 +112,26 @@ export class CriticalPathPanel extends AskingPanel {
   private async pathOfThread(): Promise<void> {
     const { row } = this.view.now, range = panelRange(this.view);
     if (row === null) return;
-    const wanted = this.wanted += 1;
-    await this.say(async () => {
-      const path = await api.path({ row, begin: range.begin, end: range.end });
-      if (wanted === this.wanted && this.isSeen) this.view.set({ path });
-    });
+    await this.find(async (signal) => this.view.set({ path: await api.path({ row, begin: range.begin, end: range.end }, this.progress.ask, signal) }));
   }
-  /** What a click asks for: its failure is told where its answer would be. */
-  private async say(act: () => Promise<void>): Promise<void> {
-    this.progress.say("looking for the path …");
+  /** What a click asks for, in place of what the one before did: its failure is told where its answer would be. */
+  private async find(act: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    this.finding?.abort();
+    const finding = this.finding = new AbortController();
+    this.progress.begin();
     try {
-      await this.during(act());
+      await this.during(act(finding.signal));
     } catch (error) {
-      this.detail.replaceChildren(notice("failed", "There is no path", error instanceof Error ? error.message : ""));
+      if (!finding.signal.aborted) this.detail.replaceChildren(notice("failed", "There is no path", error instanceof Error ? error.message : ""));
     } finally {
-      this.progress.say("");
+      if (this.finding === finding) { this.finding = null; this.progress.end(); }
     }
+  }
+  protected override giveUp(): void {
+    if (this.finding === null) { super.giveUp(); return; }
+    this.finding.abort();
+    this.finding = null;
+    this.progress.end();
   }
   private toggleRows(): void {
     const { path, onlyRows } = this.view.now;

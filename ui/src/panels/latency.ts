@@ -58,7 +58,7 @@ export class LatencyPanel extends AskingPanel {
   protected forget(): void { this.table.set([]); this.list.set([]); }
   protected async load(signal: AbortSignal): Promise<void> {
     if (this.requests.length === 0) {
-      const answer = await api.requests();
+      const answer = await api.requests(this.progress.ask, signal);
       if (signal.aborted) return;
       if (answer.requests.length === 0) { this.body.replaceChildren(notice("empty", "No requests were found", answer.note)); return; }
       this.requests = answer.requests;
@@ -67,7 +67,7 @@ export class LatencyPanel extends AskingPanel {
     const name = this.service.value, of = this.requests.filter((it) => it.service === name), totals = of.map((it) => it.total_ns).sort((a, b) => a - b);
     // At first the slow ones: above the 90th percentile.
     const bars = barsOf(totals), p90 = nearestRank(totals, 90), slow = bars.find((bar) => bar.to > p90)?.from ?? 0, [from, to] = this.range ?? [slow, (bars.at(-1)?.to ?? 1)];
-    const compared = await api.compared(name, from, to - 1, signal);
+    const compared = await api.compared(name, from, to - 1, this.progress.ask, signal);
     if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
     this.heading.textContent = `${formatCount(of.length)} requests, median ${formatDuration(nearestRank(totals, 50))}, p95 ${formatDuration(nearestRank(totals, 95))}`;
     this.histogram.set(bars, from, to);

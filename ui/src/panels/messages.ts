@@ -40,7 +40,7 @@ export class MessagesPanel extends AskingPanel {
     // Messages are told on the clock that is shown.
     const covered = this.showRange(), { selection, window, clock } = this.view.now, range = clock === "common" ? covered : covered.what === "selection" && selection !== null ? selection : window;
     if (clock === "own") this.heading.textContent = `${covered.what}, by the hosts' own clocks`;
-    const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal);
+    const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal, true);
     this.command.set(answer.command);
     this.messages = answer.messages;
     this.total = answer.total;
@@ -50,7 +50,7 @@ export class MessagesPanel extends AskingPanel {
     const words = this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
     const shown = this.messages.filter((it) => (!this.inverted.checked || it[7] === 1) && (words.length === 0 || fits(`${nameOf(this.view, it[0])} ${nameOf(this.view, it[1])}`.toLowerCase(), words)));
     const thinned = this.messages.length < this.total ? `, ${formatCount(this.messages.length)} of them, evenly chosen` : "";
-    this.count.textContent = `${formatCount(this.total)} messages${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;
+    this.count.textContent = `${formatCount(this.total)} messages arrive in it${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;
     if (shown.length === 0) {
       this.table.set([]);
       this.body.replaceChildren(this.messages.length > 0 ? notice("empty", "No message fits", this.inverted.checked && words.length === 0 ? "None arrives before it was sent: as it must be. `k` shows the hosts' own clocks." : "Clear the filter to see all.")
@@ -61,7 +61,7 @@ export class MessagesPanel extends AskingPanel {
     this.table.set(shown);
   }
   private none(): HTMLElement {
-    if ((this.view.now.experiment?.messages?.count ?? 0) > 0) return notice("empty", `No message in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
+    if ((this.view.now.experiment?.messages?.count ?? 0) > 0) return notice("empty", `No message arrives in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
     return notice("empty", "There are no messages between these hosts", "They are packets that two of the hosts recorded: `lttng enable-event --kernel net_dev_queue,net_if_receive_skb` on both.");
   }
   private go([from, , sent, received]: Message, isZoom: boolean): void {

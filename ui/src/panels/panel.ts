@@ -42,7 +42,7 @@ export abstract class AskingPanel implements Panel {
 
   constructor(readonly id: string, readonly title: string, protected readonly view: View, protected readonly navigator: Navigator, private readonly keys: (keyof ViewState)[]) {
     this.body = h("div", { class: "panel-body" });
-    this.element = h("section", { class: `panel ${id}`, "aria-label": title }, h("div", { class: "panel-bar" }, this.heading, this.controls, this.again, this.progress.element, this.command.element), this.body);
+    this.element = h("section", { class: `panel ${id}`, "aria-label": title }, h("h2", { class: "heard" }, title), h("div", { class: "panel-bar" }, this.heading, this.controls, this.again, this.progress.element, this.command.element), this.body);
   }
   private tellsKept: () => void = () => undefined;
   watchKept(watcher: () => void): void { this.tellsKept = watcher; }
@@ -132,7 +132,7 @@ export abstract class AskingPanel implements Panel {
     }
   }
   /** Nobody waits for the answer any more; what was there before stays. */
-  private giveUp(): void {
+  protected giveUp(): void {
     this.asking?.abort();
     this.asking = null;
     this.progress.end();

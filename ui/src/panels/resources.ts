@@ -51,7 +51,7 @@ export class ResourcesPanel extends PicturePanel {
   protected override themed(): void { this.drawLegend(); super.themed(); }
   protected async load(signal: AbortSignal): Promise<void> {
     const range = this.showRange("window"), steps = Math.max(20, Math.min(MOST_STEPS, Math.round((this.body.clientWidth * 0.5) / PIXELS_OF_A_STEP)));
-    const { verdicts, resources, notes, command } = await api.resources(range.begin, range.end, steps, signal);
+    const { verdicts, resources, notes, command } = await api.resources(range.begin, range.end, steps, this.progress.ask, signal);
     this.command.set(command);
     if (resources.length === 0) {
       this.body.replaceChildren(notice("empty", "Nothing is known of this time", "No host was recorded then: `f` shows all there is."));

@@ -16,6 +16,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["who ran most", "SELECT host, tid, comm, sum(duration_ns) AS cpu_ns FROM slices JOIN threads USING (host, thread) GROUP BY host, tid, comm ORDER BY cpu_ns DESC LIMIT 50"],
   ["longest calls", "SELECT host, tid, comm, name, begin_time, end_time, duration_ns FROM syscalls ORDER BY duration_ns DESC LIMIT 100"],
   ["failed calls", "SELECT host, comm, name, errno_name(ret) AS error, count(*) AS count FROM syscalls WHERE ret < 0 GROUP BY 1, 2, 3, 4 ORDER BY count DESC"],
+  ["segments that were sent again", "SELECT host, max(cpu) AS cpu, source_port, destination_port, seq, payload AS payload_bytes, count(*) AS times, min(time) AS sent_time, max(time) AS again_time, CAST(max(time) AS BIGINT) - CAST(min(time) AS BIGINT) AS after_ns FROM packet_flows WHERE is_sent AND protocol = 6 AND payload > 0 GROUP BY host, source, source_port, destination, destination_port, seq, payload HAVING count(*) > 1 ORDER BY after_ns DESC"],
   ["tables", "SHOW TABLES"],
 ];
 const KEPT = "isochrone.sql";

@@ -80,7 +80,7 @@ export class StatePanel extends AskingPanel {
     this.controls.replaceChildren(...this.acts(neighbours));
     const { meanwhile, waker } = state, go = (row: number) => this.navigator.go(row, state.begin);
     const instead = meanwhile === undefined ? null : meanwhileList(meanwhile, nameOf(this.view, meanwhile.cpu) || "a CPU", go, (rows) => this.view.set({ onlyRows: new Set([state.row, ...rows]) }));
-    this.body.replaceChildren(title, h("div", { class: "state-parts" }, list("What", fields, (key, value) => (key === "woken by" && waker !== undefined ? button(value, `Go to ${value}, as it was then`, () => go(waker), { class: "link" }) : value)), instead, list("When, on both clocks", times), share));
+    this.body.replaceChildren(title, h("div", { class: "state-parts" }, list("What", fields, (key, value) => ((key === "woken by" || key === "ended by") && waker !== undefined ? button(value, `Go to ${value}, as it was then`, () => this.navigator.go(waker, key === "ended by" ? state.end : state.begin), { class: "link" }) : value)), instead, list("When, on both clocks", times), share));
   }
   private bounds(state: StateAt): [string, string][] {
     const host = rowOf(this.view, state.row)?.host ?? -1, { sure, likely } = state.times;

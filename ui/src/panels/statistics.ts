@@ -31,7 +31,7 @@ export class StatisticsPanel extends AskingPanel {
   private range: PanelRange | null = null;
   private all = 1;
   private most = 1;
-  private readonly of = h("select", { "aria-label": "Of which threads", onchange: () => void this.ask() }, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"), h("option", { value: "area", hidden: true }, "selected rows"));
+  private readonly of = h("select", { "aria-label": "Of which threads", onchange: () => { this.tellKept(); void this.ask(); } }, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"), h("option", { value: "area", hidden: true }, "selected rows"));
   private readonly states: DataTable<OfState>;
   private readonly threads: DataTable<Sums>;
   private readonly processes: DataTable<Sums>;
@@ -88,7 +88,7 @@ export class StatisticsPanel extends AskingPanel {
       columns: [{ title: "ran instead", value: (it) => it.label, grow: true }, { title: "time", unit: "ns", value: (it) => it.total_ns }, { title: "share", unit: "percent", value: (it) => (100 * it.total_ns) / this.waited, text: (it) => `${((100 * it.total_ns) / this.waited).toFixed(1)} %` }],
     });
     this.controls.append(this.of, this.count);
-    const turns = (isProcesses: boolean) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => this.turn(to), { "aria-pressed": String(to === isProcesses) })));
+    const turns = (isProcesses: boolean) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => { this.turn(to); this.tellKept(); }, { "aria-pressed": String(to === isProcesses) })));
     this.ofThreads = titled("", this.threads, turns(false));
     this.ofProcesses = titled("", this.processes, turns(true));
     const turnsOf = (by: By) => h("span", { class: "turns" }, ...Object.entries(BYS).map(([to, [text, title]]) => button(text, title, () => { this.turnTo(to as By); this.tellKept(); void this.ask(); }, { "aria-pressed": String(to === by) })));
@@ -109,9 +109,13 @@ export class StatisticsPanel extends AskingPanel {
     if (changed.size === 1 && changed.has("row") && this.of.value === "all") return;
     this.askWhenQuick();
   }
-  get kept(): string { return this.by === "call" ? "" : this.by; }
+  /** What the tables add up by, and of which threads, where that is another than at first. */
+  get kept(): string { return [...(this.by === "call" ? [] : [this.by]), ...(!this.ofProcesses.hidden ? ["process"] : []), ...(this.of.value === "row" ? ["row"] : [])].join(","); }
   keep(text: string): void {
-    this.turnTo(text in BYS ? text as By : "call");
+    const parts = text.split(",");
+    this.turnTo(parts.find((part): part is By => part in BYS) ?? "call");
+    this.turn(parts.includes("process"));
+    if (this.of.value !== "area") this.of.value = parts.includes("row") ? "row" : "all";
     if (this.isSeen) void this.ask();
   }
   protected override shown(): void { this.showOf(); }

@@ -4,6 +4,7 @@ import type { CellValue, Unit } from "../api";
 import { h } from "../dom";
 import { cellText, compare } from "./cells";
 import { copyButton } from "./copy";
+import { nameOfTable, orderOf, ordersVersion, REORDERED, sorted } from "./orders";
 
 export interface Column<T> {
   readonly title: string;
@@ -49,12 +50,15 @@ function widthOf(text: string, isBold: boolean): number {
 export class DataTable<T> {
   private rows: readonly T[] = [];
   private sorted: readonly T[] = [];
-  private column: number | null;
-  private isDown: boolean;
+  private column: number | null = null;
+  private isDown = false;
+  /** Of the orders that it has seen. */
+  private version = -1;
   private active = -1;
   private picked: T | null = null;
   private frame = 0;
   private readonly id = `table-${tables += 1}`;
+  private readonly name: string;
   private readonly cols = h("colgroup");
   private readonly heads: HTMLTableCellElement[];
   private readonly tbody = h("tbody");
@@ -63,12 +67,14 @@ export class DataTable<T> {
   readonly copy = copyButton("copy", "Copy this table (tabs between the columns, exact numbers)", () => this.tsv());
 
   constructor(private readonly options: TableOptions<T>) {
-    [this.column, this.isDown] = options.sort ?? [null, false];
+    this.name = nameOfTable(options.label);
+    this.takeOrder();
     this.heads = options.columns.map((column, place) => h("th", { scope: "col", class: isNumber(column) ? "number" : null, title: column.description ?? null },
       h("button", { type: "button", onclick: () => this.sortBy(place) }, column.title)));
     const canPick = options.pick !== undefined;
     this.table = h("table", { "aria-label": options.label, role: canPick ? "grid" : null, tabindex: canPick ? 0 : null }, this.cols, h("thead", {}, h("tr", {}, ...this.heads)), this.tbody);
     this.element = h("div", { class: `table${canPick ? " pickable" : ""}`, tabindex: canPick ? null : 0 }, this.table);
+    this.element.addEventListener(REORDERED, () => this.draw());
     this.element.addEventListener("scroll", () => this.drawSoon(), { passive: true });
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.tbody.addEventListener("click", (event) => { if (getSelection()?.isCollapsed ?? true) this.use(event, options.pick); });
@@ -77,10 +83,8 @@ export class DataTable<T> {
   }
   get count(): number { return this.rows.length; }
   set(rows: readonly T[]): void {
-    const kept = this.sorted[this.active];
     this.rows = rows;
-    this.arrange();
-    this.active = kept === undefined ? -1 : this.sorted.indexOf(kept);
+    this.rearrange();
     this.measure();
     this.draw();
   }
@@ -106,11 +110,21 @@ export class DataTable<T> {
     const column = this.options.columns[place]!;
     this.isDown = this.column === place ? !this.isDown : isNumber(column);
     this.column = place;
+    sorted(this.name, { column: column.title, isDown: this.isDown });
+    this.rearrange();
+    this.element.scrollTop = 0;
+    this.draw();
+  }
+  /** The order of the address, else its own; of a column that it does not have, its own. */
+  private takeOrder(): void {
+    const order = orderOf(this.name), place = this.options.columns.findIndex((column) => column.title === order?.column);
+    [this.column, this.isDown] = order !== undefined && place >= 0 ? [place, order.isDown] : this.options.sort ?? [null, false];
+    this.version = ordersVersion();
+  }
+  private rearrange(): void {
     const kept = this.sorted[this.active];
     this.arrange();
     this.active = kept === undefined ? -1 : this.sorted.indexOf(kept);
-    this.element.scrollTop = 0;
-    this.draw();
   }
   private arrange(): void {
     const column = this.column === null ? undefined : this.options.columns[this.column];
@@ -140,6 +154,7 @@ export class DataTable<T> {
   private draw(): void {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
+    if (this.version !== ordersVersion()) { this.takeOrder(); this.rearrange(); }
     const { scrollTop, clientHeight } = this.element, all = this.sorted.length;
     const first = Math.max(0, Math.floor(scrollTop / ROW) - SPARE), last = Math.min(all, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
     const lines: HTMLElement[] = [];
