@@ -179,6 +179,29 @@ test("a wait for a CPU says who ran instead, exactly; each of them, who woke it 
   }
 });
 
+test("a blocked state says who ended it, as the wait for a CPU after it does; its name leads there", async () => {
+  const found = await page.evaluate(async () => {
+    const ask = async (path) => { const answer = await fetch(`api/${path}&clock=common`); return answer.ok ? answer.json() : null; }, pairs = [];
+    for (const { id, begin } of isochrone.view.now.rows.filter((it) => it.kind === "thread" && it.label === "appsrv").slice(0, 4)) {
+      for (let state = await ask(`state?row=${id}&at=${begin}`), steps = 0; state !== null && steps < 120; steps += 1) {
+        const next = await ask(`step?row=${id}&at=${state.begin}&to=next`);
+        if (state.state === "blocked" && next?.state === "wait-cpu" && next.begin === state.end) pairs.push([state, next]);
+        state = next;
+      }
+    }
+    return pairs;
+  });
+  const by = (it, key) => it.fields.find(([name]) => name === key)?.[1];
+  assert.ok(found.length > 10, `${found.length} waits`);
+  for (const [blocked, woken] of found) assert.deepEqual([blocked.waker, by(blocked, "ended by")], [woken.waker, by(woken, "woken by")]);
+  const [blocked] = found.find(([it]) => it.waker !== undefined);
+  await page.evaluate(({ row, begin, end }) => isochrone.view.set({ row, selection: { begin, end } }), blocked);
+  await panel("state");
+  await page.locator("dd button.link", { hasText: by(blocked, "ended by") }).first().click();
+  await rest(page);
+  assert.equal((await now(page)).row, blocked.waker);
+});
+
 test("matches of an expression are a list; n and N go from one to the next, also where the window is moved", async () => {
   const text = "duration > 5ms && state == wait-cpu && host == h2";
   await page.locator(".search").fill(text);

@@ -22,7 +22,7 @@ use crate::stage::Stage;
 use crate::view::{CommandLine, ExperimentView};
 
 /// The traces of the example, which the project carries.
-const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop");
+pub(crate) const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop");
 
 /// A server of some traces, ready, and its session; the store is in a directory.
 pub(crate) fn served(traces: &[PathBuf], stores: PathBuf) -> (Router, Arc<Session>) {

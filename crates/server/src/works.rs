@@ -63,8 +63,10 @@ mod tests {
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
+    use isochrone_time::Window;
+
     use super::*;
-    use crate::tests::{ask_example, example_session};
+    use crate::tests::{EXAMPLE, ask, ask_example, example_session, served};
 
     /// Whoever closes a connection drops the future of its request.
     #[test]
@@ -99,11 +101,38 @@ mod tests {
                 work.stop();
                 assert_eq!(view.tables(analysis, None, 10, &work).unwrap_err(), ApiError::stopped());
             }
-            let work = Work::default();
+            let work = Arc::<Work>::default();
             work.stop();
+            assert_eq!(view.resources(view.extent, 60, &work).unwrap_err(), ApiError::stopped());
             assert_eq!(view.statistics(None, view.extent, false, &work).unwrap_err(), ApiError::stopped());
             assert_eq!(view.instead(None, view.extent, &work).unwrap_err(), ApiError::stopped());
             assert_eq!(view.files_of(None, view.extent, &work).unwrap_err(), ApiError::stopped());
+            Ok(())
+        });
+    }
+
+    /// What was stopped is not kept as an answer.
+    #[test]
+    fn requests_and_paths_that_are_stopped_have_no_answer() {
+        // Other tests have found the requests of the example before.
+        let stores = tempfile::tempdir().unwrap();
+        let (_router, session) = served(&[EXAMPLE.into()], stores.path().to_owned());
+        ask(&session, |view| {
+            let (stopped, work) = (Arc::<Work>::default(), Arc::<Work>::default());
+            stopped.stop();
+            assert_eq!(view.request_list(&stopped).unwrap_err(), ApiError::stopped());
+            assert_eq!(view.tables("critical-path", None, 9, &stopped).unwrap_err(), ApiError::stopped());
+            let list = view.request_list(&work)?;
+            let (done, total) = work.progress();
+            assert!(list.len() > 20 && done > 0 && total > 0, "{done} of {total}");
+            assert_eq!(view.request_list(&stopped)?, list);
+            assert_eq!(view.path_of_request(1, &stopped).unwrap_err(), ApiError::stopped());
+            let path = view.path_of_request(1, &work)?;
+            let (Some(row), window) = (list[0].client_row, Window::new(list[0].begin, list[0].end)) else {
+                panic!("its client is known")
+            };
+            assert_eq!(view.path_of_thread(row, window, &stopped).unwrap_err(), ApiError::stopped());
+            assert_ne!(view.path_of_thread(row, window, &work)?, path);
             Ok(())
         });
     }

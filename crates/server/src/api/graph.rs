@@ -120,18 +120,21 @@ pub(super) struct ArrowsQuery {
     /// Ids of rows, with commas between them.
     #[serde(default)]
     rows: String,
+    /// Only messages that are received in the window, as the command lists them.
+    #[serde(default)]
+    received: bool,
 }
 
 pub(super) async fn messages(
     Extension(session): Page,
     Query(query): Query<WindowQuery>,
-    Query(ArrowsQuery { limit, .. }): Query<ArrowsQuery>,
+    Query(ArrowsQuery { limit, received, .. }): Query<ArrowsQuery>,
 ) -> Answer {
     answer(&session, move |view| {
         let limit = limit.unwrap_or(5000).min(MAX_ARROWS);
         let (window, clock) = (query.window(), query.clock);
-        let (total, messages) = view.arrows(&view.messages.all, window, clock, limit);
-        let (mpi_total, mpi) = view.arrows(&view.messages.mpi, window, clock, limit);
+        let (total, messages) = view.arrows(&view.messages.all, window, clock, received, limit);
+        let (mpi_total, mpi) = view.arrows(&view.messages.mpi, window, clock, received, limit);
         let command = view.command_on(clock, "messages", window);
         Ok(json!({
             "total": total, "messages": messages, "mpi_total": mpi_total, "mpi": mpi, "command": command,
@@ -143,7 +146,7 @@ pub(super) async fn messages(
 pub(super) async fn wakeups(
     Extension(session): Page,
     Query(query): Query<WindowQuery>,
-    Query(ArrowsQuery { limit, rows }): Query<ArrowsQuery>,
+    Query(ArrowsQuery { limit, rows, .. }): Query<ArrowsQuery>,
 ) -> Answer {
     let rows: Vec<u32> = numbers(&rows)?;
     answer(&session, move |view| {

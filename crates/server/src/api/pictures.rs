@@ -32,20 +32,22 @@ pub(super) async fn usage(
 pub(super) struct StepsQuery {
     steps: Option<u32>,
     limit: Option<usize>,
+    ask: Option<String>,
 }
 
 pub(super) async fn resources(
     Extension(session): Page,
     Query(query): Query<WindowQuery>,
-    Query(StepsQuery { steps, .. }): Query<StepsQuery>,
+    Query(StepsQuery { steps, ask, .. }): Query<StepsQuery>,
 ) -> Answer {
-    answer(&session, move |view| view.resources(query.window(), steps.unwrap_or(60).into())).await
+    let steps = steps.unwrap_or(60).into();
+    answer_long(&session, ask, move |view, work| view.resources(query.window(), steps, work)).await
 }
 
 pub(super) async fn lives(
     Extension(session): Page,
     Query(query): Query<WindowQuery>,
-    Query(StepsQuery { steps, limit }): Query<StepsQuery>,
+    Query(StepsQuery { steps, limit, .. }): Query<StepsQuery>,
 ) -> Answer {
     answer(&session, move |view| view.lives(query.window(), steps.unwrap_or(200), limit.unwrap_or(100))).await
 }

@@ -6,12 +6,20 @@ use isochrone_time::{SinceOrigin, Window};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, Page, answer, answer_long};
+use super::{Answer, Page, answer_long};
 use crate::error::{ApiError, JsonBody};
 
-pub(super) async fn requests(Extension(session): Page) -> Answer {
-    answer(&session, |view| {
-        let requests = view.request_list()?;
+#[derive(Debug, Deserialize)]
+pub(super) struct RequestsQuery {
+    ask: Option<String>,
+}
+
+pub(super) async fn requests(
+    Extension(session): Page,
+    Query(RequestsQuery { ask }): Query<RequestsQuery>,
+) -> Answer {
+    answer_long(&session, ask, |view, work| {
+        let requests = view.request_list(work)?;
         let note = match requests.is_empty() {
             true => {
                 "no requests: they are found in the calls of both ends of connections, which need \
@@ -31,13 +39,14 @@ pub(super) struct PathQuery {
     row: Option<u32>,
     begin: Option<SinceOrigin>,
     end: Option<SinceOrigin>,
+    ask: Option<String>,
 }
 
-pub(super) async fn path(Extension(session): Page, Query(query): Query<PathQuery>) -> Answer {
-    answer(&session, move |view| match query {
-        PathQuery { request: Some(request), .. } => view.path_of_request(request),
+pub(super) async fn path(Extension(session): Page, Query(mut query): Query<PathQuery>) -> Answer {
+    answer_long(&session, query.ask.take(), move |view, work| match query {
+        PathQuery { request: Some(request), .. } => view.path_of_request(request, work),
         PathQuery { row: Some(row), begin: Some(begin), end: Some(end), .. } => {
-            view.path_of_thread(row, Window::new(begin, end))
+            view.path_of_thread(row, Window::new(begin, end), work)
         }
         _ => Err(ApiError::wrong("a path needs `request`, or `row`, `begin` and `end`")),
     })
@@ -49,10 +58,12 @@ pub(super) struct ComparedQuery {
     service: String,
     from_ns: i64,
     to_ns: i64,
+    ask: Option<String>,
 }
 
 pub(super) async fn compared(Extension(session): Page, JsonBody(query): JsonBody<ComparedQuery>) -> Answer {
-    answer(&session, move |view| view.compared(&query.service, query.from_ns..=query.to_ns)).await
+    let took = query.from_ns..=query.to_ns;
+    answer_long(&session, query.ask, move |view, work| view.compared(&query.service, took, work)).await
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,7 @@
 //! Time graphs: threads of all hosts, CPUs and disks, critical paths of requests.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::http::StatusCode;
 use isochrone_time::{SinceOrigin, UnixNs, Window};
@@ -99,7 +100,7 @@ fn row_tree(view: &ExperimentView<'_>, content: Content, window: Window<SinceOri
 
 /// Requests that a window overlaps, below their services.
 fn request_tree(view: &ExperimentView<'_>, window: Window<SinceOrigin>) -> Result<Value> {
-    let all = view.request_list()?;
+    let all = view.request_list(&Arc::default())?;
     let is_inside = |it: &&RequestEntry| it.begin <= window.end && window.start <= it.end;
     let requests: Vec<&RequestEntry> = all.iter().filter(is_inside).take(MAX_REQUESTS).collect();
     let mut services: BTreeMap<&str, Window<SinceOrigin>> = BTreeMap::new();
@@ -267,7 +268,7 @@ pub(super) async fn arrows(request: OutputRequest, Parameters(query): Parameters
     }
     let Object(range) = query.requested_timerange;
     let job = move |view: &ExperimentView<'_>| {
-        let of = |messages| view.arrows(messages, range.window(view), Clock::Common, MAX_ARROWS).1;
+        let of = |messages| view.arrows(messages, range.window(view), Clock::Common, false, MAX_ARROWS).1;
         let arrows = of(&view.messages.all).into_iter().chain(of(&view.messages.mpi));
         // A packet that an idle CPU received has no thread: it ends at the host.
         let entry = |id: u32| match view.rows.get(id) {

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use isochrone_crosshost::{Request, SpentOn};
+use isochrone_experiment::Work;
 use serde::Serialize;
 
 use super::ExperimentView;
@@ -40,13 +42,18 @@ impl ExperimentView<'_> {
     ///
     /// # Errors
     /// There is no such service, or the store cannot be read.
-    pub(crate) fn compared(&self, service: &str, took: RangeInclusive<i64>) -> Result<Compared> {
+    pub(crate) fn compared(
+        &self,
+        service: &str,
+        took: RangeInclusive<i64>,
+        work: &Arc<Work>,
+    ) -> Result<Compared> {
         let of_service = |request: &&Request| {
             request.service.as_ref().map(ToString::to_string).unwrap_or_default() == service
         };
         let mut all = Compared { chosen: 0, chosen_ns: 0, others: 0, others_ns: 0, causes: Vec::new() };
         let mut sums: BTreeMap<&SpentOn, [i64; 2]> = BTreeMap::new();
-        for request in self.all_requests()?.iter().filter(of_service) {
+        for request in self.all_requests(work)?.iter().filter(of_service) {
             let is_chosen = took.contains(&request.duration());
             let (count, ns) = match is_chosen {
                 true => (&mut all.chosen, &mut all.chosen_ns),

@@ -209,21 +209,24 @@ impl ExperimentView<'_> {
         pairs.into_iter().collect()
     }
 
-    /// The messages among some that have an end in a window, or span it: their number, and `limit` of them,
-    /// by time: those that arrive before they were sent, and of the others, evenly chosen, as many as there
-    /// is room for. Linear in the messages.
+    /// The messages among some that have an end in a window, or span it, or, with `are_received`, that are
+    /// received in it, as the command lists them: their number, and `limit` of them, by time: those that
+    /// arrive before they were sent, and of the others, evenly chosen, as many as there is room for. Linear
+    /// in the messages.
     pub(crate) fn arrows(
         &self,
         messages: &[Message],
         window: Window<SinceOrigin>,
         clock: Clock,
+        are_received: bool,
         limit: usize,
     ) -> (usize, Vec<Arrow>) {
         let inside: Vec<(&Message, [SinceOrigin; 2])> = messages
             .iter()
             .map(|message| (message, self.times_of(message, clock)))
-            .filter(|(_, [sent, received])| {
-                *sent.min(received) < window.end && *sent.max(received) >= window.start
+            .filter(|(_, [sent, received])| match are_received {
+                true => window.start <= *received && *received < window.end,
+                false => *sent.min(received) < window.end && *sent.max(received) >= window.start,
             })
             .collect();
         let is_inverted = |place: &usize| inside[*place].1[1] < inside[*place].1[0];

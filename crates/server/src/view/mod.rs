@@ -40,7 +40,7 @@ pub(crate) mod tables;
 mod usage;
 
 use std::fmt::Display;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use isochrone_crosshost::{Cluster, Request};
 use isochrone_experiment::{Experiment, Opened};
@@ -127,6 +127,8 @@ pub struct ExperimentView<'o> {
     pub(crate) messages: Messages,
     cluster: OnceLock<Result<Cluster<'o>, String>>,
     requests: OnceLock<Result<Vec<Request>, String>>,
+    /// Held while requests are looked for.
+    finding: Mutex<()>,
     /// Counted at the first request for it.
     event_index: OnceLock<EventIndex>,
 }
@@ -170,6 +172,7 @@ impl<'o> ExperimentView<'o> {
             messages: Messages::default(),
             cluster: OnceLock::new(),
             requests: OnceLock::new(),
+            finding: Mutex::new(()),
             event_index: OnceLock::new(),
         };
         view.rows = RowTree::new(&view);
@@ -257,7 +260,11 @@ fn get_or_make<T, E: Display>(
     cell: &OnceLock<Result<T, String>>,
     make: impl FnOnce() -> Result<T, E>,
 ) -> Result<&T> {
-    let made = cell.get_or_init(|| make().map_err(|error| error.to_string()));
+    kept(cell.get_or_init(|| make().map_err(|error| error.to_string())))
+}
+
+/// What was made, or why it could not be.
+fn kept<T>(made: &Result<T, String>) -> Result<&T> {
     made.as_ref().map_err(|why| ApiError::internal(why.clone()))
 }
 

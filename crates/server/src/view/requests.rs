@@ -1,14 +1,17 @@
 //! Requests and their critical paths.
 
+use std::sync::{Arc, PoisonError};
+
 use isochrone_analysis::nearest_rank;
 use isochrone_crosshost::{
     Path, Request, RequestQuery, SpentOn, Step, ThreadRef, path, requests, thread_path,
 };
+use isochrone_experiment::Work;
 use isochrone_time::{SinceOrigin, Window};
 use serde::Serialize;
 
 use super::rows::RowKind;
-use super::{ExperimentView, get_or_make};
+use super::{ExperimentView, kept};
 use crate::error::{ApiError, Result};
 
 /// A request in the list.
@@ -63,16 +66,27 @@ pub(crate) struct CriticalPath {
 
 impl ExperimentView<'_> {
     /// All requests with the sums of what they spent their time on, but without their paths. Found at the
-    /// first request for them.
-    pub(crate) fn all_requests(&self) -> Result<&[Request]> {
-        let cluster = self.cluster()?;
-        let query = RequestQuery { only_sums: true, ..RequestQuery::default() };
-        get_or_make(&self.requests, || requests(cluster, &query)).map(Vec::as_slice)
+    /// first request for them; where that is stopped, at the next one.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the work was stopped.
+    pub(crate) fn all_requests(&self, work: &Arc<Work>) -> Result<&[Request]> {
+        // Who comes meanwhile waits for what is found.
+        let _finding = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.requests.get().is_none() {
+            let cluster = self.cluster()?.for_work(work);
+            let query = RequestQuery { only_sums: true, ..RequestQuery::default() };
+            match requests(&cluster, &query) {
+                Err(_) if work.is_stopped() => return Err(ApiError::stopped()),
+                found => drop(self.requests.set(found.map_err(|error| error.to_string()))),
+            }
+        }
+        self.requests.get().map_or(Ok(&[][..]), |found| kept(found).map(Vec::as_slice))
     }
 
     /// The list of requests.
-    pub(crate) fn request_list(&self) -> Result<Vec<RequestEntry>> {
-        let all = self.all_requests()?;
+    pub(crate) fn request_list(&self, work: &Arc<Work>) -> Result<Vec<RequestEntry>> {
+        let all = self.all_requests(work)?;
         let cluster = self.cluster()?;
         let title = |thread: Option<ThreadRef>| {
             let row = thread.and_then(|it| {
@@ -102,7 +116,7 @@ impl ExperimentView<'_> {
 
     /// The request of a number, if there is one.
     pub(crate) fn request(&self, number: usize) -> Result<Option<&Request>> {
-        Ok(self.all_requests()?.iter().find(|request| request.number == number))
+        Ok(self.all_requests(&Arc::default())?.iter().find(|request| request.number == number))
     }
 
     /// From the start of a request to its end.
@@ -113,22 +127,28 @@ impl ExperimentView<'_> {
     /// The path of a request by its number.
     ///
     /// # Errors
-    /// There is no such request, or the store cannot be read.
-    pub(crate) fn path_of_request(&self, number: usize) -> Result<CriticalPath> {
-        let all = self.all_requests()?;
-        let request = self.request(number)?.ok_or_else(|| {
+    /// There is no such request, the store cannot be read, or the work was stopped.
+    pub(crate) fn path_of_request(&self, number: usize, work: &Arc<Work>) -> Result<CriticalPath> {
+        let all = self.all_requests(work)?;
+        let request = all.iter().find(|request| request.number == number).ok_or_else(|| {
             ApiError::missing(format!("there are {} requests, and no number {number}", all.len()))
         })?;
         let of_service: Vec<&Request> = all.iter().filter(|other| other.service == request.service).collect();
         let command = self.command_of(&format!("critical-path --request {number}"), None);
-        self.critical_path(request, &path(self.cluster()?, request)?, &of_service, command)
+        let path = path(&self.cluster()?.for_work(work), request)?;
+        self.critical_path(request, &path, &of_service, command)
     }
 
     /// The path of the thread of a row between two instants.
     ///
     /// # Errors
-    /// The row is not of a thread, the window is empty, or the store cannot be read.
-    pub(crate) fn path_of_thread(&self, id: u32, window: Window<SinceOrigin>) -> Result<CriticalPath> {
+    /// The row is not of a thread, the window is empty, the store cannot be read, or the work was stopped.
+    pub(crate) fn path_of_thread(
+        &self,
+        id: u32,
+        window: Window<SinceOrigin>,
+        work: &Arc<Work>,
+    ) -> Result<CriticalPath> {
         let row = self.row(id)?;
         let Some(thread) = row.thread.filter(|_| row.kind == RowKind::Thread) else {
             return Err(ApiError::wrong(format!("{} is not a thread", self.rows.title(id))));
@@ -136,7 +156,7 @@ impl ExperimentView<'_> {
         if window.is_empty() {
             return Err(ApiError::empty_window());
         }
-        let cluster = self.cluster()?;
+        let cluster = &self.cluster()?.for_work(work);
         let name = &self.hosts[row.host].name;
         let host = cluster.host_named(name);
         let host = host.ok_or_else(|| ApiError::missing("its host is not in the store"))?;

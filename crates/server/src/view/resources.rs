@@ -1,7 +1,10 @@
 //! What the resources of hosts did over time, and which of them is the bottleneck of each host: the report
 //! `bottleneck` as series.
 
+use std::sync::Arc;
+
 use isochrone_analysis::Cell;
+use isochrone_experiment::Work;
 use isochrone_time::{SinceOrigin, Window};
 use serde::Serialize;
 use serde_json::Value;
@@ -78,10 +81,15 @@ impl ExperimentView<'_> {
     /// What resources did in a window on the common clock, in `steps` steps at most.
     ///
     /// # Errors
-    /// The window is empty, or the store cannot be read.
-    pub(crate) fn resources(&self, window: Window<SinceOrigin>, steps: u64) -> Result<Bottlenecks> {
+    /// The window is empty, the store cannot be read, or the work was stopped.
+    pub(crate) fn resources(
+        &self,
+        window: Window<SinceOrigin>,
+        steps: u64,
+        work: &Arc<Work>,
+    ) -> Result<Bottlenecks> {
         let window = self.inside(window)?;
-        let (report, notes) = self.bottlenecks(Some(window), steps.clamp(1, MAX_STEPS))?;
+        let (report, notes) = self.bottlenecks(Some(window), steps.clamp(1, MAX_STEPS), work)?;
         let table = |name| report.table(name).into_iter().flat_map(Named::rows);
         let host = |name: Option<String>| name.and_then(|name| self.host_index(&name)).unwrap_or_default();
         let verdict = |row: Named<'_>| OfHost {

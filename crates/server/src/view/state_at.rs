@@ -23,7 +23,7 @@ pub(crate) struct StateAt {
     /// Names and values, for people.
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) times: Times,
-    /// The row of the thread that ended the wait before it.
+    /// The row of the thread that woke the thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     waker: Option<u32>,
     /// What ran instead, of a wait for a CPU.
@@ -97,7 +97,9 @@ impl ExperimentView<'_> {
         let mut entry = self.entry(row, &shape, self.details(row, &state)?, raw);
         if state.state == State::WaitCpu {
             entry.meanwhile = self.meanwhile(row.host, &state)?;
-            entry.waker = self.waker_of(row, &state)?;
+        }
+        if let Some(woken) = self.woken(row.host, &state)? {
+            entry.waker = self.waker_of(row, &woken)?;
         }
         Ok(Some(entry))
     }
@@ -110,6 +112,19 @@ impl ExperimentView<'_> {
         };
         let state = self.hosts[row.host].store.whole_state(thread, self.raw(row.host, at, clock))?;
         Ok(state.map(|state| self.shape_of_state(row.host, &state, clock)))
+    }
+
+    /// The wait for a CPU that begins where a thread was woken: a state itself, or what follows on one in
+    /// which the thread was blocked.
+    fn woken(&self, host: usize, state: &StateRow) -> Result<Option<StateRow>> {
+        Ok(match state.state {
+            State::WaitCpu => Some(state.clone()),
+            State::Blocked => {
+                let next = self.hosts[host].store.next_state(state)?;
+                next.filter(|next| next.state == State::WaitCpu && next.start == state.end)
+            }
+            _ => None,
+        })
     }
 
     /// The row of the thread that made a thread runnable, if a thread did.
@@ -180,11 +195,12 @@ impl ExperimentView<'_> {
                 put(&format!("fd {fd}"), if name.is_empty() { "?".to_owned() } else { name });
             }
         }
-        if state.state == State::WaitCpu {
-            if let Some(waker) = self.waker_of(row, state)? {
-                put("woken by", self.rows.title(waker));
-            } else if let Some(cause) = store.wake_cause(state.thread, state.start)? {
-                put("woken by", cause.name().to_owned());
+        if let Some(woken) = self.woken(row.host, state)? {
+            let by = if state.state == State::Blocked { "ended by" } else { "woken by" };
+            if let Some(waker) = self.waker_of(row, &woken)? {
+                put(by, self.rows.title(waker));
+            } else if let Some(cause) = store.wake_cause(woken.thread, woken.start)? {
+                put(by, cause.name().to_owned());
             }
         }
         Ok(fields)

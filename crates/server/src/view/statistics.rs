@@ -202,7 +202,10 @@ impl ExperimentView<'_> {
         let states = State::ALL.into_iter().filter(|&state| state != State::Dead);
         let states = states.map(|it| StateSum { state: it.name(), style: it as u8, total_ns: sum(it) });
         let states = states.filter(|sum| sum.total_ns > 0).collect();
-        let on_cpu = |thread: &ThreadSum| thread.by_state[1] + thread.by_state[2] + thread.by_state[3];
+        let on_cpu = |thread: &ThreadSum| {
+            let states = State::ALL.into_iter().filter(|state| state.is_on_cpu());
+            states.map(|state| thread.by_state[state as usize]).sum::<i64>()
+        };
         threads.sort_by_key(|thread| (std::cmp::Reverse(on_cpu(thread)), thread.row));
         let mut calls: Vec<CallSum> = calls.into_values().collect();
         calls.sort_by_key(|call| std::cmp::Reverse(call.total_ns));

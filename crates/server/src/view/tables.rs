@@ -102,15 +102,15 @@ impl ExperimentView<'_> {
             "blocking" => blocking(cluster, window, |_| true, false, is_synchronized)?,
             "ipc" => ipc(cluster, window, is_synchronized)?,
             "messages" => messages(cluster, window, false, is_synchronized)?,
-            "bottleneck" => self.bottleneck_in(cluster, window, SOME_STEPS)?,
-            _ => critical_path(cluster, &self.requests_in(window)?, false, is_synchronized),
+            "bottleneck" => self.bottleneck_in(cluster, window, SOME_STEPS, work)?,
+            _ => critical_path(cluster, &self.requests_in(window, work)?, false, is_synchronized),
         })
     }
 
     /// The requests that start in a window.
-    fn requests_in(&self, window: Option<Window<UnixNs>>) -> Result<Vec<Request>> {
+    fn requests_in(&self, window: Option<Window<UnixNs>>, work: &Arc<Work>) -> Result<Vec<Request>> {
         let is_inside = |at: UnixNs| window.is_none_or(|window| window.start <= at && at < window.end);
-        Ok(self.all_requests()?.iter().filter(|request| is_inside(request.start)).cloned().collect())
+        Ok(self.all_requests(work)?.iter().filter(|request| is_inside(request.start)).cloned().collect())
     }
 
     fn bottleneck_in(
@@ -118,11 +118,12 @@ impl ExperimentView<'_> {
         cluster: &Cluster<'_>,
         window: Option<Window<UnixNs>>,
         most_steps: u64,
+        work: &Arc<Work>,
     ) -> Result<Report> {
         let [start, end] = [window.map(|it| it.start), window.map(|it| it.end)];
         let times = Times { start, end, at: None };
         let every = step_length(None, times, self.timed_hosts(), most_steps);
-        Ok(bottleneck(cluster, window, &self.requests_in(window)?, every, self.is_synchronized())?)
+        Ok(bottleneck(cluster, window, &self.requests_in(window, work)?, every, self.is_synchronized())?)
     }
 
     /// The report `bottleneck` in a window on the common clock, with at most so many steps, and what was not
@@ -131,9 +132,10 @@ impl ExperimentView<'_> {
         &self,
         window: Option<Window<SinceOrigin>>,
         most_steps: u64,
+        work: &Arc<Work>,
     ) -> Result<(Report, Vec<String>)> {
         let window = window.map(|it| Window::new(self.unix(it.start), self.unix(it.end)));
-        let mut report = self.bottleneck_in(self.cluster()?, window, most_steps)?;
+        let mut report = self.bottleneck_in(&self.cluster()?.for_work(work), window, most_steps, work)?;
         report.notes.extend(lacking(&needs("bottleneck"), &recorded(&self.timed_hosts())));
         let notes = notes_of(&report);
         Ok((report, notes))
