@@ -14,6 +14,7 @@ use crate::excerpt::{OpenedExcerpt, StreamContent, open_excerpt};
 use crate::packed::{find_packed, is_packed, open_packed};
 use crate::piece::{self, Kind, PieceError, PieceFile, Section};
 use crate::recorded::{find_recordings, open_recording, recording};
+use crate::spans::{find_spans, is_spans, open_spans};
 use isochrone_corrections::artefact::{Refused, RefusedKind};
 
 /// A name that is of no capture.
@@ -74,13 +75,14 @@ impl Inputs {
     ///
     /// A path that is a file is a capture, whatever its name, unless it is one of mapped chunks, one that
     /// traces are packed in ([`is_packed`]), or the recording of another tracer ([`recording`]); these two
-    /// are found below a directory, too, where no traces are beside them. Below a directory that is no trace,
+    /// are found below a directory, too, where no traces are beside them; or one of spans of OpenTelemetry,
+    /// which are of the clock of the traces of their host. Below a directory that is no trace,
     /// captures are found by their extensions (`.pcap`, `.pcapng`, `.cap`) and by how they begin; only their
     /// first bytes are read here.
     pub fn open(arguments: &[PathBuf]) -> Self {
         let mut inputs = Self::default();
         let mut seen = Seen::default();
-        let mut found = Vec::new();
+        let (mut found, mut spans) = (Vec::new(), Vec::new());
         let schemas = Schemas::default();
         for argument in arguments {
             if piece::is_chunks(argument) {
@@ -93,6 +95,10 @@ impl Inputs {
             }
             if let Some(format) = recording(argument) {
                 inputs.add_recording(argument, format, &schemas, &mut seen);
+                continue;
+            }
+            if is_spans(argument) {
+                spans.push((argument, argument.clone()));
                 continue;
             }
             if argument.is_file() {
@@ -112,8 +118,10 @@ impl Inputs {
             let mut captures = find_captures(argument);
             let (packed, recordings) = (find_packed(argument), find_recordings(argument));
             let packed_captures = find_packed_captures(argument);
+            let spans_before = spans.len();
+            spans.extend(find_spans(argument).into_iter().map(|path| (argument, path)));
             let others = || packed.iter().chain(&recordings).chain(&packed_captures);
-            let has_files = !captures.is_empty() || others().next().is_some();
+            let has_files = !captures.is_empty() || others().next().is_some() || spans.len() > spans_before;
             // They may be of the same hosts as traces beside them, which would be there twice.
             let is_alone = |path: &&PathBuf| {
                 let directory = path.parent().unwrap_or(argument);
@@ -159,6 +167,11 @@ impl Inputs {
                 }
                 Err(error) => inputs.refuse_error(&error),
             }
+        }
+        // What the clocks of their hosts are, the other traces say.
+        let beside = inputs.traces.len();
+        for (argument, path) in spans {
+            inputs.add_spans(argument, &path, beside, &schemas, &mut seen);
         }
         inputs
     }
@@ -232,6 +245,27 @@ impl Inputs {
                 self.notes.extend(notes);
                 let (argument, inner) = (path.to_owned(), PathBuf::new());
                 self.add(InputTrace { argument, inner, trace, excerpt: None, is_packed: true }, seen);
+            }
+            Err(error) => self.refuse(path, &error.to_string()),
+        }
+    }
+
+    /// Adds the traces that spans become. `beside`: the number of traces that say what the clocks are.
+    fn add_spans(&mut self, argument: &Path, path: &Path, beside: usize, schemas: &Schemas, seen: &mut Seen) {
+        if !seen.is_new(path) {
+            return self.notes.push(format!("{} was named twice and is used once", path.display()));
+        }
+        let beside: Vec<&Trace> = self.traces.iter().take(beside).map(|it| &it.trace).collect();
+        match open_spans(path, &beside, schemas) {
+            Ok((traces, notes)) => {
+                self.notes.extend(notes);
+                let below = path.strip_prefix(argument).map(Path::to_owned).unwrap_or_default();
+                for (inner, trace) in traces {
+                    // Joining nothing would end the path with a slash.
+                    let inner = if inner.as_os_str().is_empty() { below.clone() } else { below.join(inner) };
+                    let argument = argument.to_owned();
+                    self.add(InputTrace { argument, inner, trace, excerpt: None, is_packed: true }, seen);
+                }
             }
             Err(error) => self.refuse(path, &error.to_string()),
         }

@@ -10,6 +10,7 @@ mod packed;
 pub mod piece;
 mod recorded;
 mod search;
+mod spans;
 
 pub use captures::{InputCapture, is_capture};
 pub use excerpt::{

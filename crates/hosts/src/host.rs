@@ -351,10 +351,14 @@ impl<'t> Host<'t> {
     }
 
     /// Whether programs recorded events that do not say which thread they are of: without the context `vtid`.
+    /// Spans have ids instead.
     pub fn has_nameless_programs(&self) -> bool {
         self.sources.iter().filter(|source| !source.is_kernel).any(|source| {
             let plan = source.trace.stream_plan(source.stream);
-            plan.events.iter().any(|class| class.context_field(plan, "vtid").is_none())
+            plan.events.iter().any(|class| {
+                let is_span = class.payload_field(plan, &["span_id"]).is_some();
+                class.context_field(plan, "vtid").is_none() && !is_span
+            })
         })
     }
 

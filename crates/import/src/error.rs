@@ -49,6 +49,23 @@ pub enum ImportError {
     /// It has nothing that a trace is made of.
     #[error("no event in it was recorded by a tracepoint or a probe of the kernel")]
     NoEvents,
+    /// A record of a file of spans cannot be read.
+    #[error("the record at byte {offset} cannot be read as OpenTelemetry's spans: {why}")]
+    Spans {
+        /// Where it begins in the file.
+        offset: u64,
+        /// Why.
+        why: String,
+    },
+    /// There are none in a file of them.
+    #[error("no span in it has a begin and an end")]
+    NoSpans,
+    /// They are of more hosts than there can be.
+    #[error("its spans are of more than {0} hosts")]
+    ManyHosts(usize),
+    /// A file is another one when it is read again.
+    #[error("it was changed while it was read")]
+    Changed,
     /// perf's file cannot be read.
     #[error("cannot be read as perf.data: {0}")]
     Perf(String),

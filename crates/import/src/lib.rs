@@ -3,6 +3,8 @@
 //!
 //! What they call otherwise gets LTTng's names, so that what reads its traces reads these; what they did not
 //! record is absent, and so unknown. Packets come of dynamic probes with the first bytes of each packet.
+//!
+//! Spans of OpenTelemetry become traces of programs.
 
 mod bytes;
 mod calls;
@@ -12,6 +14,7 @@ mod error;
 mod event_format;
 mod metadata;
 mod names;
+mod otlp;
 mod packet;
 mod perf_data;
 mod perf_sections;
@@ -28,6 +31,7 @@ use isochrone_ctf::parse_metadata;
 use isochrone_ctf::plan::Plan;
 
 pub use error::ImportError;
+pub use otlp::{HostOfSpans, SpanClock, SpanFile};
 use perf_data::PerfData;
 use recording::{Recorded, Sink};
 use trace_dat::TraceDat;

@@ -88,7 +88,7 @@ pub(crate) fn text<'c>(
 }
 
 /// A text within quotation marks.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let plain = text.chars().filter(|c| !c.is_control());
     plain.fold(String::with_capacity(text.len()), |mut out, c| {
         if matches!(c, '"' | '\\') {

@@ -11,15 +11,20 @@ use crate::id::{Name, Namespace, Time};
 use crate::requests::BlockTransfer;
 use crate::span::{Cause, OffCpuReason};
 
+/// The CPU of an event that does not say which: none has this number.
+pub const NO_CPU: u32 = u32::MAX;
+
 /// Where and when an event was recorded, and the fields of its contexts.
 #[derive(Debug, Clone, Copy)]
 pub struct EventContext<'e> {
     /// Raw time, ns.
     pub time: Time,
-    /// The CPU.
+    /// The CPU; [`NO_CPU`] of an event of a program that does not say it.
     pub cpu: u32,
     /// The current thread, if the trace has that context.
     pub tid: Option<i32>,
+    /// Whether `tid` of an event of a program is nevertheless the kernel's number of the thread.
+    pub has_kernel_tid: bool,
     /// Its process, if the trace has that context.
     pub pid: Option<i32>,
     /// Its name, if the trace has that context.

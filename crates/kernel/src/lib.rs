@@ -51,7 +51,7 @@ pub use canonical_map::CanonicalMap;
 pub use contexts::Context;
 pub use decode::{Decoder, EventDecoder, cpu_of, is_page_fault};
 pub use disk::device_numbers;
-pub use event::{BlockStep, EventContext, FaultEvent, ForkEvent, KernelEvent, PrevState, TaskRef};
+pub use event::{BlockStep, EventContext, FaultEvent, ForkEvent, KernelEvent, NO_CPU, PrevState, TaskRef};
 pub use finished::{Finished, Threads};
 pub use id::{Name, Namespace, PIECE_BEGIN, ThreadAliases, ThreadId};
 pub use merge::MergeError;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use isochrone_periods::{Candidate, Definitions};
 
-use crate::event::{EventContext, KernelEvent};
+use crate::event::{EventContext, KernelEvent, NO_CPU};
 use crate::id::{ThreadId, Time};
 use crate::partial_state::PartialState;
 use crate::periods::{Offered, Periods};
@@ -60,7 +60,11 @@ impl<S: Spans> PartialState<S> {
     pub fn period_event(&mut self, context: &EventContext<'_>, event: Candidate) {
         let of_program = if context.is_user { self.program_thread(context) } else { None };
         let tid = context.tid.filter(|_| !context.is_user);
-        let thread = of_program.unwrap_or_else(|| self.current_thread(&EventContext { tid, ..*context }));
+        let thread = match of_program {
+            Some(thread) => thread,
+            None if context.cpu == NO_CPU => UNKNOWN,
+            None => self.current_thread(&EventContext { tid, ..*context }),
+        };
         let offered = Offered::new(event, context.time, thread, context.is_user, &self.losses);
         let is_first = self.is_first();
         self.periods.offer(offered, is_first, &mut self.spans);
@@ -133,6 +137,8 @@ impl<S: Spans> PartialState<S> {
             SwitchCoverage::NoKernel => {
                 return context.tid.is_some().then(|| self.current_with_context(context));
             }
+            _ if context.has_kernel_tid => return context.tid.map(|tid| self.threads.by_tid(tid, at).0),
+            _ if number == NO_CPU => return None,
             SwitchCoverage::Never => false,
             SwitchCoverage::ByCpu(all) => {
                 all.get(&number).is_some_and(|&(begin, end)| begin <= at && at <= end)

@@ -84,6 +84,7 @@ mod tests {
                 time,
                 cpu: 0,
                 tid: None,
+                has_kernel_tid: false,
                 pid: None,
                 comm: None,
                 is_user: false,

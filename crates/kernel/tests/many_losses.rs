@@ -47,6 +47,7 @@ fn piece(begin: Border, calls: u64, losses: u64) -> PartialState<Rows> {
             time,
             cpu: 0,
             tid: None,
+            has_kernel_tid: false,
             pid: None,
             comm: None,
             is_user: false,

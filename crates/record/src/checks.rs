@@ -1,7 +1,7 @@
 //! What is missing on a host for a recording, by what it answered, and the line that mends it there.
 
 use crate::remote::Answers;
-use crate::script::Tracer;
+use crate::script::{Kept, Tracer};
 
 /// What must be free on the disk of a host to begin, KiB.
 pub const MIN_FREE_KB: u64 = 256 << 10;
@@ -19,6 +19,8 @@ pub struct Wanted {
     pub buffer: u64,
     /// Whether hosts are to be tied by their packets: there are several.
     pub has_others: bool,
+    /// What hosts keep of it.
+    pub kept: Kept,
 }
 
 /// Something that is not as a recording needs it.
@@ -206,7 +208,13 @@ const NO_ROOT: &str = "no root: neither the login nor `sudo -n` is root";
 const ROOT: &str = "echo \"$(id -un) ALL=(root) NOPASSWD: ALL\" | sudo tee /etc/sudoers.d/isochrone     \
                     (or record root@HOST; or --user-space, which needs no root)";
 
+/// Why the kernel's own tracer records neither chunks nor a snapshot.
+pub const FTRACE_KEEPS_ALL: &str = "trace-cmd records from start to end: --rotate and --snapshot need LTTng";
+
 fn of_ftrace(answers: &Answers, wanted: &Wanted, family: Family) -> Vec<Finding> {
+    if wanted.kept != Kept::All {
+        return vec![fatal(FTRACE_KEEPS_ALL, None)];
+    }
     let mut found = Vec::new();
     if answers.get("uid") != Some("0") {
         return vec![fatal(NO_ROOT, Some(ROOT.to_owned()))];
@@ -341,7 +349,8 @@ mod tests {
         check(&answers, wanted)
     }
 
-    const WANTED: Wanted = Wanted { tracer: None, has_kernel: true, buffer: 8 << 20, has_others: true };
+    const WANTED: Wanted =
+        Wanted { tracer: None, has_kernel: true, buffer: 8 << 20, has_others: true, kept: Kept::All };
 
     #[test]
     fn a_host_is_ready() {
@@ -392,6 +401,17 @@ mod tests {
             let is_said = first.what.contains(what) && first.mend.as_deref().unwrap_or("").contains(mend);
             assert!(is_said, "{changes:?}: {first:?}");
         }
+    }
+
+    /// A host without LTTng's modules does not record another thing than was asked for.
+    #[test]
+    fn ftrace_keeps_all() {
+        let snapshot = Wanted { kept: Kept::Last, ..WANTED };
+        assert!(checked(&[], &snapshot).is_ready());
+        let found = checked(&["modules=absent"], &snapshot);
+        let what: Vec<&str> = found.findings.iter().map(|finding| finding.what.as_str()).collect();
+        assert!(!found.is_ready(), "{found:?}");
+        assert_eq!(what, ["LTTng's kernel modules are not installed", FTRACE_KEEPS_ALL]);
     }
 
     /// One host has no others to be tied to; programs need neither root nor modules.

@@ -175,7 +175,11 @@ start_lttng() {
     fi
     created=yes
     keep created yes
-    run client create "$session" --output="$d/trace"
+    set -- create "$session" --output="$d/trace"
+    # Its channels overwrite what is oldest.
+    if [ "$wants_snapshot" = yes ]; then set -- "$@" --snapshot; fi
+    run client "$@"
+    if [ -n "$chunk_us" ]; then run client enable-rotation --session="$session" --timer="$chunk_us"; fi
     if [ "$wants_kernel" = yes ]; then
         run client enable-channel --session="$session" --kernel --subbuf-size="$part" --num-subbuf=4 kernel
         kernel_events
@@ -234,7 +238,8 @@ dynamic() {
 }
 
 status() {
-    say "used_kb=$(du -sk "$d/trace" | cut -f 1)"
+    # Until a snapshot is taken, what is recorded is in memory.
+    [ "$wants_snapshot" = yes ] || say "used_kb=$(du -sk "$d/trace" | cut -f 1)"
     say "free_kb=$(df -Pk "$d" | awk 'NR == 2 { print $4 }')"
     case $started in
     lttng)
@@ -256,6 +261,11 @@ status() {
 stop() {
     case $started in
     lttng)
+        if [ "$wants_snapshot" = yes ]; then
+            # The list of processes, which was recorded at the start, has been overwritten.
+            if [ "$wants_kernel" = yes ]; then attempt client regenerate statedump --session="$session"; fi
+            run client snapshot record --session="$session"
+        fi
         run client stop "$session"
         status
         run client destroy "$session"

@@ -1,6 +1,7 @@
 //! The script that runs on a host: choices, lists of events, and `host.sh`, which is the same for all.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::recipe::{Purpose, Recipe, USER_CONTEXTS, USER_EVENTS};
 
@@ -39,6 +40,18 @@ impl Tracer {
     }
 }
 
+/// What a host keeps of what it records, until it is collected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kept {
+    /// All, as one trace.
+    #[default]
+    All,
+    /// All, in chunks of so much time.
+    InChunks(Duration),
+    /// The end of it, in its buffers alone: a flight recorder.
+    Last,
+}
+
 /// What the script of a host is made of.
 #[derive(Debug, Clone)]
 pub struct Script<'s> {
@@ -50,12 +63,14 @@ pub struct Script<'s> {
     pub purpose: Purpose,
     /// The buffer of each CPU, bytes: a power of two from [`MIN_BUFFER`] to [`MAX_BUFFER`].
     pub buffer: u64,
+    /// What is kept: the kernel's own tracer keeps all.
+    pub kept: Kept,
 }
 
 impl Script<'_> {
     /// The script up to what it does.
     fn head(&self) -> String {
-        let Self { session, recipe, purpose, buffer } = self;
+        let Self { session, recipe, purpose, buffer, kept } = self;
         let yes = |is: bool| if is { "yes" } else { "no" };
         let mut text = String::from("set -eu\n\n");
         let mut set = |name: &str, value: &str| {
@@ -67,6 +82,12 @@ impl Script<'_> {
         set("wants_user", yes(recipe.has_user_space));
         set("part", &(buffer / 4).to_string());
         set("buffer_kb", &(buffer >> 10).to_string());
+        let chunk = match kept {
+            Kept::InChunks(time) => time.as_micros().to_string(),
+            Kept::All | Kept::Last => String::new(),
+        };
+        set("chunk_us", &chunk);
+        set("wants_snapshot", yes(*kept == Kept::Last));
         set("ftrace_systems", &purpose.systems().join(" "));
         for (name, program) in PROGRAMS {
             set(name, program);

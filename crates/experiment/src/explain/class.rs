@@ -43,7 +43,10 @@ impl Class {
         };
         let names = members.iter().map(|(name, _)| name.shown()).filter(|name| is_fd(name));
         Self {
-            tid: class.context_field(stream, if is_user { "vtid" } else { "tid" }),
+            tid: class
+                .context_field(stream, "vtid")
+                .filter(|_| is_user)
+                .or_else(|| class.context_field(stream, "tid")),
             fds: names
                 .filter_map(|name| Some((name.to_owned(), class.payload_field(stream, &[name])?)))
                 .collect(),

@@ -6,3 +6,4 @@ mod damaged;
 mod made;
 mod reports;
 mod shapes;
+mod spans;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use isochrone_record::recipe::Purpose;
-use isochrone_record::script::{MAX_BUFFER, MIN_BUFFER, Tracer};
+use isochrone_record::script::{Kept, MAX_BUFFER, MIN_BUFFER, Tracer};
 
 use super::analyze::size;
 use super::live::wait;
@@ -15,6 +15,7 @@ pub(super) const AFTER_RECORD: &str = "Examples:\n  \
     isochrone record web1 app1 db1 --for 30s -o run7         three hosts, with LTTng or ftrace\n  \
     isochrone record root@web1 root@db1 --request -o run8    until Ctrl-C, which stops and collects\n  \
     isochrone record . --user-space -o run9                  programs of this machine, without root\n  \
+    isochrone record web1 db1 --snapshot -o run10            at Ctrl-C, what was just before\n  \
     isochrone record --check web1 app1 db1                   what is missing, and what mends it\n  \
     isochrone record --print --for 30s > record.sh           the script, to be run by hand\n\n\
     Hosts are logged into by the system's own `ssh`, with keys that need no password (BatchMode). The \
@@ -44,12 +45,18 @@ pub(crate) struct Record {
     /// End after this time [default: record until Ctrl-C]
     #[arg(long = "for", value_name = "DURATION", value_parser = wait)]
     pub(crate) time: Option<Duration>,
+    /// Record in chunks of this time each, which `watch`, `map` and all others read as one trace
+    #[arg(long, value_name = "DURATION", value_parser = chunk, conflicts_with = "snapshot")]
+    rotate: Option<Duration>,
+    /// Record in memory alone, and collect at the end what the buffers hold: the last moments before it
+    #[arg(long)]
+    snapshot: bool,
     #[command(flatten)]
     pub(crate) what: What,
     /// The tracer [default: LTTng where a host has it, else the kernel's own]
     #[arg(long, value_enum, value_name = "TRACER")]
     pub(crate) tracer: Option<TracerName>,
-    /// The buffer of each CPU, for events that are not yet on the disk: a power of two
+    /// The buffer of each CPU, for events that are not yet on the disk, or are never: a power of two
     #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = buffer)]
     pub(crate) buffer: u64,
     /// Send no packets between hosts
@@ -66,6 +73,17 @@ pub(crate) struct Record {
     /// Print the script that does it, to be run by hand on each host
     #[arg(long, conflicts_with_all = ["output", "no_probe", "skip", "ssh", "on_host"])]
     pub(crate) print: bool,
+}
+
+impl Record {
+    /// What hosts keep until it is collected.
+    pub(crate) fn kept(&self) -> Kept {
+        match self.rotate {
+            Some(time) => Kept::InChunks(time),
+            None if self.snapshot => Kept::Last,
+            None => Kept::All,
+        }
+    }
 }
 
 /// What is recorded: one of these, or all.
@@ -144,6 +162,11 @@ impl From<TracerName> for Tracer {
             TracerName::Ftrace => Self::Ftrace,
         }
     }
+}
+
+fn chunk(text: &str) -> Result<Duration, String> {
+    let time = wait(text)?;
+    (time >= Duration::from_secs(1)).then_some(time).ok_or_else(|| "less than 1 s".to_owned())
 }
 
 fn buffer(text: &str) -> Result<u64, String> {

@@ -19,6 +19,7 @@ mod lttng_analyses;
 mod methods;
 mod mpi;
 mod nightly;
+mod otlp;
 mod outputs;
 mod page_faults;
 mod peers;

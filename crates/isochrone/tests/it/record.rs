@@ -215,30 +215,126 @@ fn hosts_are_recorded_over_ssh_and_without() {
     assert!(again.status.code() == Some(2) && said(&again).contains("is not empty"), "{}", said(&again));
 }
 
+/// Starts a recording, and waits until it says so.
+fn recording(mut command: Command, words: &str) -> (Running, String) {
+    let mut recording = Running(command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+    let stderr = recording.0.stderr.as_mut().unwrap();
+    let mut text = String::new();
+    while !text.contains(words) {
+        let mut part = [0; 1 << 10];
+        let read = stderr.read(&mut part).unwrap();
+        assert!(read > 0, "{text}");
+        text.push_str(&String::from_utf8_lossy(&part[..read]));
+    }
+    (recording, text)
+}
+
+fn interrupt(recording: &Running) {
+    let interrupted = Command::new("kill").args(["-INT", &recording.0.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+}
+
 /// Ctrl-C stops and collects; a daemon that was started for the recording ends with it.
 #[test]
 #[cfg_attr(not(lttng), ignore = "needs openssh-server and LTTng")]
 fn interrupted_is_collected() {
     let machine = Machine::start("");
     let run = machine.output();
-    let mut recording = machine.record(&["web1", "--user-space", "-o", &run]);
-    let mut recording = Running(recording.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
-    let mut stderr = recording.0.stderr.take().unwrap();
-    let mut text = String::new();
-    while !text.contains("Ctrl-C stops and collects") {
-        let mut part = [0; 1 << 10];
-        let read = stderr.read(&mut part).unwrap();
-        assert!(read > 0, "{text}");
-        text.push_str(&String::from_utf8_lossy(&part[..read]));
-    }
+    let command = machine.record(&["web1", "--user-space", "-o", &run]);
+    let (mut recording, text) = recording(command, "Ctrl-C stops and collects");
     assert!(machine.sessions().unwrap_or_default().contains("isochrone-"));
-    let interrupted = Command::new("kill").args(["-INT", &recording.0.id().to_string()]).status().unwrap();
-    assert!(interrupted.success());
+    interrupt(&recording);
     // No program has recorded anything: there is nothing to read, which is said.
     assert!(matches!(recording.status(), Some(0 | 1)), "{text}");
     assert!(Path::new(&run).join("web1").is_dir());
     machine.is_clean();
     assert_eq!(machine.sessions(), None, "the daemon that the recording started still runs");
+}
+
+/// The traces below a directory.
+fn traces(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut below = vec![directory.to_owned()];
+    while let Some(path) = below.pop() {
+        if path.join("metadata").is_file() {
+            found.push(path);
+            continue;
+        }
+        let inside = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+        below.extend(inside.filter(|path| path.is_dir()));
+    }
+    found.sort();
+    found
+}
+
+/// A rotated session: each host has its chunks, which are read as one trace, without a hole between them.
+#[test]
+#[cfg_attr(not(lttng), ignore = "needs openssh-server and LTTng")]
+fn chunks_are_collected_in_order() {
+    let machine = Machine::start("").with_daemon().with_program();
+    let run = machine.output();
+    let arguments = ["web1", "app1", "--user-space", "--rotate", "1s", "--for", "5s", "-o", &run];
+    let output = machine.record(&arguments).output().unwrap();
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    for host in ["web1", "app1"] {
+        let directory = Path::new(&run).join(host);
+        let chunks = traces(&directory);
+        assert!(chunks.len() >= 3, "{host}: {chunks:?}");
+        assert!(chunks.iter().all(|chunk| chunk.starts_with(directory.join("archives"))), "{chunks:?}");
+        let of_chunks: usize = chunks.iter().map(|chunk| events(chunk)).sum();
+        assert!(of_chunks > 200, "{host}: {of_chunks} events");
+        assert_eq!(events(&directory), of_chunks, "{host}");
+    }
+    for command in
+        [&["watch", "periodstats", "--once", "--period", "line: $event == \"lttng_ust_tracef:event\""][..]]
+    {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+        let output = program.args(command).arg(Path::new(&run).join("web1")).output().unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{command:?}: {}", said(&output));
+    }
+    machine.is_clean();
+}
+
+/// A flight recorder: nothing is on the disk until it is interrupted, then the last of what happened is.
+#[test]
+#[cfg_attr(not(lttng), ignore = "needs openssh-server and LTTng")]
+fn a_snapshot_has_the_last_moments() {
+    let machine = Machine::start("").with_daemon().with_program();
+    let run = machine.output();
+    let arguments = ["web1", "app1", "--user-space", "--snapshot", "--buffer", "64K", "-o", &run];
+    let command = machine.record(&arguments);
+    let (mut recording, mut text) = recording(command, "Ctrl-C takes the snapshot and collects it");
+    // Long enough for the buffers to be overwritten.
+    thread::sleep(Duration::from_secs(3));
+    interrupt(&recording);
+    let status = recording.status();
+    recording.0.stderr.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(status, Some(0), "{text}");
+    for host in ["web1", "app1"] {
+        let directory = Path::new(&run).join(host);
+        let snapshots = traces(&directory);
+        assert_eq!(snapshots.len(), 1, "{snapshots:?}");
+        let count = events(&directory);
+        // Of some 6,000 events, each of 60 bytes or so.
+        assert!((50..4_000).contains(&count), "{host}: {count} events");
+    }
+    machine.is_clean();
+}
+
+/// What the kernel's own tracer cannot do is said before anything starts.
+#[test]
+fn ftrace_takes_no_snapshots() {
+    for how in [&["--snapshot"][..], &["--rotate", "30s"]] {
+        for what in [&["--print"][..], &["web1", "-o", "run"]] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+            let arguments = [&["record", "--tracer", "ftrace"], how, what].concat();
+            let output = command.args(&arguments).output().unwrap();
+            let text = said(&output);
+            assert!(output.status.code() == Some(2), "{arguments:?}: {text}");
+            assert!(text.contains("trace-cmd records from start to end: --rotate and"), "{text}");
+        }
+    }
 }
 
 /// Whoever records is killed, or the connection is: the host notices, and cleans up.
@@ -369,13 +465,15 @@ fn print(arguments: &[&str]) -> String {
 fn the_printed_script_is_the_recipe() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("record.sh");
-    let choices: [&[&str]; 6] = [
+    let choices: [&[&str]; 8] = [
         &[],
         &["--request"],
         &["--cpu"],
         &["--disk"],
         &["--user-space", "--for", "2s"],
         &["--tracer", "ftrace"],
+        &["--snapshot"],
+        &["--rotate", "30s"],
     ];
     for arguments in choices {
         fs::write(&file, print(arguments)).unwrap();
@@ -407,19 +505,21 @@ fn the_printed_script_is_the_recipe() {
 #[cfg_attr(not(lttng), ignore = "needs openssh-server and LTTng")]
 fn the_printed_script_records() {
     let machine = Machine::start("").with_daemon().with_program();
-    let script = print(&["--user-space", "--for", "1s"]);
-    fs::write(machine.path("record.sh"), script).unwrap();
-    let packed = machine.path("packed.tar.zst");
-    let recorded = Command::new("sh")
-        .arg(machine.path("record.sh"))
-        .env("TMPDIR", machine.path("there"))
-        .env("LTTNG_HOME", machine.path("home"))
-        .stdout(File::create(&packed).unwrap())
-        .output()
-        .unwrap();
-    assert!(recorded.status.success(), "{}", said(&recorded));
-    assert!(events(&packed) > 100);
-    machine.is_clean();
+    for how in [&[][..], &["--snapshot"], &["--rotate", "1s"]] {
+        let script = print(&[&["--user-space", "--for", "3s"], how].concat());
+        fs::write(machine.path("record.sh"), script).unwrap();
+        let packed = machine.path("packed.tar.zst");
+        let recorded = Command::new("sh")
+            .arg(machine.path("record.sh"))
+            .env("TMPDIR", machine.path("there"))
+            .env("LTTNG_HOME", machine.path("home"))
+            .stdout(File::create(&packed).unwrap())
+            .output()
+            .unwrap();
+        assert!(recorded.status.success(), "{}", said(&recorded));
+        assert!(events(&packed) > 100, "{how:?}");
+        machine.is_clean();
+    }
 }
 
 #[test]

@@ -37,5 +37,6 @@ mod run;
 mod runs;
 mod sched;
 mod shown;
+mod spans;
 mod states;
 mod usage;

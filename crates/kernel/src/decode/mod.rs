@@ -19,7 +19,7 @@ use isochrone_ctf::{Event, FieldRef, Packet, Trace};
 use isochrone_periods::{BoundClass, Candidate, Definitions, PacketFields, Reading};
 
 use crate::calls::{EntryDecoder, ExitDecoder};
-use crate::event::{EventContext, KernelEvent};
+use crate::event::{EventContext, KernelEvent, NO_CPU};
 use crate::id::Time;
 
 /// Decodes the events of one trace, kernel or user space.
@@ -113,6 +113,8 @@ enum Kind {
 struct Contexts {
     /// Traces of other programs have it as a field.
     cpu: Option<FieldRef>,
+    /// Whether a program's event names its thread as the kernel does.
+    has_kernel_tid: bool,
     /// `None` if the class has none of them, or they are not needed.
     thread: Option<ThreadContexts>,
 }
@@ -209,7 +211,7 @@ impl<'d> EventDecoder<'d> {
     #[allow(clippy::inline_always)] // As above.
     #[inline(always)]
     pub fn context<'e>(&self, event: &Event<'e>, time: Time) -> EventContext<'e> {
-        let cpu = self.cpu(event).unwrap_or(0);
+        let cpu = self.cpu(event).unwrap_or(if self.is_user { NO_CPU } else { 0 });
         let (tid, pid, comm) = match &self.class.contexts.thread {
             Some(thread) => thread.read(event),
             None => (None, None, None),
@@ -218,6 +220,7 @@ impl<'d> EventDecoder<'d> {
             time,
             cpu,
             tid,
+            has_kernel_tid: self.class.contexts.has_kernel_tid,
             pid,
             comm,
             is_user: self.is_user,
@@ -321,8 +324,11 @@ impl Contexts {
         let [tid, pid] = if facts.is_user { ["vtid", "vpid"] } else { ["tid", "pid"] };
         let cpu = fields.context("cpu_id").or_else(|| fields.get("cpu_id"));
         let [tid, pid, comm] = [tid, pid, "procname"].map(|name| fields.context(name));
+        // Where spans of programs say which of the kernel's threads they are of.
+        let kernel_tid = fields.context("tid").filter(|_| facts.is_user && tid.is_none());
+        let (has_kernel_tid, tid) = (kernel_tid.is_some(), tid.or(kernel_tid));
         let has_any = tid.is_some() || pid.is_some() || comm.is_some();
-        Self { cpu, thread: has_any.then_some(ThreadContexts { tid, pid, comm }) }
+        Self { cpu, has_kernel_tid, thread: has_any.then_some(ThreadContexts { tid, pid, comm }) }
     }
 
     fn cpu(&self, event: &Event<'_>) -> Option<u32> {

@@ -26,6 +26,10 @@ impl Class {
     /// A tracepoint whose partner the trace does not have is not of a phase: it would wait forever.
     pub(super) fn new(fields: &Fields<'_>, name: &str) -> Option<Self> {
         let classes = &fields.stream.events;
+        // Spans are told apart by their ids, and do not nest as phases do.
+        if fields.class.payload.as_ref().is_some_and(|payload| payload.member("span_id").is_some()) {
+            return None;
+        }
         let partner = |name: String| classes.iter().find(|class| class.name.as_deref() == Some(&name));
         PAIRS.iter().find_map(|(begin, end)| {
             let (is_begin, head) = match (stem(name, begin), stem(name, end)) {

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use isochrone_record::remote::RemoteError;
-use isochrone_record::script::MAX_BUFFER;
+use isochrone_record::script::{Kept, MAX_BUFFER};
 use isochrone_record::session::{Host, Probes, Status};
 use isochrone_record::target::Target;
 
+use crate::arguments::Record;
 use crate::output::{Console, note};
 use crate::render::figures;
 use crate::render::plain::{Plain, plain};
@@ -86,18 +87,25 @@ pub(super) fn of_probes(probes: &Probes) -> String {
 pub(super) struct Lines {
     bars: Vec<ProgressBar>,
     probes: Option<ProgressBar>,
+    /// What Ctrl-C does.
+    end: &'static str,
     _all: MultiProgress,
 }
 
 impl Lines {
-    pub(super) fn new(hosts: &[Host], time: Option<Duration>, console: &Console) -> Self {
+    pub(super) fn new(hosts: &[Host], arguments: &Record, console: &Console) -> Self {
+        let time = arguments.time;
+        let end = match arguments.kept() {
+            Kept::Last => "Ctrl-C takes the snapshot and collects it",
+            Kept::All | Kept::InChunks(_) => "Ctrl-C stops and collects",
+        };
         let is_shown = std::io::stderr().is_terminal() && !console.is_quiet();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let all = MultiProgress::with_draw_target(target);
         if !is_shown {
             let hosts = figures::plural(hosts.len(), "host");
             let time = time.map_or(String::new(), |time| format!(" for {} s", time.as_secs_f64()));
-            note!(console, "recording {hosts}{time}; Ctrl-C stops and collects");
+            note!(console, "recording {hosts}{time}; {end}");
         }
         let names: Vec<String> = hosts.iter().map(|host| plain(&host.target.name).to_string()).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
@@ -117,10 +125,10 @@ impl Lines {
         let probes = is_shown.then(|| {
             let line = all.add(ProgressBar::new(1));
             line.set_style(style(" {msg}"));
-            line.set_message("Ctrl-C stops and collects");
+            line.set_message(end);
             line
         });
-        Self { bars, probes, _all: all }
+        Self { bars, probes, end, _all: all }
     }
 
     /// Shows how it stands after some time.
@@ -153,7 +161,7 @@ impl Lines {
             bar.set_message(text);
         }
         if let Some((line, probes)) = self.probes.as_ref().zip(probes) {
-            line.set_message(format!("{}     Ctrl-C stops and collects", of_probes(probes)));
+            line.set_message(format!("{}     {}", of_probes(probes), self.end));
         }
     }
 

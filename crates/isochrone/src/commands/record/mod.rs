@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use isochrone_analysis::RECIPE;
-use isochrone_record::checks::Wanted;
+use isochrone_record::checks::{FTRACE_KEEPS_ALL, Wanted};
 use isochrone_record::probe::{TRIPS_AT_ENDS, TRIPS_BETWEEN};
 use isochrone_record::recipe::{Purpose, Recipe};
 use isochrone_record::remote::{RemoteError, Way};
-use isochrone_record::script::{Script, Tracer};
+use isochrone_record::script::{Kept, Script, Tracer};
 use isochrone_record::session::{self, Host, Probes, Status};
 use isochrone_record::target::{Target, targets};
 
@@ -39,10 +39,13 @@ pub(crate) fn run(arguments: &Record, console: &Console) -> anyhow::Result<()> {
     let purpose = arguments.what.purpose();
     let recipe = Recipe::new(&RECIPE, purpose);
     let session = format!("isochrone-{}-{}", jiff::Timestamp::now().as_second(), std::process::id());
-    let script = Script { session: &session, recipe: &recipe, purpose, buffer: arguments.buffer };
+    let (buffer, kept) = (arguments.buffer, arguments.kept());
+    let tracer = arguments.tracer.map(Tracer::from);
+    anyhow::ensure!(kept == Kept::All || tracer != Some(Tracer::Ftrace), FTRACE_KEEPS_ALL);
+    let script = Script { session: &session, recipe: &recipe, purpose, buffer, kept };
     if arguments.print {
         let script = Script { session: "isochrone-by-hand", ..script };
-        let tracer = arguments.tracer.map_or(Tracer::Lttng, Tracer::from);
+        let tracer = tracer.unwrap_or(Tracer::Lttng);
         let seconds = arguments.time.map(|time| time.as_secs().max(1));
         output::print(|stdout| Ok(stdout.write_all(script.alone(tracer, seconds).as_bytes())?))?;
         return Ok(());
@@ -55,12 +58,8 @@ pub(crate) fn run(arguments: &Record, console: &Console) -> anyhow::Result<()> {
         arguments.hosts.iter().filter(|host| !arguments.skip.contains(host)).cloned().collect();
     anyhow::ensure!(!names.is_empty(), "no host is left to record");
     let targets = targets(&names)?;
-    let wanted = Wanted {
-        tracer: arguments.tracer.map(Tracer::from),
-        has_kernel: recipe.has_kernel(),
-        buffer: arguments.buffer,
-        has_others: targets.len() > 1,
-    };
+    let has_others = targets.len() > 1;
+    let wanted = Wanted { tracer, has_kernel: recipe.has_kernel(), buffer, has_others, kept };
     let way = way(&arguments.way, purpose != Purpose::UserSpace);
     let directory = match &arguments.output {
         Some(path) => Some(Directory::new(path)?),
@@ -85,9 +84,9 @@ pub(crate) fn run(arguments: &Record, console: &Console) -> anyhow::Result<()> {
 pub(crate) fn probe(arguments: &Probe, console: &Console) -> anyhow::Result<()> {
     let targets = targets(&arguments.hosts)?;
     let recipe = Recipe::new(&[], Purpose::UserSpace);
-    let script =
-        Script { session: "isochrone-probe", recipe: &recipe, purpose: Purpose::UserSpace, buffer: 1 << 20 };
-    let wanted = Wanted { tracer: None, has_kernel: false, buffer: 0, has_others: true };
+    let (purpose, kept) = (Purpose::UserSpace, Kept::All);
+    let script = Script { session: "isochrone-probe", recipe: &recipe, purpose, buffer: 1 << 20, kept };
+    let wanted = Wanted { tracer: None, has_kernel: false, buffer: 0, has_others: true, kept };
     let connected = session::connect(targets, &way(&arguments.way, false), &script.for_talk(), &wanted);
     let mut hosts = Vec::new();
     for (target, host) in connected {
@@ -210,7 +209,7 @@ impl Recording<'_> {
     /// Shows how it stands, until it is over: told to stop, at its time, or because of what hosts say.
     fn until_stopped(&mut self, is_stopped: &dyn Fn() -> bool) -> anyhow::Result<()> {
         let begin = Instant::now();
-        let lines = Lines::new(&self.hosts, self.arguments.time, self.console);
+        let lines = Lines::new(&self.hosts, self.arguments, self.console);
         let (mut asked, mut probed) = (begin, begin);
         let is_over = || self.arguments.time.is_some_and(|time| begin.elapsed() >= time);
         while !is_stopped() && !is_over() {
@@ -275,6 +274,10 @@ impl Recording<'_> {
         let stopped = session::stop(&mut self.hosts);
         let buffer = self.arguments.buffer;
         for (host, status) in self.hosts.iter().zip(&stopped) {
+            let warnings = status.iter().flat_map(|status| &status.warnings);
+            for warning in warnings {
+                warn_partial!(self.console, "{}: {}", plain(&host.target.name), plain(warning));
+            }
             let lost = status.as_ref().map_or(0, |status| status.lost.unwrap_or(0));
             if lost > 0 {
                 let name = plain(&host.target.name);
