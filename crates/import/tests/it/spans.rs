@@ -177,8 +177,7 @@ fn spans_of_two_hosts() {
         let names: Vec<_> = file.hosts.iter().map(|host| host.name.as_deref()).collect();
         assert_eq!(names, [Some("web1"), Some("db1")]);
         assert_eq!((file.hosts[0].spans, file.hosts[0].threads, file.hosts[1].threads), (2, 1, 0));
-        let web: Vec<_> =
-            events[0].iter().map(|(at, name, all)| (*at, name.as_str(), all.clone())).collect();
+        let web: Vec<_> = events[0].iter().map(|(at, name, all)| (*at, name.as_str(), all.clone())).collect();
         assert_eq!(web, expect_web);
         // `thread.id` is no thread of the kernel.
         assert!(
