@@ -182,7 +182,7 @@ test("a wait for a CPU says who ran instead, exactly; each of them, who woke it 
 test("a blocked state says who ended it, as the wait for a CPU after it does; its name leads there", async () => {
   const found = await page.evaluate(async () => {
     const ask = async (path) => { const answer = await fetch(`api/${path}&clock=common`); return answer.ok ? answer.json() : null; }, pairs = [];
-    for (const { id, begin } of isochrone.view.now.rows.filter((it) => it.kind === "thread" && it.label === "appsrv").slice(0, 4)) {
+    for (const { id, begin } of ["bash", "appsrv"].flatMap((name) => isochrone.view.now.rows.filter((it) => it.kind === "thread" && it.label === name).slice(0, 3))) {
       for (let state = await ask(`state?row=${id}&at=${begin}`), steps = 0; state !== null && steps < 120; steps += 1) {
         const next = await ask(`step?row=${id}&at=${state.begin}&to=next`);
         if (state.state === "blocked" && next?.state === "wait-cpu" && next.begin === state.end) pairs.push([state, next]);
