@@ -24,7 +24,7 @@ pub(crate) struct RequestEntry {
     pub(crate) begin: SinceOrigin,
     pub(crate) end: SinceOrigin,
     pub(crate) total_ns: i64,
-    client_row: Option<u32>,
+    pub(crate) client_row: Option<u32>,
     server_row: Option<u32>,
 }
 
