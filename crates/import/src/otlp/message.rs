@@ -8,6 +8,8 @@
 //! Source: `opentelemetry-proto`, `trace/v1/trace.proto`, `common/v1/common.proto`, and the specification of
 //! OTLP/JSON.
 
+#![allow(clippy::struct_field_names)] // Names are those of the protocol.
+
 use std::fmt::Write as _;
 
 use prost::Message;

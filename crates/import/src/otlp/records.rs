@@ -49,7 +49,7 @@ impl Form {
 
     fn of_start(start: &[u8]) -> Option<Self> {
         let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
-        let key = text.strip_prefix(b"{").map(|inside| inside.trim_ascii_start());
+        let key = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
         if key.is_some_and(|key| key.starts_with(b"\"resourceSpans\"")) {
             return Some(Self::Json);
         }

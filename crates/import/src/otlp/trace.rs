@@ -87,9 +87,10 @@ fn metadata(host: &HostOfSpans, clock: &SpanClock, used: impl Iterator<Item = us
             let _ = write!(text, " {} {name};", if index < 2 { &stamp } else { &long });
         }
         text.push_str(" };\n");
-        let members: String = contexts(kind).map(|name| format!("{} _{name}; ", integer(4, true))).collect();
+        let members: Vec<String> =
+            contexts(kind).map(|name| format!("{} _{name};", integer(4, true))).collect();
         if !members.is_empty() {
-            let _ = writeln!(text, "\tevent.context := struct {{ {members}}};");
+            let _ = writeln!(text, "\tevent.context := struct {{ {} }};", members.join(" "));
         }
         text.push_str("};\n");
         for (id, (name, fields)) in [("begin", &BEGIN[..]), ("end", &END)].into_iter().enumerate() {

@@ -77,8 +77,9 @@ impl HostNumber {
             Some((host, number)) => (Some(host.to_owned()), number),
             None => (None, text),
         };
-        let number =
-            number.parse().map_err(|_| "not a number, as in 842, or web:842 of one host".to_owned())?;
+        let number = number.parse().map_err(|_| {
+            "not the number of a thread or of a process, as in 842, or web:842 of one host".to_owned()
+        })?;
         Ok(Self { host, number })
     }
 

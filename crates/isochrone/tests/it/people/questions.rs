@@ -243,7 +243,7 @@ fn one_host_of_several() {
     let states = on_hosts(&["states", "-q", "--tid", "h2:199", "--format", "csv"]).out;
     assert!(states.lines().count() > 5 && states.lines().skip(1).all(|line| line.starts_with("h2,")));
     let blocking =
-        on_hosts(&["blocking", "-q", "--pid", "h2:199", "--table", "processes", "--format", "csv"]).out;
+        on_hosts(&["blocking", "-q", "--pid", "h2:199", "--table", "causes", "--format", "csv"]).out;
     assert!(blocking.lines().count() > 1 && blocking.lines().skip(1).all(|line| line.starts_with("h2,199,")));
     // In analyses across hosts.
     for command in ["blocking", "ipc", "messages", "accounting", "bottleneck"] {
