@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use isochrone_ctf::{Schemas, Trace};
+use isochrone_ctf::{Packet, Schemas, Trace};
 use isochrone_import::{HostOfSpans, SpanClock, SpanFile};
 use isochrone_unfinished::UnfinishedDirectory;
 
@@ -151,8 +151,8 @@ impl Known {
                 uuid: clock.uuid.map(|uuid| uuid.to_string()),
                 offset_ns: i64::try_from(offset).ok()?,
             },
-            begin: unix(packets().filter_map(|packet| packet.begin()).min()?),
-            end: packets().filter_map(|packet| packet.end()).max().map_or(i128::MAX, unix),
+            begin: unix(packets().filter_map(Packet::begin).min()?),
+            end: packets().filter_map(Packet::end).max().map_or(i128::MAX, unix),
         })
     }
 

@@ -10,7 +10,7 @@ const OWN_SCOPE: &str = "isochrone";
 const KERNEL_THREAD: &str = "isochrone.tid";
 
 /// Whose a span is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Who<'s> {
     pub(super) host: Option<&'s str>,
     /// The number of its process, as that knows it.
@@ -61,7 +61,7 @@ pub(super) const BEGIN: [&str; 8] =
 pub(super) const END: [&str; 6] = ["name", "trace_id", "span_id", "service", "status", "status_message"];
 
 /// What the contexts of an event hold.
-pub(super) fn put_contexts(who: &Who<'_>, out: &mut Vec<u8>) {
+pub(super) fn put_contexts(who: Who<'_>, out: &mut Vec<u8>) {
     out.extend([who.pid, who.tid].into_iter().flatten().flat_map(i32::to_le_bytes));
 }
 

@@ -99,9 +99,9 @@ fn metadata(host: &HostOfSpans, clock: &SpanClock, used: impl Iterator<Item = us
                 "\nevent {{\n\tname = \"otel:span_{name}\";\n\tid = {id};\n\tstream_id = {class};\n\
                  \tfields := struct {{ "
             );
-            fields.iter().for_each(|field| {
+            for field in fields {
                 let _ = write!(text, "string _{field}; ");
-            });
+            }
             text.push_str("};\n};\n");
         }
     }
@@ -156,7 +156,7 @@ impl<'p> SpanWriter<'p> {
         };
         for (at, is_end) in [(begin, false), (end, true)] {
             let from = self.bodies.len();
-            spans::put_contexts(who, &mut self.bodies);
+            spans::put_contexts(*who, &mut self.bodies);
             match is_end {
                 false => spans::put_begin(resource, scope, span, &mut self.bodies),
                 true => spans::put_end(resource, span, &mut self.bodies),

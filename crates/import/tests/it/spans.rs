@@ -117,8 +117,11 @@ fn events(path: &Path) -> Vec<(u64, String, String)> {
     all
 }
 
+/// The time, the name and all fields of an event.
+type ReadEvent = (u64, String, String);
+
 /// Writes a file and turns it into traces. Gives the file, and the events of each host.
-fn read(bytes: &[u8]) -> Result<(SpanFile, Vec<Vec<(u64, String, String)>>), ImportError> {
+fn read(bytes: &[u8]) -> Result<(SpanFile, Vec<Vec<ReadEvent>>), ImportError> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("spans");
     std::fs::write(&path, bytes).unwrap();
@@ -170,7 +173,7 @@ fn spans_of_two_hosts() {
         (T + 10, "otel:span_end", format!("{query}|{end}")),
         (T + 100, "otel:span_end", format!("{cart}|{end}")),
     ];
-    let compact: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let compact: String = lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect();
     let pretty: String = lines.iter().map(|line| serde_json::to_string_pretty(line).unwrap()).collect();
     for text in [compact.clone(), pretty, format!("\u{feff} {compact}")] {
         let (file, events) = read(text.as_bytes()).unwrap();

@@ -90,7 +90,7 @@ fn causes_are_those_of_the_thread() {
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let mut found = rows(&said.stdout, "cause total_ns");
     found.sort();
-    assert_eq!(found, ["cpu 45", "other 60", "unknown 40", "wait-cpu 10"]);
+    assert_eq!(found, ["cpu 50", "other 60", "unknown 40", "wait-cpu 10"]);
     // Spans are not paired as brackets.
     let said = beside(&file("h1", &SPANS), "phases --table phases --format json");
     assert_eq!(rows(&said.stdout, "phase"), [""; 0], "{}", said.stderr);
