@@ -92,6 +92,13 @@ fn clock_of(host: &HostOfSpans, beside: &[&Trace], note: &mut dyn FnMut(String))
         }
         return SpanClock::default();
     }
+    if host.is_corrected {
+        note(format!(
+            "`isochrone export` wrote spans of `{name}`, with times of a common clock: they are on a clock \
+             of their own, and not on that of the host"
+        ));
+        return SpanClock::default();
+    }
     found.sort_by_key(|known| known.begin);
     let is_of = |known: &&Known| known.begin <= i128::from(host.end) && i128::from(host.begin) <= known.end;
     let Some(first) = found.iter().find(is_of) else {

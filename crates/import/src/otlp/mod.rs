@@ -49,6 +49,9 @@ pub struct HostOfSpans {
     pub begin: u64,
     /// When the last one ends, Unix ns.
     pub end: u64,
+    /// Whether Isochrone wrote some of them: their times are on the common clock of what it read, and not on
+    /// that of the host.
+    pub is_corrected: bool,
     /// Kinds of streams that its events are in.
     streams: u8,
 }
@@ -120,9 +123,11 @@ impl SpanFile {
             }
             let name = who.host.map(str::to_owned);
             let (begin, end) = (place.begin, place.end);
-            self.hosts.push(HostOfSpans { name, spans: 0, threads: 0, begin, end, streams: 0 });
+            let is_corrected = false;
+            self.hosts.push(HostOfSpans { name, spans: 0, threads: 0, begin, end, is_corrected, streams: 0 });
         }
         let host = &mut self.hosts[number];
+        host.is_corrected |= who.is_corrected;
         host.spans += 1;
         host.threads += u64::from(who.tid.is_some());
         host.begin = host.begin.min(place.begin);

@@ -17,6 +17,8 @@ pub(super) struct Who<'s> {
     pub(super) pid: Option<i32>,
     /// The kernel's number of its thread.
     pub(super) tid: Option<i32>,
+    /// Whether Isochrone wrote it.
+    pub(super) is_corrected: bool,
 }
 
 /// When a span was, Unix ns.
@@ -45,8 +47,10 @@ pub(super) fn contexts(stream: usize) -> impl Iterator<Item = &'static str> {
 pub(super) fn place<'s>(resource: &'s Resource, scope: &str, span: &Span) -> Option<(Who<'s>, Place)> {
     let (begin, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
     let is_timed = begin > 0 && begin <= end && i64::try_from(end).is_ok();
-    let key = if scope == OWN_SCOPE { "thread.id" } else { KERNEL_THREAD };
+    let is_corrected = scope == OWN_SCOPE;
+    let key = if is_corrected { "thread.id" } else { KERNEL_THREAD };
     let who = Who {
+        is_corrected,
         host: message::text(&resource.attributes, "host.name"),
         pid: message::id(&resource.attributes, "process.pid"),
         tid: message::id(&span.attributes, key),

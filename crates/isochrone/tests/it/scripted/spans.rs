@@ -82,7 +82,7 @@ fn periods_are_of_the_threads_that_spans_name() {
     }
 }
 
-/// 25 ns and 5 ns it ran, 30 ns it slept, 5 ns it could have run; and of the second one.
+/// In `query` it ran for 30 ns, slept for 30 and could have run for 5; in `render` for 20, 30 and 5.
 #[test]
 fn causes_are_those_of_the_thread() {
     let period = format!("phases --table phase_waits --period {SPAN} --format json");
