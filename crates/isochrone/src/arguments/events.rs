@@ -13,6 +13,7 @@ use super::time::Zone;
 
 /// `isochrone events`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
 pub(crate) struct Events {
     /// Traces, of one host or many
     #[arg(required = true, value_name = "TRACE")]

@@ -138,7 +138,7 @@ fn blocking_of(arguments: &Blocking, console: &Console) -> anyhow::Result<()> {
         let is_shown = |party: ThreadRef| {
             let cluster = store.cluster;
             let (tid, pid) = (cluster.tid(party), cluster.pid(party));
-            filter.keeps_thread(cluster.host_name(party.host), tid, pid, cluster.comm(party).as_deref())
+            filter.keeps_thread(cluster.host_name(party.host), tid, pid, cluster.comm(party))
         };
         if *tree {
             return Ok(Some(wait_tree(store.cluster, store.window, is_shown, store.is_synchronized)?));

@@ -20,7 +20,7 @@ pub(super) struct Counts {
     names: Vec<String>,
     fields: BoundFields,
     /// `None`: the event has no such field, or one that is neither a number nor a text.
-    counts: FxHashMap<Vec<Option<Value>>, u64>,
+    by_values: FxHashMap<Vec<Option<Value>>, u64>,
 }
 
 impl Counts {
@@ -40,7 +40,7 @@ impl Counts {
         let mut names: Vec<String> = by.iter().map(name).collect();
         names.dedup();
         let fields = BoundFields::new("--by", by.iter().cloned().collect(), sources)?;
-        Ok(Self { names, fields, counts: FxHashMap::default() })
+        Ok(Self { names, fields, by_values: FxHashMap::default() })
     }
 
     /// Counts an event of a trace.
@@ -49,13 +49,13 @@ impl Counts {
         let key = self.fields.with(source, host, cpu, event, |binding, from| {
             numbers.map(|number| binding.read(number, from).map(Cow::into_owned)).collect()
         });
-        *self.counts.entry(key).or_default() += 1;
+        *self.by_values.entry(key).or_default() += 1;
     }
 
     /// Prints the most frequent ones, of equal counts by their values.
     pub(super) fn print(self, format: EventFormat, limit: u64, out: &mut impl Write) -> io::Result<()> {
-        let total: u64 = self.counts.values().sum();
-        let mut rows: Vec<_> = self.counts.into_iter().collect();
+        let total: u64 = self.by_values.values().sum();
+        let mut rows: Vec<_> = self.by_values.into_iter().collect();
         rows.sort_by(|(a, many), (b, few)| few.cmp(many).then_with(|| a.cmp(b)));
         let all = rows.len();
         rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
@@ -85,8 +85,12 @@ impl Counts {
             }
             EventFormat::Json => {
                 for (key, count) in &rows {
-                    let mut row: serde_json::Map<String, serde_json::Value> =
-                        self.names.iter().cloned().zip(key.iter().map(json)).collect();
+                    let mut row: serde_json::Map<String, serde_json::Value> = self
+                        .names
+                        .iter()
+                        .cloned()
+                        .zip(key.iter().map(|value| json(value.as_ref())))
+                        .collect();
                     row.insert("count".to_owned(), (*count).into());
                     serde_json::to_writer(&mut *out, &row)?;
                     writeln!(out)?;
@@ -116,7 +120,7 @@ impl Counts {
 }
 
 /// A value as JSON; integers beyond 64 bits are texts.
-fn json(value: &Option<Value>) -> serde_json::Value {
+fn json(value: Option<&Value>) -> serde_json::Value {
     match value {
         None => serde_json::Value::Null,
         Some(Value::Real(number)) => number.get().into(),
