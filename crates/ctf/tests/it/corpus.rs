@@ -249,14 +249,13 @@ fn cuts_read_as_the_same_part() {
         let expect = whole.events.iter().zip(times.unwrap());
         let expect: Vec<&String> =
             expect.filter(|(_, time)| (from..to).contains(time)).map(|it| it.0).collect();
-        let cut = read(&target).unwrap();
-        assert!(
-            cut.events.iter().eq(expect.iter().copied()),
-            "{}: {} events, not {}",
-            path.display(),
-            cut.events.len(),
-            expect.len()
-        );
+        // Streams may come in another order.
+        let sorted = |mut events: Vec<String>| {
+            events.sort();
+            events
+        };
+        let cut = sorted(read(&target).unwrap().events);
+        assert_eq!(cut, sorted(expect.into_iter().cloned().collect()), "{}", path.display());
         count += 1;
     }
     assert!(count > 20, "{count}");
