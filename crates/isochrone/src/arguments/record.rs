@@ -35,6 +35,7 @@ pub(super) const AFTER_PROBE: &str = "Examples:\n  \
 
 /// `isochrone record`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)] // Each is a flag of the command line.
 pub(crate) struct Record {
     /// Hosts, as `ssh` knows them; `localhost` or `.` is this machine, without `ssh`
     #[arg(required_unless_present = "print", value_name = "[USER@]HOST")]
