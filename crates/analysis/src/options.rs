@@ -15,8 +15,8 @@ pub struct Options {
     pub filter: Filter,
     /// Maximum number of rows of each table; `None`: all.
     pub limit: Option<usize>,
-    /// Maximum number of rows of a table that is sorted by a value, where there is no limit for all;
-    /// `None`: all.
+    /// Maximum number of rows of a table that is sorted by a value, where there is no limit for all; `None`:
+    /// all.
     pub top: Option<usize>,
     /// The column by which tables that have it are sorted: see [`crate::Table::sort`].
     pub sort: Option<String>,
@@ -62,8 +62,8 @@ impl Default for Options {
 
 impl Options {
     /// The part of them that decides what is kept while a trace is read: all that is not in it decides how
-    /// tables are made of that, so that pieces which were mapped with this part alone answer with any
-    /// options that have the same part.
+    /// tables are made of that, so that pieces which were mapped with this part alone answer with any options
+    /// that have the same part.
     #[must_use]
     pub fn of_mapping(&self) -> Self {
         self.with_tables_of(&Self { scratch: self.scratch.clone(), ..Self::default() })
@@ -196,8 +196,8 @@ impl Filter {
                 || names.into_iter().any(|comm| self.names.iter().any(|name| name.matches(comm))))
     }
 
-    /// Who a thread of a host is, if it counts: by its number, its process and its name, by all of them
-    /// that are requested.
+    /// Who a thread of a host is, if it counts: by its number, its process and its name, by all of them that
+    /// are requested.
     pub fn who<'h>(&self, host: &'h dyn HostContext, thread: ThreadId) -> Option<ThreadIdentity<'h>> {
         Some(ThreadIdentity::of(host, thread)).filter(|who| self.keeps(host, who))
     }
@@ -231,8 +231,8 @@ pub struct Interrupts {
 pub enum Interrupt<N> {
     /// By its number, or the vector of a softirq.
     Number(N),
-    /// By the name of its handler, or of the softirq (`NET_RX_SOFTIRQ` or `net_rx`), in which `*` stands
-    /// for anything and `?` for one character.
+    /// By the name of its handler, or of the softirq (`NET_RX_SOFTIRQ` or `net_rx`), in which `*` stands for
+    /// anything and `?` for one character.
     Name(WildMatch),
 }
 
@@ -243,8 +243,8 @@ pub struct Calls {
     pub names: Vec<WildMatch>,
     /// Errors that they ended in, by their numbers: see [`isochrone_strace::errno_of`].
     pub errors: Vec<u16>,
-    /// Whether to show what all CPUs ran when each of them ended. What every CPU ran at any time is kept
-    /// for that.
+    /// Whether to show what all CPUs ran when each of them ended. What every CPU ran at any time is kept for
+    /// that.
     pub around: bool,
 }
 

@@ -27,8 +27,7 @@ use crate::threads::{self, ThreadInfo, ThreadName, ThreadRow};
 /// The file of corrections.
 pub(crate) const CLOCKS: &str = "sync.json";
 
-/// Characters of a host's name in that of its directory, which has its number, too: names of files are
-/// short.
+/// Characters of a host's name in that of its directory, which has its number, too: names of files are short.
 const MAX_NAME: usize = 64;
 
 /// A store that is being written. Dropped without [`Self::commit`], it leaves nothing.
@@ -40,9 +39,9 @@ pub struct StoreWriter {
 }
 
 impl StoreWriter {
-    /// Creates a store that will be at `path`: an existing one is replaced when the new one is complete.
-    /// One writer at a time makes it, of all processes: the others wait here, and `waits` is called once if
-    /// one does.
+    /// Creates a store that will be at `path`: an existing one is replaced when the new one is complete. One
+    /// writer at a time makes it, of all processes: the others wait here, and `waits` is called once if one
+    /// does.
     ///
     /// # Errors
     /// The temporary directory cannot be made or locked.
@@ -187,8 +186,8 @@ impl Store {
             .chain(clocks)
     }
 
-    /// Passes all messages between hosts to `to`, none if they were not matched. Batches are in the order
-    /// of the times at which their first messages were sent, each on its own clock.
+    /// Passes all messages between hosts to `to`, none if they were not matched. Batches are in the order of
+    /// the times at which their first messages were sent, each on its own clock.
     ///
     /// # Errors
     /// The table cannot be read.
@@ -219,8 +218,8 @@ impl Store {
         self.manifest.messages.as_ref().map(open).transpose()
     }
 
-    /// The corrections of the hosts' clocks as of when the store was made: the text of a `sync.json`.
-    /// `None` if there were none.
+    /// The corrections of the hosts' clocks as of when the store was made: the text of a `sync.json`. `None`
+    /// if there were none.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -343,8 +342,8 @@ impl HostStore {
         states::rows(&self.spans, &self.lives, threads, self.within(window))
     }
 
-    /// The state of a thread at an instant: the row ends with the instant. `None` if it does not live.
-    /// Reads the spans around the instant only, however long the trace is.
+    /// The state of a thread at an instant: the row ends with the instant. `None` if it does not live. Reads
+    /// the spans around the instant only, however long the trace is.
     ///
     /// # Errors
     /// A table cannot be read.
@@ -360,8 +359,7 @@ impl HostStore {
         Ok(self.spans.phases.names()?.to_vec())
     }
 
-    /// Instants, in order, that cut what the host did into parts of about `rows` rows: the starts of
-    /// batches.
+    /// Instants, in order, that cut what the host did into parts of about `rows` rows: the starts of batches.
     pub fn cuts(&self, rows: u64) -> Vec<RawNs> {
         let mut starts = self.spans.batch_starts();
         starts.sort_unstable();
@@ -391,8 +389,8 @@ impl HostStore {
         Window::new(window.start.max(range.start), window.end.min(range.end))
     }
 
-    /// As [`Self::states`], with about as many rows of each thread as there are pixels at most: where
-    /// several states share a pixel, the one that fills most of it.
+    /// As [`Self::states`], with about as many rows of each thread as there are pixels at most: where several
+    /// states share a pixel, the one that fills most of it.
     ///
     /// # Errors
     /// A table cannot be read.

@@ -3,8 +3,8 @@
 //! All copies of an island are on the clock description of its reference: equal times in them are equal
 //! instants.
 //!
-//! They are written into a hidden directory first (see [`isochrone_files::output`]) and get their names
-//! when all of them are whole.
+//! They are written into a hidden directory first (see [`isochrone_files::output`]) and get their names when
+//! all of them are whole.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -89,10 +89,10 @@ pub fn check(inputs: &Inputs, directory: &Path) -> Result<(), CopyError> {
     targets(inputs, directory).map(drop)
 }
 
-/// Writes copies of all traces that a correction is known for (of captures there are none) into
-/// `directory`: each argument's last path component followed by `_`, its inner tree kept. Nothing is
-/// overwritten. Whatever has its name is whole; a process that is killed leaves a hidden directory
-/// `.copies.partial-…`, which no search for traces enters and the next one that writes there removes.
+/// Writes copies of all traces that a correction is known for (of captures there are none) into `directory`:
+/// each argument's last path component followed by `_`, its inner tree kept. Nothing is overwritten. Whatever
+/// has its name is whole; a process that is killed leaves a hidden directory `.copies.partial-…`, which no
+/// search for traces enters and the next one that writes there removes.
 ///
 /// # Errors
 /// Names collide, a target exists, or a file cannot be written.
@@ -272,8 +272,8 @@ fn description(inputs: &Inputs, clocks: &Clocks, reference: &str) -> Result<Cloc
     let offset_ns = clocks.of_host(reference).map_or(0, |clock| clock.reference_offset_ns);
     // Whole seconds, so that people still recognise the reference's own values.
     let earlier_s = earliest.map_or(0, |earliest| earliest.min(0).div_euclid(1_000_000_000));
-    // The copies are on the reference's time line, so they carry its identity – unless its zero had to
-    // move: that is another time line.
+    // The copies are on the reference's time line, so they carry its identity – unless its zero had to move:
+    // that is another time line.
     let uuid =
         class.uuid.map(|uuid| uuid::Uuid::from_u128(uuid.as_u128() ^ u128::from(earlier_s.unsigned_abs())));
     let uid = class.uid.clone().map(|uid| match (uuid, earlier_s) {

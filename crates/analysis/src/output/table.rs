@@ -35,8 +35,7 @@ pub struct Column {
     pub name: Cow<'static, str>,
     /// What its values are.
     pub unit: Unit,
-    /// Where it is in tables for people, which are to fit a screen. Programs get all columns, in their
-    /// order.
+    /// Where it is in tables for people, which are to fit a screen. Programs get all columns, in their order.
     #[serde(skip)]
     pub shown: Visibility,
 }
@@ -203,8 +202,8 @@ impl Table {
         }
     }
 
-    /// The indexes of what an instant can have been at least and at most, if they are known for the column
-    /// at a index.
+    /// The indexes of what an instant can have been at least and at most, if they are known for the column at
+    /// a index.
     pub fn bounds_of(&self, index: usize) -> Option<(usize, usize)> {
         let [time, lo, hi] = self.columns.get(index..index + 3)? else { return None };
         let name = time.name.strip_suffix("_ns").filter(|_| time.unit == Unit::Time)?;
@@ -261,9 +260,9 @@ impl Table {
         self
     }
 
-    /// Sorts the rows by a column, whose name may lack its `_ns`: figures the greatest first, names,
-    /// numbers of things and instants in their order; what is not known comes last. Rows that are equal
-    /// stay as they are. Returns whether there is such a column.
+    /// Sorts the rows by a column, whose name may lack its `_ns`: figures the greatest first, names, numbers
+    /// of things and instants in their order; what is not known comes last. Rows that are equal stay as they
+    /// are. Returns whether there is such a column.
     pub fn sort(&mut self, name: &str) -> bool {
         let is_it = |column: &Column| column.name == name || column.name.strip_suffix("_ns") == Some(name);
         let Some(column) = self.columns.iter().position(is_it) else { return false };
@@ -337,8 +336,8 @@ impl Table {
     }
 }
 
-/// A bar of blocks: `value` as a part of `whole`, which is `width` blocks; the last block may be an eighth
-/// to seven eighths of one. What is more than nothing is never shown as nothing.
+/// A bar of blocks: `value` as a part of `whole`, which is `width` blocks; the last block may be an eighth to
+/// seven eighths of one. What is more than nothing is never shown as nothing.
 pub fn bar(value: f64, whole: f64, width: usize) -> String {
     const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     if value <= 0.0 || whole <= 0.0 {
