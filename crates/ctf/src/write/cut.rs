@@ -2,8 +2,8 @@
 //! that they have.
 //!
 //! Packets outside the window are left out, those at its borders begin and end with it: what is read of the
-//! cut does not claim to know the time beyond. Counters of packets and of discarded events keep their
-//! values, so that what was lost within the window is lost in the cut, too.
+//! cut does not claim to know the time beyond. Packets keep their numbers, and counters of discarded events
+//! count on from the first packet, so that what was lost within the window is lost in the cut, and no more.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -13,14 +13,17 @@ use std::path::Path;
 use isochrone_diagnostic::Diagnostic;
 
 use super::copy::{head_values, inexpressible, make_above, packets_by_file, unwritable};
+use super::encode::for_roles;
 use super::excerpt::{narrow_time, write_selected};
 use super::files::TraceDirectory;
 use super::metadata::metadata;
 use super::packet::{PacketHead, PacketWriter};
+use crate::bits::low_bits;
 use crate::error::{Error, Reason};
-use crate::schema::{CUT_OF, EnvironmentValue};
+use crate::schema::{CUT_OF, EnvironmentValue, Role};
 use crate::trace::times::Times;
-use crate::trace::{Event, Packet, Trace};
+use crate::trace::{Event, Loss, Lost, Packet, Trace};
+use crate::value::Value;
 
 /// What a cut keeps.
 pub struct Selection<'f> {
@@ -67,11 +70,10 @@ pub fn cut_trace(trace: &Trace, directory: &Path, mut selection: Selection<'_>) 
     make_above(directory)?;
     fs::create_dir(directory).map_err(|source| Error::new(directory, Reason::Write(source)))?;
     let written = TraceDirectory::made(directory).without_indexes();
-    let mut summary = CutSummary::default();
+    let (mut summary, mut written_streams) = (CutSummary::default(), 0);
     for (name, packets) in trace.file_names().zip(packets_by_file(trace)) {
         let mut file = written.stream_file(name)?;
-        // By stream: the times of its last packet, by which a reader completes short ones.
-        let mut times: HashMap<usize, Option<Times>> = HashMap::new();
+        let mut streams: HashMap<usize, Written> = HashMap::new();
         for (stream, number) in packets {
             let packet = &trace.streams()[stream].packets[number];
             let failed = |error| unwritable(trace, packet, &error);
@@ -86,9 +88,12 @@ pub fn cut_trace(trace: &Trace, directory: &Path, mut selection: Selection<'_>) 
             if let Some((at, error)) = decoded.error() {
                 summary.lost.push(trace.packet_loss(packet, at, &error));
             }
-            let (header, context) = head_values(trace, stream, packet);
-            let before = times.get(&stream).copied().flatten();
-            let mut writer = PacketWriter::after(trace.plan(), trace.streams()[stream].class, before);
+            let so_far = streams.entry(stream).or_insert_with(|| Written::new(trace, stream));
+            so_far.add_discarded(number);
+            let (mut header, mut context) = head_values(trace, stream, packet);
+            so_far.put_discarded(trace, stream, [&mut header, &mut context]);
+            let class = trace.streams()[stream].class;
+            let mut writer = PacketWriter::after(trace.plan(), class, so_far.times);
             let from = begin.unwrap_or(0);
             writer.begin(PacketHead { header, context, begin: from }).map_err(failed)?;
             let last =
@@ -96,20 +101,68 @@ pub fn cut_trace(trace: &Trace, directory: &Path, mut selection: Selection<'_>) 
                     .map_err(failed)?;
             let total_bits = writer.content_bits().next_multiple_of(8);
             file.append(&writer.finish(end.unwrap_or(last), total_bits).map_err(failed)?)?;
-            times.insert(stream, writer.times());
+            so_far.times = writer.times();
             summary.packets += 1;
             summary.events += flags.iter().filter(|&&flag| flag).count() as u64;
         }
+        written_streams += streams.len();
         file.close()?;
     }
-    let broken = (!summary.lost.is_empty())
-        .then(|| format!("{} packets are cut off where they could not be decoded", summary.lost.len()));
-    let words: Vec<String> = selection.words.take().into_iter().chain(broken).collect();
+    let unreadable = trace.diagnostics().iter().filter(|diagnostic| diagnostic.is_loss()).count();
+    let all_streams = trace.streams().iter().filter(|stream| !stream.packets.is_empty()).count();
+    let lacks = [
+        (summary.lost.len(), "packets are cut off where they could not be decoded"),
+        (unreadable, "parts of that one, of whatever time, could not be read"),
+        (
+            all_streams.saturating_sub(written_streams),
+            "of its streams have no packet in the time of this one",
+        ),
+    ];
+    let lacks = lacks.into_iter().filter(|(count, _)| *count > 0);
+    let lacks = lacks.map(|(count, what)| format!("{count} {what}"));
+    let words: Vec<String> = selection.words.take().into_iter().chain(lacks).collect();
     if !words.is_empty() {
         schema.environment.insert(CUT_OF.to_owned(), EnvironmentValue::Text(words.join("; ")));
     }
     written.metadata(&metadata(&schema).map_err(|error| inexpressible(trace, &error))?)?;
     Ok(summary)
+}
+
+/// What was written of a stream so far.
+struct Written {
+    /// Of its last packet: a reader completes short times by them.
+    times: Option<Times>,
+    /// Of the stream in the whole trace, by packet.
+    losses: Vec<Loss>,
+    /// Events that its packets report as discarded.
+    discarded: u64,
+}
+
+impl Written {
+    fn new(trace: &Trace, stream: usize) -> Self {
+        Self { times: None, losses: trace.losses(stream), discarded: 0 }
+    }
+
+    /// Adds the events that the packet of a number reports as discarded.
+    fn add_discarded(&mut self, number: usize) {
+        let first = self.losses.partition_point(|loss| loss.before_packet < number);
+        let own = self.losses[first..].iter().take_while(|loss| loss.before_packet == number);
+        let events = own.map(|loss| if let Lost::Events(events) = loss.lost { events } else { 0 });
+        self.discarded = self.discarded.wrapping_add(events.sum());
+    }
+
+    /// Puts them into the head of a packet, where it has a counter of them.
+    fn put_discarded(&self, trace: &Trace, stream: usize, head: [&mut Option<Value>; 2]) {
+        let nodes = [&trace.plan().packet_header, &trace.stream_plan(stream).packet_context];
+        for (node, value) in nodes.into_iter().zip(head) {
+            let Some((node, value)) = node.as_ref().zip(value.as_mut()) else { continue };
+            for_roles(node, value, &mut |role, class, raw| {
+                if role == Role::DiscardedEvents {
+                    *raw = low_bits(self.discarded, class.size);
+                }
+            });
+        }
+    }
 }
 
 /// The start and the end of what a packet has of a window, in cycles, where it records them; `None`:

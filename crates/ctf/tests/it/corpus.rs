@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::common::read;
 use crate::common::shared::{shared, traces};
 use isochrone_ctf::write::{Selection, cut_trace};
-use isochrone_ctf::{Trace, dump};
+use isochrone_ctf::{Lost, Packet, Trace, dump};
 use sha2::{Digest, Sha256};
 
 /// Where the corpus table's path lies, if it is here.
@@ -211,12 +211,28 @@ fn the_conformance_suite_of_metadata() {
     assert!(passed >= 38 && failed >= 63, "only {passed} that pass and {failed} that fail");
 }
 
+/// How many events some packets of a trace report as discarded, in ascending order.
+fn discarded_in(trace: &Trace, is_of: &dyn Fn(&Packet) -> bool) -> Vec<u64> {
+    let mut all = Vec::new();
+    for (stream, of) in trace.streams().iter().enumerate() {
+        for loss in trace.losses(stream) {
+            if let (Lost::Events(events), Some(packet)) = (loss.lost, of.packets.get(loss.before_packet))
+                && is_of(packet)
+            {
+                all.push(events);
+            }
+        }
+    }
+    all.sort_unstable();
+    all
+}
+
 /// The middle third of each trace, by time, reads as it does in the whole.
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn cuts_read_as_the_same_part() {
-    let mut count = 0;
-    for path in traces(&["ctf", "ust", "vm/rot2"]) {
+    let (mut count, mut lossy) = (0, 0);
+    for path in traces(&["ctf", "ust", "vm/rot2", "vm/lossy2"]) {
         let Ok(trace) = Trace::open(&path) else { continue };
         if trace.streams().iter().flat_map(|stream| &stream.packets).count() > 2000 {
             continue;
@@ -256,7 +272,14 @@ fn cuts_read_as_the_same_part() {
         };
         let cut = sorted(read(&target).unwrap().events);
         assert_eq!(cut, sorted(expect.into_iter().cloned().collect()), "{}", path.display());
+        // Events that packets in it report as discarded, and no others.
+        let overlaps = |packet: &Packet| {
+            packet.begin().is_none_or(|begin| begin < to) && packet.end().is_none_or(|end| end >= from)
+        };
+        let discarded = discarded_in(&Trace::open(&target).unwrap(), &|_| true);
+        assert_eq!(discarded, discarded_in(&trace, &overlaps), "{}", path.display());
+        lossy += usize::from(!discarded.is_empty());
         count += 1;
     }
-    assert!(count > 20, "{count}");
+    assert!(count > 20 && lossy > 0, "{count}, {lossy} lossy");
 }
