@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use isochrone_analysis::csv::cell;
 use isochrone_ctf::Event;
 use isochrone_experiment::TimedTrace;
-use isochrone_periods::{Field, Value};
+use isochrone_periods::{Field, Fields, Value};
 use rustc_hash::FxHashMap;
 
 use super::filter::BoundFields;
@@ -14,6 +14,9 @@ use crate::arguments::EventFormat;
 use crate::render::figures;
 use crate::render::plain::plain;
 use crate::render::table::Table;
+
+/// Names of columns that are of no field of that name.
+const TAKEN: [&str; 4] = ["host", "event", "cpu", "count"];
 
 /// The counts of events by the values of some fields. Memory is linear in the combinations of values.
 pub(super) struct Counts {
@@ -31,15 +34,17 @@ impl Counts {
     pub(super) fn new(by: &[Field], sources: &[TimedTrace<'_>]) -> anyhow::Result<Self> {
         let usual = [Field::Host, Field::Name];
         let by = if by.is_empty() { &usual } else { by };
+        // A field that was named twice is there once.
+        let fields: Fields = by.iter().cloned().collect();
         let name = |field: &Field| match field {
             Field::Host => "host".to_owned(),
             Field::Name => "event".to_owned(),
             Field::Cpu => "cpu".to_owned(),
+            Field::Named(_, name) if TAKEN.contains(&name.as_str()) => format!("$evt.{field}"),
             Field::Named(..) => field.to_string(),
         };
-        let mut names: Vec<String> = by.iter().map(name).collect();
-        names.dedup();
-        let fields = BoundFields::new("--by", by.iter().cloned().collect(), sources)?;
+        let names = fields.iter().map(name).collect();
+        let fields = BoundFields::new("--by", fields, sources)?;
         Ok(Self { names, fields, by_values: FxHashMap::default() })
     }
 
