@@ -119,7 +119,7 @@ struct Thread {
 
 /// The threads of the traces on the line, where a command has made their store.
 fn stored_threads() -> Vec<Thread> {
-    let Some(store) = index::cache(&paths()).ok().and_then(|path| Store::open(&path).ok()) else {
+    let Some(store) = index::in_cache(&paths()).and_then(|path| Store::open(&path).ok()) else {
         return Vec::new();
     };
     let mut found = Vec::new();

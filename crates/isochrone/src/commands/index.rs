@@ -1,5 +1,5 @@
-//! `isochrone index`: the store of traces, and where it is kept. Commands that read a store find or build
-//! it here.
+//! `isochrone index`: the store of traces, and where it is kept. Commands that read a store find or build it
+//! here.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -193,7 +193,7 @@ fn cached(named: &Named, opened: &Opened, spread: Spread, console: &Console) -> 
     if let Some(directory) = path.parent() {
         isochrone_store::remove_left(directory);
     }
-    if let Some(why) = NO_CACHE.get() {
+    if let Err(why) = writable_cache() {
         note!(
             console,
             "the index is not kept: {why}; set XDG_CACHE_HOME, or name a directory by `isochrone index -o DIR` and --store DIR"
@@ -266,44 +266,58 @@ pub(super) fn cache_directory() -> anyhow::Result<PathBuf> {
     Ok(directory.join("isochrone"))
 }
 
+/// The user's cache, if it can be written; else why not. It is tried once.
+fn writable_cache() -> &'static Result<PathBuf, String> {
+    static TRIED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    TRIED.get_or_init(|| {
+        let directory = cache_directory().map_err(|error| format!("{error:#}"))?;
+        match fs::create_dir_all(&directory).and_then(|()| tempfile::tempfile_in(&directory)) {
+            Ok(_) => Ok(directory),
+            Err(error) => Err(format!("{}: {error}", Plain(directory.display()))),
+        }
+    })
+}
+
 /// A directory for this process alone, where there is no cache that can be written.
 static INSTEAD: Mutex<Option<UnfinishedDirectory>> = Mutex::new(None);
 
-/// The user's cache; where it cannot be written, a directory that goes with this process
-/// ([`remove_instead`]).
-fn writable_cache() -> anyhow::Result<PathBuf> {
+/// That directory, which is made if it is not there. `why` there is no cache.
+fn instead(why: &str) -> anyhow::Result<PathBuf> {
     let mut instead = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(directory) = &*instead {
-        return Ok(directory.path().to_owned());
+    if instead.is_none() {
+        let made = UnfinishedDirectory::new(OsStr::new("cache"), &std::env::temp_dir());
+        *instead = Some(made.with_context(|| format!("{why}; nor can a temporary directory be made"))?);
     }
-    let why = match cache_directory() {
-        Ok(directory) => {
-            match fs::create_dir_all(&directory).and_then(|()| tempfile::tempfile_in(&directory)) {
-                Ok(_) => return Ok(directory),
-                Err(error) => format!("{}: {error}", Plain(directory.display())),
-            }
-        }
-        Err(error) => format!("{error:#}"),
-    };
-    let directory = UnfinishedDirectory::new(OsStr::new("cache"), &std::env::temp_dir())
-        .with_context(|| format!("{why}; nor can a temporary directory be made"))?;
-    let path = directory.path().to_owned();
-    NO_CACHE.get_or_init(|| why);
-    *instead = Some(directory);
-    Ok(path)
+    instead.as_ref().map(|made| made.path().to_owned()).context("there is no temporary directory")
 }
-
-/// Why indexes are not kept.
-static NO_CACHE: OnceLock<String> = OnceLock::new();
 
 /// Removes the directory that stood for the cache, before this process ends.
 pub(crate) fn remove_instead() {
     INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
 }
 
-/// The path of the store of traces in the user's cache, by their paths.
-pub(crate) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
-    let directory = writable_cache()?;
+/// The path of the store of traces, by their paths: in the user's cache, or where that cannot be written and
+/// has no store of them as they are, in a directory that goes with this process ([`remove_instead`]).
+pub(super) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
+    let name = store_name(traces)?;
+    match writable_cache() {
+        Ok(directory) => Ok(directory.join(name)),
+        Err(why) => {
+            match in_cache(traces).filter(|path| Manifest::read(path).is_ok_and(|it| it.is_fresh())) {
+                Some(path) => Ok(path),
+                None => Ok(instead(why)?.join(name)),
+            }
+        }
+    }
+}
+
+/// The path of the store of traces in the user's cache, whether it exists or not; nothing is made.
+pub(crate) fn in_cache(traces: &[PathBuf]) -> Option<PathBuf> {
+    Some(cache_directory().ok()?.join(store_name(traces).ok()?))
+}
+
+/// What the store of traces is called in a cache, by their paths.
+fn store_name(traces: &[PathBuf]) -> anyhow::Result<String> {
     let mut paths: Vec<PathBuf> = Vec::with_capacity(traces.len());
     for path in traces {
         paths.push(path.canonicalize().with_context(|| format!("{}", Plain(path.display())))?);
@@ -316,5 +330,5 @@ pub(crate) fn cache(traces: &[PathBuf]) -> anyhow::Result<PathBuf> {
         hasher.write(path.as_os_str().as_encoded_bytes());
         hasher.write_u8(0);
     }
-    Ok(directory.join(format!("{:016x}", hasher.finish())))
+    Ok(format!("{:016x}", hasher.finish()))
 }

@@ -206,6 +206,10 @@ fn a_cache_that_cannot_be_written() {
     check(&said, 0, &["note: the index is not kept: /dev/null/isochrone: ", "set XDG_CACHE_HOME"]);
     assert_eq!(said.out, expect.out);
     assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
+    // Nor is anything made by a shell that completes.
+    let variables = [("COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "4"), variables[0], variables[1]];
+    run_with(&variables, &["--", "isochrone", "cputop", &app, "--procname", ""]);
+    assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
 }
 
 #[test]
