@@ -184,11 +184,11 @@ pub(crate) struct Blocking {
     #[command(flatten)]
     pub(crate) of: Threads,
     /// Print the waits between processes as a graph in the DOT language of Graphviz
-    #[arg(long, conflicts_with_all = ["format", "table", "sort", "limit"])]
+    #[arg(long, conflicts_with_all = ["format", "table", "sort", "limit", "hosts"])]
     pub(crate) dot: bool,
     /// Below each wait, what the thread that ended it did meanwhile, and what its waits in turn were for,
     /// across hosts
-    #[arg(long, conflicts_with_all = ["dot", "table", "sort", "limit"])]
+    #[arg(long, conflicts_with_all = ["dot", "table", "sort", "limit", "hosts"])]
     pub(crate) tree: bool,
     #[command(flatten)]
     pub(crate) common: AcrossHosts,
@@ -198,7 +198,7 @@ pub(crate) struct Blocking {
 #[derive(Debug, Args)]
 pub(crate) struct Ipc {
     /// Print the graph in the DOT language of Graphviz
-    #[arg(long, conflicts_with_all = ["format", "table", "sort", "limit"])]
+    #[arg(long, conflicts_with_all = ["format", "table", "sort", "limit", "hosts"])]
     pub(crate) dot: bool,
     #[command(flatten)]
     pub(crate) common: AcrossHosts,

@@ -260,6 +260,10 @@ fn one_host_of_several() {
             }
         }
     }
+    // A graph or a tree of one host would lack what is of others in it.
+    for form in [["ipc", "--dot"], ["blocking", "--dot"], ["blocking", "--tree"]] {
+        check(&on_hosts(&[&form[..], &["--host", "h3"]].concat()), 2, &["cannot be used with"]);
+    }
     let wrong = on_hosts(&["ipc", "--host", "h4"]);
     check(&wrong, 2, &["no host is called `h4`"]);
 }
