@@ -1,7 +1,7 @@
 //! What shells offer where a word is typed: analyses, tables and columns of those that were named, hosts
 //! and threads of the traces on the line. The shell runs this program for it: see `isochrone completions`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -137,19 +137,21 @@ fn stored_threads() -> Vec<Thread> {
 
 /// Numbers of threads or processes; with the host, where several hosts have the number.
 fn threads(number: fn(&Thread) -> Option<i32>) -> Vec<(String, String)> {
-    let threads = stored_threads();
-    let is_of_several =
-        |of: i32, host: &str| threads.iter().any(|it| number(it) == Some(of) && it.host != host);
-    let named = threads.iter().filter_map(|thread| {
-        let of = number(thread)?;
-        let value = match is_of_several(of, &thread.host) {
-            true => format!("{}:{of}", thread.host),
-            false => of.to_string(),
-        };
-        Some((value, thread.comm.clone()))
+    // By number and host: what the thread is called.
+    let mut named: BTreeMap<i32, BTreeMap<String, String>> = BTreeMap::new();
+    for thread in stored_threads() {
+        if let Some(of) = number(&thread) {
+            named.entry(of).or_default().insert(thread.host, thread.comm);
+        }
+    }
+    let values = named.into_iter().flat_map(|(of, hosts)| {
+        let is_of_several = hosts.len() > 1;
+        hosts.into_iter().map(move |(host, comm)| match is_of_several {
+            true => (format!("{host}:{of}"), comm),
+            false => (of.to_string(), comm),
+        })
     });
-    let mut seen = BTreeSet::new();
-    named.filter(|(value, _)| seen.insert(value.clone())).collect()
+    values.collect()
 }
 
 fn programs() -> Vec<(String, String)> {
