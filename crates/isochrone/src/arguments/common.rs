@@ -78,7 +78,7 @@ impl HostNumber {
             None => (None, text),
         };
         let number = number.parse().map_err(|_| {
-            "not the number of a thread or of a process, as in 842, or web:842 of one host".to_owned()
+            "not a number of a thread or a process: 842, or web:842 for the host web".to_owned()
         })?;
         Ok(Self { host, number })
     }

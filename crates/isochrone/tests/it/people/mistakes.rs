@@ -93,7 +93,7 @@ fn names_that_match_nothing() {
         ),
         (&["analyze", "cputop", "--host", "h9"], "no host is called `h9`; there are h2"),
         (&["events", "--host", "h1,h2"], "no host is called `h1`; there are h2"),
-        (&["analyze", "cputop", "--tid", "abc"], "not a number"),
+        (&["analyze", "cputop", "--tid", "abc"], "not a number of a thread"),
         (&["analyze", "cputop", "--cpu", "3-1"], "not a CPU or a range of CPUs, as in 0-3"),
         (&["analyze", "cputop", "--threads", "0"], "not a number from 1 on"),
     ] {

@@ -64,7 +64,7 @@ fn messages_are_plain() {
             "`soon` is not a valid time: give a time of day (06:11:25.5)",
         ),
         (&["analyze", "syscalls", "--errno", "NOPE", &app], "unknown errno `NOPE`"),
-        (&["analyze", "cputop", "--tid", "abc", &app], "not a number"),
+        (&["analyze", "cputop", "--tid", "abc", &app], "not a number of a thread"),
         (&["analyze", "cputop", "--threads", "0", &app], "not a number from 1 on"),
         (
             &["analyze", "cputop,states", &app],
