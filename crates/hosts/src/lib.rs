@@ -19,6 +19,7 @@ mod core;
 mod coverage;
 mod cursor;
 mod host;
+mod lists;
 mod losses;
 mod notes;
 mod reader;

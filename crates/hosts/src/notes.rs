@@ -11,6 +11,7 @@ use isochrone_time::RawNs;
 use crate::absent::ChannelRef;
 use crate::clocks;
 use crate::host::Host;
+use crate::lists::{cpu_list, first_of};
 use crate::losses::{LossKind, StreamLoss};
 use crate::source::EventSource;
 
@@ -44,13 +45,13 @@ pub enum Note {
         /// The first instant after it.
         to: RawNs,
     },
-    /// The file of a stream is not there in a chunk, or in several.
-    MissingStream {
-        /// Its name.
-        file: String,
-        /// The first instant of which nothing is known, raw ns.
+    /// Files of streams are not there in a chunk, or in several.
+    MissingStreams {
+        /// Their names, at least one.
+        files: Vec<String>,
+        /// The first instant of which nothing is known of one of them, raw ns.
         from: RawNs,
-        /// The first instant after it.
+        /// The first instant after which something is known of all.
         to: RawNs,
     },
     /// CPUs of which nothing is there.
@@ -132,8 +133,12 @@ impl Note {
             Self::MissingChunk { from, to } => {
                 write!(f, "a chunk is missing: nothing is known from {} to {}", time(*from), time(*to))
             }
-            Self::MissingStream { file, from, to } => {
-                write!(f, "the stream {file} of a chunk is missing, from {} to {}", time(*from), time(*to))
+            Self::MissingStreams { files, from, to } => {
+                match files.as_slice() {
+                    [file] => write!(f, "the stream {file} of a chunk is missing")?,
+                    files => write!(f, "{} streams of a chunk are missing ({})", files.len(), first_of(files))?,
+                }
+                write!(f, ", from {} to {}", time(*from), time(*to))
             }
             Self::MissingCpus(cpus) => {
                 let (have, it) = if cpus.len() == 1 { ("has", "it") } else { ("have", "they") };
@@ -177,20 +182,6 @@ impl Note {
     }
 }
 
-/// `CPU 3`, `CPUs 1, 2 and 5`; of many, the first ones and how many there are.
-fn cpu_list(cpus: &[u32]) -> String {
-    const SHOWN: usize = 8;
-    let [shown @ .., last] = cpus else { return "no CPU".to_owned() };
-    if shown.is_empty() {
-        return format!("CPU {last}");
-    }
-    let names = |cpus: &[u32]| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    match cpus.len() > SHOWN {
-        true => format!("{} CPUs ({}, …)", cpus.len(), names(&cpus[..SHOWN])),
-        false => format!("CPUs {} and {last}", names(shown)),
-    }
-}
-
 impl fmt::Display for Contradiction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cpu, traces: [one, other] } = self;
@@ -207,7 +198,7 @@ impl Host<'_> {
     pub fn notes(&self) -> Vec<Note> {
         let mut notes: Vec<Note> = self.wall_clock_set().into_iter().collect();
         notes.extend(self.gaps().iter().map(|gap| Note::MissingChunk { from: gap.start, to: gap.end }));
-        notes.extend(self.losses().iter().filter_map(|loss| self.missing_stream(loss)));
+        notes.extend(self.missing_streams());
         let (mut events, mut packets) = (0_u64, 0_u64);
         for loss in self.losses() {
             match loss.what {
@@ -265,28 +256,47 @@ impl Host<'_> {
         format!("of {}", event.unwrap_or("which nothing is there"))
     }
 
-    /// Says that a stream of a chunk is missing altogether, if that is what a loss means. What continues
+    /// The streams that are missing altogether of a chunk: those of a common time are one note. What continues
     /// after a gap has been reported with the gap.
-    pub(crate) fn missing_stream(&self, loss: &StreamLoss) -> Option<Note> {
-        let StreamLoss { from, to, .. } = *loss;
-        if loss.what != LossKind::All || self.gaps().iter().any(|gap| gap.end == from) {
-            return None;
+    fn missing_streams(&self) -> Vec<Note> {
+        let is_whole = |loss: &&StreamLoss| {
+            loss.what == LossKind::All && !self.gaps().iter().any(|gap| gap.end == loss.from)
+        };
+        let missing = self.losses().iter().filter(is_whole);
+        let mut missing: Vec<(RawNs, RawNs, String)> =
+            missing.filter_map(|loss| Some((loss.from, loss.to, self.file_of(loss)?))).collect();
+        missing.sort();
+        // With the end of the time that all streams of a note have in common.
+        let mut notes: Vec<(RawNs, RawNs, RawNs, Vec<String>)> = Vec::new();
+        for (from, to, file) in missing {
+            match notes.last_mut() {
+                Some((_, common, end, files)) if from < *common => {
+                    (*common, *end) = ((*common).min(to), (*end).max(to));
+                    files.push(file);
+                }
+                _ => notes.push((from, to, to, vec![file])),
+            }
         }
-        Some(Note::MissingStream { file: self.file_of(loss)?, from, to })
+        notes.into_iter().map(|(from, _, to, files)| Note::MissingStreams { files, from, to }).collect()
     }
 
     fn unrecorded(&self, loss: &StreamLoss, is_begin: bool) -> Option<Unrecorded> {
         let source = self.sources().get(loss.source)?;
-        let ns = if is_begin { loss.to - loss.from } else { self.end_beside(source)? - loss.from };
+        // What ends early is compared up to an end that the host has, or that the kernel's streams have.
+        let ns = match is_begin || loss.to < RawNs::MAX {
+            true => loss.to - loss.from,
+            false => self.end_beside(source)? - loss.from,
+        };
         let (file, cpu) = (self.file_of(loss)?, source.cpu);
         (ns > SEQUENTIAL_START_NS).then_some(Unrecorded { file, cpu, ns })
     }
 
-    /// When the last of the streams ends that one is compared with.
+    /// When the last of the streams of its session ends.
     fn end_beside(&self, stream: &EventSource<'_>) -> Option<RawNs> {
-        let class = |source: &EventSource<'_>| source.trace().stream_class(source.stream).id;
         let is_beside = |other: &&EventSource<'_>| {
-            other.is_kernel == stream.is_kernel && (stream.is_kernel || class(other) == class(stream))
+            let (own, other_trace) = (stream.trace_number, other.trace_number);
+            other.is_kernel == stream.is_kernel
+                && (own == other_trace || self.is_one_session(own, other_trace))
         };
         self.sources().iter().filter(is_beside).filter_map(EventSource::end).max()
     }
@@ -333,5 +343,21 @@ impl Host<'_> {
     fn is_one_session(&self, a: usize, b: usize) -> bool {
         let uuid = |number: usize| self.traces()[number].schema().uuid;
         uuid(a).is_some() && uuid(a) == uuid(b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_of_one_chunk_are_one_note() {
+        let files = (0..79).map(|cpu| format!("channel0_{cpu}")).collect();
+        let note = Note::MissingStreams { files, from: RawNs(1), to: RawNs(9) };
+        assert_eq!(
+            note.to_string(),
+            "79 streams of a chunk are missing (channel0_0, channel0_1, channel0_2, channel0_3, channel0_4, channel0_5, \
+             channel0_6, channel0_7, …), from 1 ns to 9 ns"
+        );
     }
 }

@@ -136,8 +136,11 @@ pub(super) fn orphans(
                 Ok(Some(proven)) => {
                     let count: u64 = proven.iter().map(|proven| proven.packets).sum();
                     let packets = if count == 1 { "packet" } else { "packets" };
-                    let message =
-                        format!("there is no such stream file, and its index lists {count} {packets}");
+                    let lack = match directory.join(&name).exists() {
+                        true => "nothing of it could be read",
+                        false => "there is no such stream file",
+                    };
+                    let message = format!("{lack}, and its index lists {count} {packets}");
                     diagnostics.push(Diagnostic::loss(directory.join(&name), message));
                     orphans.push(Orphan { name, proven });
                 }
