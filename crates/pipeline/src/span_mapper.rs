@@ -96,6 +96,61 @@ pub fn program_losses(host: &Host<'_>, window: Window<RawNs>) -> Vec<ProgramLoss
     losses
 }
 
+/// The decoders of the traces of which events come: those of chunks that are over are dropped, as a session may
+/// have thousands.
+struct Decoders<'h, 't> {
+    host: &'h Host<'t>,
+    /// By trace.
+    all: Vec<Option<Decoder<'t>>>,
+    /// The traces that have one, and when they end.
+    open: Vec<(usize, RawNs)>,
+}
+
+impl<'h, 't> Decoders<'h, 't> {
+    fn new(host: &'h Host<'t>) -> Self {
+        let mut all = Vec::new();
+        all.resize_with(host.traces().len(), || None);
+        Self { host, all, open: Vec::new() }
+    }
+
+    /// That of the trace of an event.
+    #[inline]
+    fn of(
+        &mut self,
+        source: &EventSource<'t>,
+        time: RawNs,
+        make: impl FnOnce() -> Decoder<'t>,
+    ) -> &mut Decoder<'t> {
+        let trace = source.trace_number;
+        if self.all[trace].is_none() {
+            self.drop_ended(time);
+            self.open.push((trace, self.end_of(trace)));
+        }
+        self.all[trace].get_or_insert_with(make)
+    }
+
+    /// Drops those whose trace ended before an instant. Where an event comes after all, its decoder is made
+    /// again.
+    #[cold]
+    fn drop_ended(&mut self, time: RawNs) {
+        let Self { all, open, .. } = self;
+        open.retain(|&(trace, end)| {
+            let is_over = end < time;
+            if is_over {
+                all[trace] = None;
+            }
+            !is_over
+        });
+    }
+
+    /// When the last stream of a trace ends, as far as its packets record that.
+    #[cold]
+    fn end_of(&self, trace: usize) -> RawNs {
+        let of_trace = self.host.sources().iter().filter(|source| source.trace_number == trace);
+        of_trace.map(|source| source.end().unwrap_or(RawNs::MAX)).max().unwrap_or(RawNs::MAX)
+    }
+}
+
 impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
     type Model = PartialState<S>;
     type Error = MergeError;
@@ -105,9 +160,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
         let around = Surroundings::of(host, piece.window());
         let state = state.with_switches(around.switch_coverage(self.has_switches));
         let mut state = state.deferring_phases(self.defers_phases);
-        // By trace. Most pieces of a rotated session have events of two chunks only.
-        let mut decoders: Vec<Option<Decoder<'t>>> = Vec::new();
-        decoders.resize_with(host.traces().len(), || None);
+        let mut decoders = Decoders::new(host);
         // Losses of a program's events do not concern what its CPU did, unless there are no other events.
         let has_kernel = around.has_kernel;
         let cpus = &around.cpus;
@@ -129,7 +182,7 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
         while let Some(item) = events.next_ref() {
             match item {
                 ItemRef::Event { time, source, event, .. } => {
-                    let decoder = decoders[source.trace_number].get_or_insert_with(|| {
+                    let decoder = decoders.of(source, time, || {
                         let session = host.session_of(source.trace_number);
                         let decoder = Decoder::new(source.trace(), self.lines).of_session(session);
                         decoder.with_periods(self.periods.as_ref(), &host.name)
