@@ -68,6 +68,61 @@ pub fn wait_tree(
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
     let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let roots = roots(cluster, whole, is_asked)?;
+    Ok(Report {
+        analysis: "blocking",
+        version: VERSION,
+        sync: is_synchronized,
+        range: Some([whole.start, whole.end]),
+        tables: vec![table(cluster, roots)],
+        notes: Vec::new(),
+    })
+}
+
+/// The waits of [`wait_tree`] as stacks: for each like wait, the time, ns, that is not in a longer stack. A
+/// stack begins with the host and the program that waited; each further frame is what it waited for, or what
+/// the program that ended the wait did meanwhile. Processes of one program are one.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn wait_stacks(
+    cluster: &Cluster<'_>,
+    window: Option<Window<UnixNs>>,
+    is_asked: impl Fn(ThreadRef) -> bool,
+    mut with: impl FnMut(&[String], u64),
+) -> Result<(), StoreError> {
+    let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let roots = roots(cluster, whole, is_asked)?;
+    for (who, node) in &roots {
+        stacks(cluster, node, &mut vec![program(cluster, *who)], &mut with);
+    }
+    Ok(())
+}
+
+fn stacks(
+    cluster: &Cluster<'_>,
+    node: &Node,
+    stack: &mut Vec<String>,
+    with: &mut impl FnMut(&[String], u64),
+) {
+    let above: i64 = node.below.values().map(|it| it.total).sum();
+    if let Ok(own @ 1..) = u64::try_from(node.total - above) {
+        with(stack, own);
+    }
+    for (did, below) in &node.below {
+        let who = if stack.len() > 1 { format!("{}: ", program(cluster, did.who)) } else { String::new() };
+        stack.push(format!("{who}{}", without_numbers(&what(did))));
+        stacks(cluster, below, stack, with);
+        stack.pop();
+    }
+}
+
+/// The waits of each process.
+fn roots(
+    cluster: &Cluster<'_>,
+    whole: Window<UnixNs>,
+    is_asked: impl Fn(ThreadRef) -> bool,
+) -> Result<BTreeMap<Process, Node>, StoreError> {
     let mut roots: BTreeMap<Process, Node> = BTreeMap::new();
     waits_of_parts(cluster, whole, is_asked, |loaded, since, wait| {
         let span = Window::new(
@@ -85,14 +140,7 @@ pub fn wait_tree(
         }
         Ok(())
     })?;
-    Ok(Report {
-        analysis: "blocking",
-        version: VERSION,
-        sync: is_synchronized,
-        range: Some([whole.start, whole.end]),
-        tables: vec![table(cluster, roots)],
-        notes: Vec::new(),
-    })
+    Ok(roots)
 }
 
 fn process(cluster: &Cluster<'_>, who: ThreadRef) -> Process {
@@ -261,25 +309,82 @@ fn row(
     ]);
 }
 
+/// The host and the program of a process.
+fn program(cluster: &Cluster<'_>, (host, pid): Process) -> String {
+    let comm = pid.and_then(|pid| cluster.comm_of_process(host, pid)).unwrap_or("?");
+    format!("{} {comm}", cluster.host_name(host))
+}
+
 /// A process as people write it.
 fn shown(cluster: &Cluster<'_>, (host, pid): Process) -> String {
-    let comm = pid.and_then(|pid| cluster.comm_of_process(host, pid)).unwrap_or("?");
-    let pid = pid.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
-    format!("{} {comm} {pid}", cluster.host_name(host))
+    let number = pid.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
+    format!("{} {number}", program(cluster, (host, pid)))
 }
 
 fn words(cluster: &Cluster<'_>, did: &Did, depth: usize) -> String {
     // The first level is of the process in the row above.
     let mut text = if depth > 1 { format!("{}: ", shown(cluster, did.who)) } else { String::new() };
-    text += did.cause.map_or("not started yet", Cause::name);
+    text += &what(did);
+    if let Some(by) = did.ended_by {
+        text += &format!(", ended by {}", shown(cluster, by));
+    }
+    text
+}
+
+/// What a thread did, in words.
+fn what(did: &Did) -> String {
+    let mut text = did.cause.map_or("not started yet", Cause::name).to_owned();
     if let Some(call) = &did.call {
         text += &format!(" in {call}");
     }
     if let Some(file) = &did.file {
         text += &format!(" ({file})");
     }
-    if let Some(by) = did.ended_by {
-        text += &format!(", ended by {}", shown(cluster, by));
-    }
     text
+}
+
+/// First port of those that systems give to the clients of connections.
+const FIRST_OF_CLIENTS: u16 = 32_768;
+
+/// A text with `*` for the ports of clients and the numbers of sockets and pipes, which are others for each
+/// connection: waits for like connections are one.
+fn without_numbers(text: &str) -> String {
+    let word = |word: &str| {
+        let end = word.trim_end_matches(')').len();
+        let (bare, rest) = word.split_at(end);
+        let is_number = |digits: &str| digits.parse::<u64>().is_ok();
+        match (bare.rsplit_once(':'), bare.split_once(":[")) {
+            (_, Some((kind @ ("socket" | "pipe" | "(socket" | "(pipe"), number)))
+                if number.strip_suffix(']').is_some_and(is_number) =>
+            {
+                format!("{kind}:[*]{rest}")
+            }
+            (Some((address, port)), _)
+                if address.trim_matches(['(', '[', ']']).parse::<std::net::IpAddr>().is_ok()
+                    && port.parse().is_ok_and(|port: u16| port >= FIRST_OF_CLIENTS) =>
+            {
+                format!("{address}:*{rest}")
+            }
+            _ => word.to_owned(),
+        }
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_connections_are_left_out() {
+        let check = |text: &str, expect: &str| assert_eq!(without_numbers(text), expect);
+        check(
+            "network in connect (AF_INET SOCK_STREAM 10.0.0.1:35954 → 10.0.0.2:8080)",
+            "network in connect (AF_INET SOCK_STREAM 10.0.0.1:* → 10.0.0.2:8080)",
+        );
+        check("socket in read ([fd00::1]:40000 → [fd00::2]:80)", "socket in read ([fd00::1]:* → [fd00::2]:80)");
+        check("pipe in read (pipe:[4711])", "pipe in read (pipe:[*])");
+        check("disk in read (/data/a.1:50000)", "disk in read (/data/a.1:50000)");
+        check("wait-cpu", "wait-cpu");
+    }
 }

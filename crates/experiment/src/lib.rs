@@ -30,6 +30,7 @@
 
 mod base;
 mod bounds;
+mod call_stacks;
 pub mod chunks;
 mod events;
 mod experiment;
@@ -46,12 +47,14 @@ pub mod pieces;
 mod question;
 mod sample;
 mod states;
+mod symbols;
 mod temporary;
 mod watch;
 mod within;
 
 pub use base::{MAX_ARTEFACT, ReadError, TimeBase, read_clocks, read_corrections};
 pub use bounds::{add_bounds, add_bounds_of};
+pub use call_stacks::{CallStacks, Function, StackCounts};
 pub use chunks::model;
 pub use events::{TimedTrace, TimedTraces, surely_in_order};
 pub use experiment::{Experiment, Opened, Selection, Survey, total_bytes};
@@ -73,6 +76,7 @@ pub use phases::{PhaseFilter, phases};
 pub use question::{Question, reports};
 pub use sample::{HostSample, SampledPart, sample};
 pub use states::{StateFilter, states};
+pub use symbols::Symbols;
 pub use temporary::scratch;
 pub use watch::{
     Change, ChunkFacts, Entry, FinishedChunk, HostProgress, InPlace, PieceJournal, PieceRecord, Retention,

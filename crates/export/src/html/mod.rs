@@ -21,7 +21,7 @@ mod requests;
 mod scale;
 mod strips;
 mod summary_page;
-mod svg;
+pub(crate) mod svg;
 mod synchronization;
 
 pub use accesses::{Access, AccessPicture, MAX_ACCESSES};

@@ -117,6 +117,16 @@ impl Svg {
         self.text.push_str("</g>");
     }
 
+    /// What is in the picture as it is written, as a style.
+    pub(crate) fn raw(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// The whole picture, as a file of its own.
+    pub(crate) fn finish_file(self) -> String {
+        self.finish().replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1)
+    }
+
     /// The whole picture.
     pub(crate) fn finish(mut self) -> String {
         self.text.push_str("</svg>\n");

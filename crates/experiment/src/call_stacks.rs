@@ -1,0 +1,331 @@
+//! Stacks of calls of functions, as programs record them that are instrumented by their compiler
+//! (`-finstrument-functions`, with LTTng's `liblttng-ust-cyg-profile`): how long each stack took, waits
+//! included.
+
+use isochrone_ctf::{Event, FieldRef};
+use isochrone_time::{UnixNs, Window};
+use rustc_hash::FxHashMap;
+
+/// Functions of a stack that are followed; what is called inside more is time of the last of them.
+const MAX_DEPTH: usize = 512;
+
+/// A class of events: trace, stream class, event class.
+type Class = (usize, usize, usize);
+
+/// Stacks of all threads, and their times. Memory is linear in the stacks that differ, and in threads.
+#[derive(Debug)]
+pub struct CallStacks {
+    /// Time outside of it does not count.
+    window: Window<UnixNs>,
+    classes: FxHashMap<Class, Kind>,
+    /// The host of each trace; traces may be chunks of one session.
+    hosts: Vec<String>,
+    host_of: FxHashMap<usize, usize>,
+    processes: Vec<Process>,
+    /// By host and number; of a thread of which no process is known, the number of the thread as negative
+    /// number.
+    process_of: FxHashMap<(usize, i64), usize>,
+    threads: FxHashMap<(usize, i64), Thread>,
+    nodes: Vec<Node>,
+    node_of: FxHashMap<(usize, Frame), usize>,
+    counts: StackCounts,
+}
+
+/// What of the events of functions could not be used.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct StackCounts {
+    /// Entries and exits of functions.
+    pub events: u64,
+    /// Those without the context that names the thread.
+    pub of_no_thread: u64,
+    /// Exits of functions whose entry is not there.
+    pub not_entered: u64,
+    /// Functions whose exit is not there although that of one is that called them.
+    pub not_left: u64,
+    /// Functions that had not ended when their thread recorded its last event: their time is counted up to
+    /// it.
+    pub open: u64,
+    /// Calls below [`MAX_DEPTH`] functions.
+    pub too_deep: u64,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Entry { thread: Ids, function: FieldRef },
+    /// `function`: the fast variant records none.
+    Exit { thread: Ids, function: Option<FieldRef> },
+    Binary { process: Option<FieldRef>, base: FieldRef, size: FieldRef, path: FieldRef },
+    Other,
+}
+
+/// The contexts that name a thread.
+#[derive(Debug)]
+struct Ids {
+    thread: Option<FieldRef>,
+    process: Option<FieldRef>,
+    program: Option<FieldRef>,
+}
+
+#[derive(Debug)]
+struct Process {
+    /// Its index.
+    host: usize,
+    program: Option<String>,
+    /// Address, size and path of what is mapped.
+    binaries: Vec<(u64, u64, String)>,
+}
+
+#[derive(Debug)]
+struct Thread {
+    /// The nodes of the functions that it is in, from the outermost on, with their addresses.
+    stack: Vec<(usize, u64)>,
+    /// Functions that were called in the last of them.
+    deeper: u64,
+    root: usize,
+    last: UnixNs,
+}
+
+/// A frame of a stack below which it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Frame {
+    /// The index of a process.
+    Process(usize),
+    /// The address of a function.
+    Function(u64),
+}
+
+#[derive(Debug)]
+struct Node {
+    below: Option<usize>,
+    frame: Frame,
+    /// Time of this stack itself, ns.
+    own: u64,
+}
+
+/// A function of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Function<'s> {
+    /// Its address.
+    pub address: u64,
+    /// What is mapped there, and the offset in it, where the program recorded it (`lttng_ust_statedump`).
+    pub binary: Option<(&'s str, u64)>,
+}
+
+impl CallStacks {
+    /// No stacks yet. Time outside of a window does not count; events before it are needed all the same.
+    pub fn new(window: Window<UnixNs>) -> Self {
+        Self {
+            window,
+            classes: FxHashMap::default(),
+            hosts: Vec::new(),
+            host_of: FxHashMap::default(),
+            processes: Vec::new(),
+            process_of: FxHashMap::default(),
+            threads: FxHashMap::default(),
+            nodes: Vec::new(),
+            node_of: FxHashMap::default(),
+            counts: StackCounts::default(),
+        }
+    }
+
+    /// Adds an event of a trace; those of each thread in the order of their times.
+    pub fn add(&mut self, source: usize, host_name: &str, at: UnixNs, event: &Event<'_>) {
+        let stream_class = event.trace().streams()[event.stream()].class;
+        let class = (source, stream_class, event.class().index);
+        let host = *self.host_of.entry(source).or_insert_with(|| {
+            self.hosts.iter().position(|host| host == host_name).unwrap_or_else(|| {
+                self.hosts.push(host_name.to_owned());
+                self.hosts.len() - 1
+            })
+        });
+        match self.classes.entry(class).or_insert_with(|| Kind::of(event)) {
+            Kind::Other => {}
+            Kind::Binary { process, base, size, path } => {
+                let pid = process.as_ref().and_then(|field| event.signed(field));
+                let found = (event.unsigned(base), event.unsigned(size), event.text(path));
+                let (Some(pid), (Some(base), Some(size), Some(path))) = (pid, found) else { return };
+                let path = String::from_utf8_lossy(path).into_owned();
+                let process = process_of(&mut self.processes, &mut self.process_of, host, pid);
+                self.processes[process].binaries.push((base, size, path));
+            }
+            Kind::Entry { thread, function } => {
+                self.counts.events += 1;
+                let Some(address) = event.unsigned(function) else { return };
+                match thread.of(event) {
+                    Some(ids) => self.enter(host, ids, at, address),
+                    None => self.counts.of_no_thread += 1,
+                }
+            }
+            Kind::Exit { thread, function } => {
+                self.counts.events += 1;
+                let address = function.as_ref().and_then(|field| event.unsigned(field));
+                match thread.of(event) {
+                    Some(ids) => self.leave(host, ids, at, address),
+                    None => self.counts.of_no_thread += 1,
+                }
+            }
+        }
+    }
+
+    fn enter(&mut self, host: usize, ids: ThreadIds<'_>, at: UnixNs, address: u64) {
+        let key = self.thread(host, ids, at);
+        let Some(thread) = self.threads.get_mut(&key) else { return };
+        if thread.stack.len() >= MAX_DEPTH {
+            thread.deeper += 1;
+            self.counts.too_deep += 1;
+            return;
+        }
+        let below = thread.stack.last().map_or(thread.root, |(node, _)| *node);
+        let node = node(&mut self.nodes, &mut self.node_of, Some(below), Frame::Function(address));
+        thread.stack.push((node, address));
+    }
+
+    fn leave(&mut self, host: usize, ids: ThreadIds<'_>, at: UnixNs, address: Option<u64>) {
+        let key = self.thread(host, ids, at);
+        let Some(thread) = self.threads.get_mut(&key) else { return };
+        if thread.deeper > 0 {
+            thread.deeper -= 1;
+            return;
+        }
+        let entered = match address {
+            Some(address) => thread.stack.iter().rposition(|(_, entered)| *entered == address),
+            None => thread.stack.len().checked_sub(1),
+        };
+        match entered {
+            Some(index) => {
+                self.counts.not_left += (thread.stack.len() - 1 - index) as u64;
+                thread.stack.truncate(index);
+            }
+            None => self.counts.not_entered += 1,
+        }
+    }
+
+    /// The thread of an event, with its time up to then.
+    fn thread(&mut self, host: usize, ids: ThreadIds<'_>, at: UnixNs) -> (usize, i64) {
+        let number = ids.process.unwrap_or(-ids.thread);
+        let process = process_of(&mut self.processes, &mut self.process_of, host, number);
+        if let (None, Some(name)) = (&self.processes[process].program, ids.program) {
+            self.processes[process].program = Some(String::from_utf8_lossy(name).into_owned());
+        }
+        let root = node(&mut self.nodes, &mut self.node_of, None, Frame::Process(process));
+        let key = (process, ids.thread);
+        let thread =
+            self.threads.entry(key).or_insert(Thread { stack: Vec::new(), deeper: 0, root, last: at });
+        if let Some((node, _)) = thread.stack.last() {
+            let (start, end) = (thread.last.max(self.window.start), at.min(self.window.end));
+            self.nodes[*node].own += u64::try_from(end.saturating_since(start)).unwrap_or(0);
+        }
+        thread.last = at;
+        key
+    }
+
+    /// What of the events could not be used.
+    pub fn counts(&self) -> StackCounts {
+        let open = self.threads.values().map(|thread| thread.stack.len() as u64 + thread.deeper).sum();
+        StackCounts { open, ..self.counts }
+    }
+
+    /// All stacks with their own times, ns: the host, the program if it is known,
+    /// and the functions from the outermost on.
+    pub fn each(&self, mut with: impl FnMut(&str, Option<&str>, &[Function<'_>], u64)) {
+        let mut functions = Vec::new();
+        for node in self.nodes.iter().filter(|node| node.own > 0) {
+            functions.clear();
+            let mut addresses = Vec::new();
+            let mut at = node;
+            let process = loop {
+                match (at.frame, at.below) {
+                    (Frame::Process(process), _) => break Some(process),
+                    (Frame::Function(address), Some(below)) => {
+                        addresses.push(address);
+                        at = &self.nodes[below];
+                    }
+                    (Frame::Function(_), None) => break None,
+                }
+            };
+            let Some(process) = process.map(|index| &self.processes[index]) else { continue };
+            functions.extend(addresses.iter().rev().map(|&address| process.function(address)));
+            with(&self.hosts[process.host], process.program.as_deref(), &functions, node.own);
+        }
+    }
+}
+
+fn process_of(
+    processes: &mut Vec<Process>,
+    process_of: &mut FxHashMap<(usize, i64), usize>,
+    host: usize,
+    number: i64,
+) -> usize {
+    *process_of.entry((host, number)).or_insert_with(|| {
+        processes.push(Process { host, program: None, binaries: Vec::new() });
+        processes.len() - 1
+    })
+}
+
+fn node(
+    nodes: &mut Vec<Node>,
+    node_of: &mut FxHashMap<(usize, Frame), usize>,
+    below: Option<usize>,
+    frame: Frame,
+) -> usize {
+    *node_of.entry((below.unwrap_or(usize::MAX), frame)).or_insert_with(|| {
+        nodes.push(Node { below, frame, own: 0 });
+        nodes.len() - 1
+    })
+}
+
+impl Process {
+    fn function(&self, address: u64) -> Function<'_> {
+        // The last one that was mapped there.
+        let found = self.binaries.iter().rev().find_map(|(base, size, path)| {
+            let offset = address.checked_sub(*base).filter(|offset| offset < size)?;
+            Some((path.as_str(), offset))
+        });
+        Function { address, binary: found }
+    }
+}
+
+/// The thread of an event.
+struct ThreadIds<'e> {
+    thread: i64,
+    process: Option<i64>,
+    program: Option<&'e [u8]>,
+}
+
+impl Ids {
+    fn of_class(event: &Event<'_>) -> Self {
+        let context = |name| event.class().context_field(event.stream_plan(), name);
+        Self { thread: context("vtid"), process: context("vpid"), program: context("procname") }
+    }
+
+    fn of<'e>(&self, event: &Event<'e>) -> Option<ThreadIds<'e>> {
+        let number = |field: &Option<FieldRef>| event.signed(field.as_ref()?);
+        let program = self.program.as_ref().and_then(|field| event.text(field));
+        Some(ThreadIds { thread: number(&self.thread)?, process: number(&self.process), program })
+    }
+}
+
+impl Kind {
+    fn of(event: &Event<'_>) -> Self {
+        let (class, stream) = (event.class(), event.stream_plan());
+        let field = |name| class.payload_field(stream, &[name]);
+        let name = event.name().unwrap_or_default();
+        let of_function = name.strip_prefix("lttng_ust_cyg_profile");
+        match of_function.map(|rest| rest.trim_start_matches("_fast")) {
+            Some(":func_entry") => match field("addr") {
+                Some(function) => Self::Entry { thread: Ids::of_class(event), function },
+                None => Self::Other,
+            },
+            Some(":func_exit") => Self::Exit { thread: Ids::of_class(event), function: field("addr") },
+            _ if name == "lttng_ust_statedump:bin_info" => {
+                match (field("baddr"), field("memsz"), field("path")) {
+                    (Some(base), Some(size), Some(path)) => {
+                        Self::Binary { process: class.context_field(stream, "vpid"), base, size, path }
+                    }
+                    _ => Self::Other,
+                }
+            }
+            _ => Self::Other,
+        }
+    }
+}
