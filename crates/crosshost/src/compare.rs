@@ -9,7 +9,7 @@ use isochrone_analysis::{Cell, Note, Report, Table, Unit, VERSION, Visibility, n
 
 use crate::cluster::Cluster;
 use crate::critical_path::request_notes;
-use crate::rank_test::p_value;
+use crate::rank_test::{SIGNIFICANT, p_value};
 use crate::request::{Request, Served};
 
 /// A run: its hosts, and the requests of it.
@@ -21,10 +21,8 @@ pub struct Run<'r, 'c> {
     pub requests: &'r [Request],
 }
 
-/// Both runs.
-const RUNS: [&str; 2] = ["before", "after"];
-/// Differences of which chance makes as large ones more often than this are no differences.
-const SIGNIFICANT: f64 = 0.01;
+/// What both runs are called.
+pub const RUNS: [&str; 2] = ["before", "after"];
 
 /// What requests are compared as: port or name of a phase, host and program of the server.
 type ServiceName = (String, Option<String>, Option<String>);

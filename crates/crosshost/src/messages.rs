@@ -25,7 +25,7 @@ use crate::waits::parts;
 const MAX_ROUND_TRIP: i64 = 10_000_000_000;
 
 /// How much more time than asked about is read, ns: a packet that arrives in a window was sent before it.
-const MARGIN: i64 = 1_000_000_000;
+pub(crate) const MARGIN: i64 = 1_000_000_000;
 
 /// A direction between hosts: indices of the sender and of the receiver.
 type Link = (usize, usize);
@@ -44,20 +44,23 @@ struct Figures {
     reading: Vec<i64>,
     round_trips: Vec<i64>,
     retransmissions: u64,
+    /// When the first one was sent and the last one received.
+    span: Option<Window<UnixNs>>,
 }
 
 /// A message as its table has it.
 #[derive(Debug, Clone, Copy)]
-struct Passed {
-    message: Message,
-    flow: Option<Flow>,
-    bytes: Option<u32>,
+pub(crate) struct Passed {
+    pub(crate) message: Message,
+    pub(crate) flow: Option<Flow>,
+    pub(crate) bytes: Option<u32>,
     /// Latency, and what it can be at least and at most, ns.
-    latency: Option<i64>,
-    bounds: Option<(i64, i64)>,
+    pub(crate) latency: Option<i64>,
+    pub(crate) bounds: Option<(i64, i64)>,
 }
 
-/// The tables `links`, `connections` and, if `has_log`, `messages` (each of them). `window`: those that
+/// The tables `links`, `connections` (of one direction), `conversations` (of both) and, if `has_log`,
+/// `messages` (each of them). `window`: those that
 /// arrive in it. Linear in the messages, and in the packets and calls of the window.
 ///
 /// # Errors
@@ -90,7 +93,9 @@ pub fn messages(
             let of_link = links.entry(link).or_default();
             add(of_link, &passed, &times, round_trip);
             if let Some(of_flow) = of_flow {
-                add(connections.entry(of_flow).or_default(), &passed, &times, round_trip);
+                let of_connection = connections.entry(of_flow).or_default();
+                add(of_connection, &passed, &times, round_trip);
+                of_connection.reach(passed.span(cluster));
             }
             if has_log {
                 log.push(passed);
@@ -112,7 +117,9 @@ pub fn messages(
             of_link.retransmissions += figures.retransmissions;
         }
     }
-    let mut tables = vec![table_of_links(cluster, links), table_of_connections(cluster, connections)];
+    let conversations = table_of_conversations(cluster, &connections);
+    let mut tables =
+        vec![table_of_links(cluster, links), table_of_connections(cluster, connections), conversations];
     if has_log {
         tables.push(log_table(cluster, &log));
     }
@@ -127,7 +134,11 @@ pub fn messages(
 }
 
 /// The messages that arrive in a window, Unix ns, in the order of their arrival.
-fn arrived(cluster: &Cluster<'_>, loaded: &ClusterWindow<'_, '_>, window: Window<UnixNs>) -> Vec<Passed> {
+pub(crate) fn arrived(
+    cluster: &Cluster<'_>,
+    loaded: &ClusterWindow<'_, '_>,
+    window: Window<UnixNs>,
+) -> Vec<Passed> {
     let mut all = Vec::new();
     let of_hosts = cluster
         .hosts
@@ -170,10 +181,23 @@ impl Passed {
         (self.message.sent.host as usize, self.message.received.host as usize)
     }
 
+    /// When it was sent and received.
+    fn span(&self, cluster: &Cluster<'_>) -> Window<UnixNs> {
+        let at = |end: isochrone_store::MessageEnd| cluster.hosts[end.host as usize].common(end.at);
+        Window::new(at(self.message.sent), at(self.message.received))
+    }
+
     /// When one of its two hosts, the first of both, saw it.
     fn seen_by_first(&self) -> RawNs {
         let Message { sent, received } = self.message;
         if sent.host < received.host { sent.at } else { received.at }
+    }
+}
+
+impl Figures {
+    fn reach(&mut self, span: Window<UnixNs>) {
+        let all = self.span.get_or_insert(span);
+        *all = Window::new(all.start.min(span.start), all.end.max(span.end));
     }
 }
 
@@ -328,6 +352,68 @@ fn table_of_connections(
             Cell::text(&destination.to_string()),
         ];
         row.extend(cells(figures));
+        table.row(row);
+    }
+    table
+}
+
+/// Both directions of each connection in one row: from the end that sent the first message to the other one.
+fn table_of_conversations(
+    cluster: &Cluster<'_>,
+    connections: &BTreeMap<(Link, SocketAddr, SocketAddr, u8), Figures>,
+) -> Table {
+    let mut table = Table::new(
+        "conversations",
+        "Conversations",
+        &[
+            ("from", Unit::None),
+            ("to", Unit::None),
+            ("source", Unit::None),
+            ("destination", Unit::None),
+            ("packets_out", Unit::Count),
+            ("packets_back", Unit::Count),
+            ("bytes_out", Unit::Bytes),
+            ("bytes_back", Unit::Bytes),
+            ("retransmissions", Unit::Count),
+            ("start_ns", Unit::Time),
+            ("duration_ns", Unit::Ns),
+        ],
+    )
+    .top()
+    .detail();
+    let start = |figures: &Figures| figures.span.map(|span| span.start);
+    let mut rows = Vec::new();
+    for (key, out) in connections {
+        let &((from, to), source, destination, protocol) = key;
+        let back_key = ((to, from), destination, source, protocol);
+        let back = connections.get(&back_key);
+        // The other direction has the row.
+        if back.is_some_and(|back| (start(back), &back_key) < (start(out), key)) {
+            continue;
+        }
+        let mut span = out.span;
+        if let (Some(span), Some(more)) = (&mut span, back.and_then(|back| back.span)) {
+            *span = Window::new(span.start.min(more.start), span.end.max(more.end));
+        }
+        let of_back = |figure: fn(&Figures) -> u64| back.map_or(0, figure);
+        let bytes = out.bytes + of_back(|it| it.bytes);
+        let row = vec![
+            cluster.host_cell(Some(from)),
+            cluster.host_cell(Some(to)),
+            Cell::text(&source.to_string()),
+            Cell::text(&destination.to_string()),
+            out.count.into(),
+            of_back(|it| it.count).into(),
+            out.bytes.into(),
+            of_back(|it| it.bytes).into(),
+            (out.retransmissions + of_back(|it| it.retransmissions)).into(),
+            span.map(|span| span.start.0).into(),
+            span.map(|span| span.end.saturating_since(span.start)).into(),
+        ];
+        rows.push((bytes, row));
+    }
+    rows.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    for (_, row) in rows {
         table.row(row);
     }
     table

@@ -5,8 +5,10 @@
 //! larger than the other", Annals of Mathematical Statistics 18 (1947); the variance with ties as in E. L.
 //! Lehmann, "Nonparametrics" (1975), section 1.4.
 
+/// Differences of which chance makes as large ones more often than this are no differences.
+pub(crate) const SIGNIFICANT: f64 = 0.01;
 /// Below this many values of a sample the normal distribution is no good approximation.
-const FEWEST: usize = 8;
+pub(crate) const FEWEST: usize = 8;
 
 /// The probability, by the normal approximation, that two samples of one distribution differ in their ranks
 /// at least as much as these (both sides; ties halved, corrected for continuity). Both are sorted. `None`:
@@ -40,7 +42,13 @@ pub(crate) fn p_value(a: &[i64], b: &[i64]) -> Option<f64> {
     }
     let distance = (twice as f64 / 2.0 - m * n / 2.0).abs() - 0.5;
     let z = distance.max(0.0) / variance.sqrt();
-    Some(libm::erfc(z / std::f64::consts::SQRT_2))
+    Some(normal_p(z))
+}
+
+/// The probability that a value of the normal distribution is at least this many deviations off, on both
+/// sides.
+pub(crate) fn normal_p(deviations: f64) -> f64 {
+    libm::erfc(deviations / std::f64::consts::SQRT_2)
 }
 
 #[cfg(test)]
