@@ -69,6 +69,10 @@ impl InputTrace {
     }
 }
 
+/// Why a file is refused that is nothing that can be read.
+const NEITHER: &str = "neither a trace (a directory with a file `metadata`), nor a recording of trace-cmd or perf, nor a \
+    packet capture (pcap, pcapng)";
+
 impl Inputs {
     /// Finds and opens the traces at or below some paths, several at a time; equal metadata are kept once. A
     /// trace that is reached twice, or that is a copy of another one, is used once.
@@ -277,7 +281,12 @@ impl Inputs {
             if !seen.is_new(&path) {
                 self.notes.push(format!("{} was named twice and is used once", path.display()));
             } else if let Err(error) = Capture::open(&path) {
-                self.refuse(&path, &error.reason().to_string());
+                let why = match error.reason() {
+                    // It may have been taken for a trace.
+                    isochrone_capture::Reason::NotACapture => NEITHER.to_owned(),
+                    other => other.to_string(),
+                };
+                self.refuse(&path, &why);
             } else {
                 self.captures.push(InputCapture { argument: argument.to_owned(), path, interface: None });
             }

@@ -44,13 +44,19 @@ pub fn main() -> ExitCode {
         Err(wrong) if wrong.use_stderr() => wrong.exit(),
         Err(help) => show_help(&help),
     };
-    shared::exit("isochrone", ended)
+    let code = shared::exit("isochrone", ended);
+    output::pager::end();
+    code
 }
 
 /// Reads the command line. Help and errors are coloured as results are: clap alone would colour dumb terminals where `CI` is set.
 fn parse() -> Result<Arguments, clap::Error> {
     let colours = if are_colours_wanted() { ColorChoice::Auto } else { ColorChoice::Never };
     let mut command = Arguments::command_line().color(colours);
+    // A terminal without a size has lines of any length, which are hard to read.
+    if std::env::var("COLUMNS").is_ok_and(|columns| columns == "0") {
+        command = command.term_width(100);
+    }
     let arguments = with_command(std::env::args_os(), &command);
     let matches = command.try_get_matches_from_mut(arguments)?;
     let arguments = Arguments::from_arg_matches(&matches).map_err(|wrong| wrong.format(&mut command))?;
@@ -88,6 +94,9 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
     );
     if !ends_itself {
         commands::signals::leave_nothing_on_signals()?;
+        if !arguments.no_pager {
+            output::pager::allow();
+        }
     }
     if let Some(zone) = arguments.command.zone() {
         time::choose(zone.get());
@@ -99,6 +108,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
         Command::CrossHost(command) => commands::crosshost::run(&command, console),
         Command::Short(command) => commands::analyze::run(&command.into_analyze(), console),
         Command::Cache(command) => commands::cache::run(&command, console),
+        Command::Flame(command) => commands::flame::run(&command, console),
         Command::Cut(command) => commands::cut::run(&command, console),
         Command::Dump(command) => commands::dump::run(&command, console),
         Command::Sync(command) => commands::sync::run(&command, console),

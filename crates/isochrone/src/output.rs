@@ -3,6 +3,8 @@
 //! No result is lost because stderr is closed or full. A reader of stdout may stop early (`isochrone events … | head`); any other failure of
 //! stdout is an error.
 
+pub(crate) mod pager;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -132,8 +134,13 @@ pub(crate) fn width() -> Option<usize> {
         return None;
     }
     let of_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let of_terminal = || Some(usize::from(terminal_size::terminal_size_of(io::stdout())?.0.0));
+    let of_terminal = || pager::width().unwrap_or_else(terminal_width);
     of_environment.or_else(of_terminal).filter(|&columns| columns > 0)
+}
+
+/// Width of the terminal that stdout is, in columns.
+fn terminal_width() -> Option<usize> {
+    Some(usize::from(terminal_size::terminal_size_of(io::stdout())?.0.0))
 }
 
 /// Whether results are coloured: on a terminal, unless its user does not want colours.
@@ -222,7 +229,9 @@ pub(crate) fn has_printed() -> bool {
 
 impl<W: Write> Write for FailureRecorder<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        PRINTED.store(true, Ordering::Relaxed);
+        if !PRINTED.swap(true, Ordering::Relaxed) {
+            pager::start();
+        }
         let written = self.inner.write(bytes);
         self.record(written)
     }

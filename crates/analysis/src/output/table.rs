@@ -40,6 +40,26 @@ pub struct Column {
     pub shown: Visibility,
 }
 
+impl Column {
+    /// The name as people see it: without its unit, which the values show.
+    pub fn words(&self) -> String {
+        match &*self.name {
+            // Elsewhere a column of that name is the number of a CPU.
+            "cpu_ns" => "cpu time".to_owned(),
+            name => name.strip_suffix("_ns").unwrap_or(name).replace('_', " "),
+        }
+    }
+
+    /// Whether this is its name, or what people see of it: in any case, with spaces, hyphens or `_` between
+    /// words, and with or without the unit.
+    pub fn is_called(&self, name: &str) -> bool {
+        let plain = |name: &str| name.trim().to_lowercase().replace([' ', '-'], "_");
+        let (name, own) = (plain(name), plain(&self.name));
+        let without_unit = |suffix: &str| own.strip_suffix(suffix) == Some(&name);
+        own == name || without_unit("_ns") || without_unit("_bytes") || plain(&self.words()) == name
+    }
+}
+
 /// Where a column is in tables for people.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Visibility {
@@ -260,12 +280,12 @@ impl Table {
         self
     }
 
-    /// Sorts the rows by a column, whose name may lack its `_ns`: figures the greatest first, names, numbers
+    /// Sorts the rows by a column, by a name that [`Column::is_called`] knows: figures the greatest first, names, numbers
     /// of things and instants in their order; what is not known comes last. Rows that are equal stay as they
     /// are. Returns whether there is such a column.
     pub fn sort(&mut self, name: &str) -> bool {
-        let is_it = |column: &Column| column.name == name || column.name.strip_suffix("_ns") == Some(name);
-        let Some(column) = self.columns.iter().position(is_it) else { return false };
+        let named = || self.columns.iter().position(|column| column.is_called(name));
+        let Some(column) = self.column(name).or_else(named) else { return false };
         let is_figure = !matches!(self.columns[column].unit, Unit::None | Unit::Time);
         let keys: Vec<Cell> = self.rows.column(column).collect();
         self.rows.sort_by_keys(keys, |a, b| {

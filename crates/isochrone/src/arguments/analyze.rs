@@ -127,25 +127,25 @@ pub(crate) struct Analyze {
     #[arg(long, conflicts_with = "at")]
     pub(crate) around: bool,
     /// By process instead of by thread (cputop, iousagetop, memtop, syscallstats)
-    #[arg(long)]
+    #[arg(long, help_heading = "Tables")]
     pub(crate) by_process: bool,
     /// Sort the tables that have this column by it: numbers in descending, names and times in ascending
     /// order. Columns have the names that --format csv prints; `_ns` may be left out
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", help_heading = "Tables")]
     pub(crate) sort: Option<String>,
     /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that start with the
     /// greatest; else all]
-    #[arg(long, value_name = "N", value_parser = number::<usize>)]
+    #[arg(long, alias = "top", value_name = "N", value_parser = number::<usize>, help_heading = "Tables")]
     pub(crate) limit: Option<usize>,
     /// Show at most N rows of each distribution (irqfreq, schedfreq, iolatencyfreq) [default: 20]
-    #[arg(long, value_name = "N", value_parser = bars)]
+    #[arg(long, value_name = "N", value_parser = bars, help_heading = "Tables")]
     pub(crate) bars: Option<usize>,
     /// Distributions in bins of equal width instead of growing width (irqfreq, schedfreq, iolatencyfreq)
-    #[arg(long)]
+    #[arg(long, help_heading = "Tables")]
     pub(crate) linear: bool,
     /// Length of the steps of tables over time (usage): 100ms, 1s; steps start at whole multiples of it
     /// [default: some dozens of steps]
-    #[arg(long, value_name = "DURATION", value_parser = step)]
+    #[arg(long, value_name = "DURATION", value_parser = step, help_heading = "Tables")]
     pub(crate) every: Option<u64>,
     /// Only within periods, and by period: `[NAME[(PARENT)]] : BEGIN [: END]`, with expressions as those of
     /// events --where, in which END may compare with `$begin.$evt.FIELD`, and both with
@@ -155,11 +155,11 @@ pub(crate) struct Analyze {
     pub(crate) periods: Vec<String>,
     /// Fields of the first and last event of a period to show (periodlog, periodtop):
     /// `NAME : [irq =] $evt.irq, … [: [ret =] $evt.ret, …]`
-    #[arg(long = "period-captures", value_name = "CAPTURES", requires = "periods")]
+    #[arg(long = "period-captures", value_name = "CAPTURES", requires = "periods", help_heading = "Tables")]
     pub(crate) period_captures: Vec<String>,
     /// Maximum number of rows of each thread, approximately: states within the same Nth of the window become
     /// one (states)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tables")]
     pub(crate) pixels: Option<u32>,
     /// The store to use, built by `isochrone index -o` (states, phases, --at) [default: in the cache, built
     /// if it is missing or stale]
@@ -167,7 +167,7 @@ pub(crate) struct Analyze {
     pub(crate) store: Option<PathBuf>,
     /// What to print: tables for people, comma-separated values, or JSON; text leaves out columns that do not
     /// fit
-    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    #[arg(long, value_enum, default_value_t = TableFormat::Text, help_heading = "Tables")]
     pub(crate) format: TableFormat,
     /// Print the description of the tables instead of results (--format lami)
     #[arg(long, help_heading = "LAMI")]
@@ -182,7 +182,7 @@ pub(crate) struct Analyze {
     #[arg(long, help_heading = "LAMI")]
     pub(crate) output_progress: bool,
     /// Only the table of this name; an unknown name lists the valid ones
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Tables")]
     pub(crate) table: Option<String>,
     /// Number of cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = at_least_one)]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -215,6 +216,14 @@ pub(super) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "not a number from 1 on".to_owned())
 }
 
+/// Parses an address with its port, or a port of this machine.
+pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
+    let of_port = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    text.parse().or_else(|_| text.parse().map(of_port)).map_err(|_| {
+        "not an address with a port, as in 127.0.0.1:8191 or [::1]:8191, or a port of this machine, as in 8191".to_owned()
+    })
+}
+
 /// Parses a number.
 pub(super) fn number<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "not a number".to_owned())
@@ -223,6 +232,18 @@ pub(super) fn number<N: FromStr>(text: &str) -> Result<N, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_to_listen_on() {
+        let check = |text, expect: Option<&str>| {
+            assert_eq!(listen(text).ok(), expect.map(|it| it.parse().unwrap()), "{text}");
+        };
+        check("127.0.0.1:8191", Some("127.0.0.1:8191"));
+        check("[::1]:8191", Some("[::1]:8191"));
+        check("8191", Some("127.0.0.1:8191"));
+        check("localhost:8191", None);
+        check("70000", None);
+    }
 
     #[test]
     fn numbers_of_hosts() {

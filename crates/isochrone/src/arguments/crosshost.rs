@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use isochrone_crosshost::Service;
+use isochrone_crosshost::{Endpoint, Service};
 
 use super::analyze::{TableFormat, step};
 use super::common::{HostNumber, Sources, Threads};
@@ -66,10 +66,12 @@ pub(crate) enum CrossHost {
     /// Latencies of packets between hosts, by link and connection, with the uncertainty of the clocks
     #[command(after_help = "Examples:\n  \
         isochrone messages web/ app/ db/                         by link and connection\n  \
+        isochrone messages --table conversations web/ app/ db/   both directions of each connection\n  \
+        isochrone messages --follow 10.0.0.2:42538 web/ app/     each packet of one connection, in order\n  \
         isochrone messages --table messages --format csv web/ app/    each of them\n\n\
         One-way latencies have the uncertainty of the clocks of both hosts (`uncertainty`). Round trips do not depend on clocks: \
         departure to return, less the time at the other host.")]
-    Messages(Box<AcrossHosts>),
+    Messages(Box<Messages>),
 }
 
 /// Replaces `analyze NAME` by the command of that name, if it is one of [`CrossHost`]. Options may be
@@ -106,7 +108,8 @@ impl CrossHost {
     /// The options that all of them have.
     pub(super) fn common(&self) -> &AcrossHosts {
         match self {
-            Self::Accounting(common) | Self::Messages(common) => common,
+            Self::Accounting(common) => common,
+            Self::Messages(of) => &of.common,
             Self::Bottleneck(of) => &of.common,
             Self::CriticalPath(of) => &of.common,
             Self::Blocking(of) => &of.common,
@@ -124,7 +127,7 @@ pub(crate) struct AcrossHosts {
     pub(crate) sort: Option<String>,
     /// Show at most N rows of each table; 0: all [default: as text, 10 of the tables that start with the
     /// greatest; else all]
-    #[arg(long, value_name = "N", value_parser = super::common::number::<usize>)]
+    #[arg(long, alias = "top", value_name = "N", value_parser = super::common::number::<usize>)]
     pub(crate) limit: Option<usize>,
     /// What to print: tables for people, comma-separated values, or JSON; all but the first have all
     /// columns
@@ -200,6 +203,17 @@ pub(crate) struct Ipc {
     /// Print the graph in the DOT language of Graphviz
     #[arg(long, conflicts_with_all = ["format", "table", "sort", "limit", "hosts"])]
     pub(crate) dot: bool,
+    #[command(flatten)]
+    pub(crate) common: AcrossHosts,
+}
+
+/// `isochrone messages`.
+#[derive(Debug, Args)]
+pub(crate) struct Messages {
+    /// Each packet from and to this address, or between two of them: 10.0.0.2:8080, [fd00::2]:8080 or
+    /// 10.0.0.2, in the order in which they were sent; from the call that wrote it to the one that read it
+    #[arg(long, value_name = "ADDRESS[,ADDRESS]", value_delimiter = ',', value_parser = Endpoint::from_str)]
+    pub(crate) follow: Vec<Endpoint>,
     #[command(flatten)]
     pub(crate) common: AcrossHosts,
 }

@@ -42,6 +42,9 @@ pub(crate) enum ExportFormat {
     /// Reports of analyses: written by another command.
     #[value(hide = true)]
     Lami,
+    /// Tables: written by other commands.
+    #[value(hide = true, name = "csv", aliases = ["json", "jsonl"])]
+    Tables,
 }
 
 /// `isochrone summary`.

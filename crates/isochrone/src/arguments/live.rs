@@ -9,7 +9,7 @@ use clap::Args;
 use isochrone_ctf::live::PORT;
 
 use super::analyze::size;
-use super::common::Clock;
+use super::common::{Clock, listen};
 use super::events::EventFormat;
 use super::time::{Zone, duration};
 
@@ -48,7 +48,7 @@ pub(crate) struct Live {
     pub(crate) keep_at_most: Option<u64>,
     /// Also serve what has been received as `isochrone view` does, at this address, for any number of browsers and viewers, also after the
     /// sessions have ended, until Ctrl-C. On other addresses than this machine's own, requests need the token that is printed
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen)]
     pub(crate) listen: Option<SocketAddr>,
     /// How long to try to connect again when a connection is lost: 30s, 500ms
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = wait)]

@@ -7,6 +7,7 @@ mod crosshost;
 mod cut;
 mod events;
 mod export;
+mod flame;
 mod in_place;
 mod live;
 mod options;
@@ -14,6 +15,7 @@ mod order;
 mod pieces;
 mod record;
 mod runs;
+mod short_help;
 mod sync;
 pub(crate) mod time;
 mod view;
@@ -33,17 +35,18 @@ pub use common::{Clock, Keys};
 pub(crate) use common::{Cluster, Threads};
 pub(crate) use common::{HostNumber, Sources};
 use crosshost::with_command_first;
-pub(crate) use crosshost::{AcrossHosts, Blocking, CriticalPath, CrossHost, OfRequests};
+pub(crate) use crosshost::{AcrossHosts, Blocking, CriticalPath, CrossHost, Messages, OfRequests};
 pub(crate) use cut::Cut;
 pub(crate) use events::{EventFilters, EventFormat, Events};
 pub(crate) use export::{Export, ExportFormat, Overview, Summary};
+pub(crate) use flame::{Flame, FlameFormat, FlameOf};
 pub(crate) use in_place::{ExecCommand, MapInPlace};
 pub(crate) use live::{Live, SessionUrl};
 pub(crate) use options::{Applies, Decides, GivenOptions};
 pub(crate) use order::{EventArg, Order};
 pub(crate) use pieces::{Map, Merge};
 pub(crate) use record::{Probe, Record, WayOptions};
-pub(crate) use runs::{Check, Diff, Figure, Limit};
+pub(crate) use runs::{Check, Compared, Diff, Figure, Limit};
 pub(crate) use sync::{Eval, Sync, SyncCommand};
 use time::Zone;
 pub(crate) use view::{Serve, Served, View};
@@ -77,6 +80,9 @@ pub(crate) struct Arguments {
     /// Show all columns of tables, however wide the terminal is
     #[arg(long, global = true)]
     pub(crate) wide: bool,
+    /// Print to the terminal itself, not to a pager (ISOCHRONE_PAGER, else PAGER, else less)
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -139,7 +145,7 @@ impl Arguments {
 
     /// The command line, with helps that show only the options that apply.
     pub(crate) fn command_line() -> clap::Command {
-        options::with_own_helps(<Self as clap::CommandFactory>::command())
+        short_help::shorten(options::with_own_helps(<Self as clap::CommandFactory>::command()))
     }
 }
 
@@ -316,17 +322,19 @@ pub(crate) enum Command {
         isochrone summary --begin 12:30 --end 12:31 web/ -o min.html  of a minute\n\n\
         The page is a single file. Below each section is the command that shows the same as text.")]
     Summary(Box<Summary>),
-    /// Compare two runs: which requests became slower, and what of them
+    /// Compare two runs: which requests became slower, and what of them; or tables of analyses
     #[command(after_help = "Examples:\n  \
         isochrone diff monday/ tuesday/                          requests of all services\n  \
         isochrone diff --service 8080 monday/ tuesday/           of one\n  \
         isochrone diff --phase thumbnail monday/ tuesday/        phases of a program\n  \
+        isochrone diff monday/ tuesday/ syscallstats,messages    system calls and messages\n  \
         isochrone diff --format json monday/ tuesday/ | jq '.tables[]'\n\n\
         Each run is a directory with the traces of all its hosts, or a store. Hosts, programs and \
         ports are compared by their names. `causes` has what a request spent its time on, at the mean \
         of each run: its changes add up to that of the mean. A change is `slower` or `faster` where \
         chance alone makes as large a one in less than 1 % of pairs of runs (rank test of Mann and \
-        Whitney, `p`), of at least 8 requests each; else it is `the same`. \
+        Whitney, `p`), of at least 8 requests each; else it is `the same`. Means of calls, waits and \
+        interrupts are compared by the test of Welch; sums per second, without a test. \
         Record on every host what `isochrone critical-path` needs.")]
     Diff(Box<Diff>),
     /// Hold figures of requests against limits, for tests: exit status 1 where one is exceeded
@@ -381,6 +389,19 @@ pub(crate) enum Command {
         are; packets begin and end with the time range. Where events were chosen otherwise than by time, the traces say so, and each \
         command that reads them prints it: an analysis of them knows less than one of the whole.")]
     Cut(Box<Cut>),
+    /// Flame graphs: what threads waited for, across hosts, or how long functions of programs took
+    #[command(after_help = "Examples:\n  \
+        isochrone flame web/ app/ db/ -o waits.svg                 a picture of all waits, for a browser\n  \
+        isochrone flame --procname nginx web/ app/ db/ -o waits.svg    of one program, and whom it waited for\n  \
+        isochrone flame web/ > stacks.txt                          collapsed stacks, for other tools\n  \
+        isochrone flame --symbols <(nm -S ./program) trace/ -o calls.svg    functions of a program, by their names\n\n\
+        A frame of waits is what a program waited for; above it is what the program that ended the wait did meanwhile, on its host. \
+        Frames of functions are the functions that programs recorded as they called them: compile with -finstrument-functions, run with \
+        LD_PRELOAD=liblttng-ust-cyg-profile.so, and record:\n  \
+        lttng enable-event --userspace 'lttng_ust_cyg_profile*','lttng_ust_statedump*'\n  \
+        lttng add-context --userspace --type vtid --type vpid --type procname\n\n\
+        Times of threads that waited at one time add up. The order of frames is that of their names.")]
+    Flame(Box<Flame>),
     /// Show the indexes of traces that are kept between commands, and remove them
     #[command(after_help = "Examples:\n  \
         isochrone cache                 what there is, of which traces, and what it takes\n  \
@@ -485,7 +506,7 @@ pub(crate) struct Dump {
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
     /// The corrections, as written by `isochrone sync -o`
-    #[arg(long, value_name = "FILE", required_unless_present = "traces", conflicts_with = "traces")]
+    #[arg(long, value_name = "FILE", conflicts_with = "traces")]
     pub(crate) sync: Option<PathBuf>,
     /// Traces of the hosts, which are synchronized, instead of --sync
     #[arg(long, value_name = "TRACE", num_args = 1..)]
@@ -523,6 +544,7 @@ impl Command {
             Self::Summary(summary) => Some(&summary.sources.zone),
             Self::Overview(overview) => Some(&overview.sources.zone),
             Self::Check(check) => Some(&check.sources.zone),
+            Self::Flame(flame) => Some(&flame.sources.zone),
             Self::CrossHost(analysis) => Some(&analysis.common().sources.zone),
             Self::Analyze(named) => Some(&named.analyze.zone),
             Self::Short(short) => Some(&short.analyze().zone),

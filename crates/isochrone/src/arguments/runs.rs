@@ -4,11 +4,13 @@ use std::fmt;
 use std::path::PathBuf;
 
 use clap::Args;
+use isochrone_crosshost::comparable;
 
 use super::common::Sources;
 use super::crosshost::OfRequests;
 use super::time::duration;
 use super::{ReportFormat, TableFormat};
+use crate::suggest::did_you_mean;
 
 /// `isochrone diff`.
 #[derive(Debug, Args)]
@@ -19,10 +21,13 @@ pub(crate) struct Diff {
     /// Traces of all hosts of the second run
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
+    /// What is compared: `requests`, or the tables of these analyses, separated by commas
+    #[arg(value_name = "ANALYSIS", default_value = "requests", value_parser = Compared::parse)]
+    pub(crate) compared: Compared,
     #[command(flatten)]
     pub(crate) of: OfRequests,
     /// Show at most N rows of each table; 0: all [default: as text, 10; else all]
-    #[arg(long, value_name = "N", value_parser = super::common::number::<usize>)]
+    #[arg(long, alias = "top", value_name = "N", value_parser = super::common::number::<usize>)]
     pub(crate) limit: Option<usize>,
     /// What to print: tables for people, comma-separated values, or JSON; all but the first have all columns
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
@@ -33,6 +38,33 @@ pub(crate) struct Diff {
     /// Number of cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = super::common::at_least_one)]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
+}
+
+/// What of two runs is compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Compared {
+    /// Their requests.
+    Requests,
+    /// The tables of these analyses.
+    Analyses(Vec<&'static str>),
+}
+
+impl Compared {
+    fn parse(text: &str) -> Result<Self, String> {
+        if matches!(text, "requests" | "critical-path") {
+            return Ok(Self::Requests);
+        }
+        let known = comparable();
+        let one = |name: &str| {
+            known.iter().find(|known| **known == name).copied().ok_or_else(|| {
+                let near = did_you_mean(name, known.iter().copied());
+                format!("`{name}` cannot be compared{near} [possible values: requests, {}]", known.join(", "))
+            })
+        };
+        let mut names = text.split(',').map(|name| one(name.trim())).collect::<Result<Vec<_>, _>>()?;
+        names.dedup();
+        Ok(Self::Analyses(names))
+    }
 }
 
 /// `isochrone check`.
@@ -140,6 +172,17 @@ impl fmt::Display for Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_compared() {
+        assert_eq!(Compared::parse("requests"), Ok(Compared::Requests));
+        assert_eq!(
+            Compared::parse("cputop,messages"),
+            Ok(Compared::Analyses(vec!["cputop", "messages"]))
+        );
+        let wrong = Compared::parse("cputop,mesages").unwrap_err();
+        assert!(wrong.starts_with("`mesages` cannot be compared; did you mean `messages`? [possible"), "{wrong}");
+    }
 
     #[test]
     fn limits() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::common::{Clock, StoreOptions};
+use super::common::{Clock, StoreOptions, listen};
 
 /// Options of both commands.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub(crate) struct View {
     pub(crate) no_open: bool,
     /// The address to listen on; on other addresses than this machine's own, and with --root, requests need the token that is printed [default: 127.0.0.1:8191, or
     /// a free port where that is taken]
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen)]
     pub(crate) listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) served: Served,
@@ -51,7 +51,7 @@ pub(crate) struct Serve {
     pub(crate) traces: Vec<PathBuf>,
     /// The address to listen on; on other addresses than this machine's own, and with --root, requests need the token in the address that is
     /// printed
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen, default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) served: Served,

@@ -10,6 +10,7 @@ use clap::error::ErrorKind;
 use isochrone_analysis::AnalysisKind;
 
 use super::analyze::{Analyze, Names, PHASES, names, size};
+use super::common::listen;
 use super::in_place::MapInPlace;
 use super::live::wait;
 
@@ -34,7 +35,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "DIR", group = "kept", help_heading = "Watching")]
     pub(crate) state: Option<PathBuf>,
     /// Serve metrics at http://ADDRESS:PORT/metrics, for Prometheus
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "map", help_heading = "Watching")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen, conflicts_with = "map", help_heading = "Watching")]
     pub(crate) listen: Option<SocketAddr>,
     /// Write the metrics to this file whenever they change, as `OpenMetrics`
     #[arg(long, value_name = "FILE", conflicts_with = "map", help_heading = "Watching")]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use isochrone_analysis::{Options, Report};
 use isochrone_crosshost::{
-    Cluster, Request, RequestQuery, Requests, ThreadRef, accounting, blocking, bottleneck, critical_path,
-    dot, ipc, messages, path, phase_names, requests, thread_path, wait_tree,
+    Cluster, Request, RequestQuery, Requests, ThreadRef, accounting, blocking, bottleneck, conversation,
+    critical_path, dot, ipc, messages, path, phase_names, requests, thread_path, wait_tree,
 };
 use isochrone_experiment::{Spread, TimeBase};
 use isochrone_time::{UnixNs, Window};
@@ -24,7 +24,7 @@ use super::reports::{ReportStyle, TEXT_ROWS};
 use super::{host_selection, index, named, open_named};
 use crate::arguments::time::TimeArg;
 use crate::arguments::{
-    AcrossHosts, Blocking, CriticalPath, CrossHost, HostNumber, OfRequests, Sources, TableFormat,
+    AcrossHosts, Blocking, CriticalPath, CrossHost, HostNumber, Messages, OfRequests, Sources, TableFormat,
 };
 use crate::output::{self, Console};
 use crate::render::{drawing, plain::plain};
@@ -35,8 +35,8 @@ pub(super) struct Store<'c, 'o> {
     pub(super) hosts: &'c [&'c TimedHost<'o>],
     times: Times,
     /// The requested times; `None`: all.
-    window: Option<Window<UnixNs>>,
-    is_synchronized: bool,
+    pub(super) window: Option<Window<UnixNs>>,
+    pub(super) is_synchronized: bool,
     console: &'c Console,
 }
 
@@ -73,9 +73,14 @@ pub(crate) fn run(analysis: &CrossHost, console: &Console) -> anyhow::Result<()>
         CrossHost::Ipc(arguments) => across(&arguments.common, console, |store| {
             report_or_graph(arguments.dot, ipc(store.cluster, store.window, store.is_synchronized)?)
         }),
-        CrossHost::Messages(common) => across(common, console, |store| {
-            let has_log = has_log(common, "messages");
-            Ok(Some(messages(store.cluster, store.window, has_log, store.is_synchronized)?))
+        CrossHost::Messages(arguments) => across(&arguments.common, console, |store| {
+            let Messages { follow, common } = &**arguments;
+            anyhow::ensure!(follow.len() <= 2, "--follow takes one address, or two with a comma between them");
+            let (cluster, window, is_synchronized) = (store.cluster, store.window, store.is_synchronized);
+            Ok(Some(match follow.as_slice() {
+                [] => messages(cluster, window, has_log(common, "messages"), is_synchronized)?,
+                ends => conversation(cluster, window, ends, is_synchronized)?,
+            }))
         }),
     }
 }
@@ -161,7 +166,8 @@ fn report_or_graph(is_graph: bool, report: Report) -> anyhow::Result<Option<Repo
 /// Whether a report has its log: for programs always, as text if its table is named.
 fn has_log(arguments: &AcrossHosts, table: &str) -> bool {
     match &arguments.table {
-        Some(name) => name == table || arguments.format != TableFormat::Text,
+        // A heading may be that of the log.
+        Some(name) => name == table || name.contains(' ') || arguments.format != TableFormat::Text,
         None => arguments.format != TableFormat::Text,
     }
 }

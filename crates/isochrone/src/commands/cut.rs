@@ -57,6 +57,7 @@ pub(crate) fn run(arguments: &Cut, console: &Console) -> anyhow::Result<()> {
     complaints::show(&lost, console);
     if events == 0 {
         note!(console, "no event was selected: the traces written are empty");
+        filter.note_unmatched(console);
     }
     output::print(|out| {
         for (source, target, ()) in &copied {

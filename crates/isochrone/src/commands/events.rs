@@ -116,6 +116,7 @@ pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
         }
     })?;
     experiment.hosts().iter().for_each(|host| complaints::of_host(host, console));
+    filter.note_unmatched(console);
     note_extrapolated(&sources, &outside, console);
     let lost: Vec<_> = merge.diagnostics().cloned().collect();
     complaints::show(&lost, console);

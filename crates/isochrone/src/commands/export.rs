@@ -28,6 +28,11 @@ pub(crate) fn run(arguments: &Export, console: &Console) -> anyhow::Result<()> {
         *format != ExportFormat::Lami,
         "--to lami: LAMI has reports and no timelines: isochrone analyze NAME --format lami"
     );
+    anyhow::ensure!(
+        *format != ExportFormat::Tables,
+        "--to has timelines, series and requests: analyses print their tables so themselves, as in isochrone analyze cputop \
+         --format csv (json, jsonl)"
+    );
     let is_series = *format == ExportFormat::OpenMetrics;
     anyhow::ensure!(
         !is_series || sources.store.store.is_none(),
@@ -139,6 +144,6 @@ fn readers(format: ExportFormat) -> &'static str {
             "Prometheus: promtool tsdb create-blocks-from openmetrics FILE DIRECTORY"
         }
         ExportFormat::Otlp => "collectors of OpenTelemetry, Jaeger and Tempo",
-        ExportFormat::Chrome | ExportFormat::Lami => "ui.perfetto.dev, chrome://tracing and Speedscope",
+        ExportFormat::Chrome | ExportFormat::Lami | ExportFormat::Tables => "ui.perfetto.dev, chrome://tracing and Speedscope",
     }
 }

@@ -15,8 +15,10 @@ use rustc_hash::FxHashMap;
 use wildmatch::WildMatch;
 
 use super::follow::Follower;
+use super::host_selection;
 use crate::arguments::{EventFilters, HostNumber, Threads};
 use crate::event_cpu::EventCpus;
+use crate::output::{Console, note};
 use crate::render::plain::plain;
 use crate::suggest::did_you_mean;
 
@@ -33,7 +35,21 @@ pub(super) struct Filter<'a> {
     follower: Option<Follower>,
     /// Whether nothing is filtered.
     keeps_all: bool,
+    met: Met,
 }
+
+/// What events had of the threads that were asked for.
+#[derive(Debug, Default)]
+struct Met {
+    is_kept: bool,
+    has_tid: bool,
+    has_pid: bool,
+    /// The names of threads of events that were left out because of these.
+    names: BTreeSet<String>,
+}
+
+/// Number of names of threads that are kept to find near ones.
+const MAX_NAMES: usize = 1000;
 
 /// A condition, and the fields that it was bound to.
 pub(super) struct BoundCondition<'a> {
@@ -110,13 +126,40 @@ impl<'a> Filter<'a> {
             condition,
             follower: (!follow.is_empty()).then(|| Follower::new(follow)),
             keeps_all,
+            met: Met::default(),
         })
+    }
+
+    /// Notes that no event was of the threads that were asked for, where that is why none was kept.
+    pub(super) fn note_unmatched(&self, console: &Console) {
+        let Threads { tids, pids, procnames } = &self.arguments.of;
+        let Met { is_kept, has_tid, has_pid, names } = &self.met;
+        if *is_kept {
+            return;
+        }
+        let list = |all: &[HostNumber]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        if !tids.is_empty() && !has_tid {
+            note!(console, "no event that was looked at is of a thread {}", plain(&list(tids)));
+        } else if !pids.is_empty() && !has_pid {
+            note!(console, "no event that was looked at is of a process {}", plain(&list(pids)));
+        } else {
+            let what = "thread of the events that were looked at";
+            host_selection::note_unmatched(what, procnames, names, console);
+            if procnames.is_empty() && self.condition.is_some() {
+                note!(console, "--where holds for no event that was looked at");
+            }
+        }
     }
 
     /// Whether an event of a trace is shown.
     #[inline]
     pub(super) fn keeps(&mut self, source: usize, host: &str, at: Option<UnixNs>, event: &Event<'_>) -> bool {
-        self.keeps_all || self.is_selected(source, host, at, event)
+        if self.keeps_all {
+            return true;
+        }
+        let is_kept = self.is_selected(source, host, at, event);
+        self.met.is_kept |= is_kept;
+        is_kept
     }
 
     fn is_selected(&mut self, source: usize, host: &str, at: Option<UnixNs>, event: &Event<'_>) -> bool {
@@ -152,16 +195,24 @@ impl<'a> Filter<'a> {
             wanted.is_empty()
                 || number(field).is_some_and(|found| wanted.iter().any(|one| one.is(host, found)))
         };
-        let is_named = || {
-            let text = contexts.procname.as_ref().and_then(|field| event.text(field));
-            let text = text.map(String::from_utf8_lossy);
-            text.is_some_and(|text| self.procnames.iter().any(|pattern| pattern.matches(&text)))
-        };
-        if !is_one(tids, &contexts.tid)
-            || !is_one(pids, &contexts.pid)
-            || !(self.procnames.is_empty() || is_named())
-        {
+        if !is_one(tids, &contexts.tid) {
             return false;
+        }
+        self.met.has_tid = true;
+        if !is_one(pids, &contexts.pid) {
+            return false;
+        }
+        self.met.has_pid = true;
+        if !self.procnames.is_empty() {
+            let text = contexts.procname.as_ref().and_then(|field| event.text(field));
+            let Some(text) = text.map(String::from_utf8_lossy) else { return false };
+            if !self.procnames.iter().any(|pattern| pattern.matches(&text)) {
+                let names = &mut self.met.names;
+                if names.len() < MAX_NAMES && !names.contains(&*text) {
+                    names.insert(text.into_owned());
+                }
+                return false;
+            }
         }
         if cpus.is_empty() && self.condition.is_none() {
             return true;

@@ -26,6 +26,7 @@ mod event_counts;
 pub(crate) mod events;
 pub(crate) mod export;
 mod filter;
+pub(crate) mod flame;
 mod follow;
 pub(crate) mod host_selection;
 pub(crate) mod index;

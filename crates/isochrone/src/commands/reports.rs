@@ -46,15 +46,12 @@ impl ReportStyle<'_> {
     /// Checks that the requested table and column exist.
     pub(super) fn check(&self, reports: &[Report]) -> anyhow::Result<()> {
         let tables = || reports.iter().flat_map(|report| &report.tables);
-        if let Some(name) = self.table {
+        let named = self.named(reports);
+        if let (Some(name), None) = (self.table, named) {
             let known: Vec<&str> = tables().map(|table| table.name).collect();
-            anyhow::ensure!(
-                known.contains(&name),
-                "no table is called `{name}`; there are {}",
-                known.join(", ")
-            );
+            anyhow::bail!("no table is called `{name}`; there are {}", known.join(", "));
         }
-        let is_shown = |table: &Table| match self.table {
+        let is_shown = |table: &Table| match named {
             Some(name) => name == table.name,
             None => self.format != TableFormat::Text || !table.is_detail,
         };
@@ -69,18 +66,25 @@ impl ReportStyle<'_> {
             let shown = tables().filter(|table| is_shown(table));
             let mut known: Vec<&str> = Vec::new();
             for column in shown.flat_map(|table| &table.columns) {
+                if column.is_called(sort) {
+                    return Ok(());
+                }
                 if !known.contains(&&*column.name) {
                     known.push(&column.name);
                 }
             }
-            let is_it = |name: &&str| *name == sort || name.strip_suffix("_ns") == Some(sort);
-            anyhow::ensure!(
-                known.iter().any(is_it),
-                "--sort: no column is called `{sort}`; there are {}",
-                known.join(", ")
-            );
+            anyhow::bail!("--sort: no column is called `{sort}`; there are {}", known.join(", "));
         }
         Ok(())
+    }
+
+    /// The name of the table that was requested, by its name or by the heading that people see.
+    fn named<'r>(&self, reports: &'r [Report]) -> Option<&'r str> {
+        let wanted = self.table?;
+        let tables = || reports.iter().flat_map(|report| &report.tables);
+        let by_name = tables().find(|table| table.name == wanted);
+        let by_title = || tables().find(|table| table.title.eq_ignore_ascii_case(wanted.trim()));
+        by_name.or_else(by_title).map(|table| table.name)
     }
 
     /// Prints reports of a number of hosts; `at`: their instant.
@@ -92,7 +96,7 @@ impl ReportStyle<'_> {
         console: &Console,
     ) -> anyhow::Result<()> {
         self.check(reports)?;
-        let Self { table: name, threads, .. } = *self;
+        let (name, threads) = (self.named(reports), self.threads);
         output::print(|stdout| {
             match self.format {
                 TableFormat::Text => {

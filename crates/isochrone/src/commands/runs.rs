@@ -1,53 +1,142 @@
-//! `isochrone diff` and `isochrone check`: the requests of two runs against each other, and those of one
-//! against limits.
+//! `isochrone diff` and `isochrone check`: the requests or the tables of two runs against each other, and the
+//! requests of one against limits.
 
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use isochrone_analysis::{Options, lacking, nearest_rank};
-use isochrone_crosshost::{Request, Run, compare, needs, request_notes};
-use isochrone_experiment::{Spread, TimeBase};
-use isochrone_timing::recorded;
+use isochrone_analysis::{AnalysisKind, Note, Options, Report, VERSION, lacking, nearest_rank};
+use isochrone_crosshost::{
+    RUNS, Request, Run, accounting, blocking, compare, compare_reports, ipc, messages, needs, request_notes,
+};
+use isochrone_experiment::{Question, Spread, TimeBase, reports};
+use isochrone_timing::{Times, recorded};
 use serde::Serialize;
 
+use super::analyze::add_needs;
+use super::answers::modelled;
 use super::crosshost::{Opening, Store, with_store};
 use super::reports::{ReportStyle, TEXT_ROWS};
-use crate::arguments::{Check, Diff, Figure, Limit, ReportFormat, TableFormat};
+use crate::arguments::{Check, Compared, Diff, Figure, Limit, OfRequests, ReportFormat, TableFormat};
 use crate::output::{self, Console, note};
 use crate::render::figures;
 use crate::render::plain::Plain;
 
 /// Compares two runs.
 pub(crate) fn diff(arguments: &Diff, console: &Console) -> anyhow::Result<()> {
-    let Diff { before, after, of, limit, format, table, threads } = arguments;
+    match &arguments.compared {
+        Compared::Requests => diff_requests(arguments, console),
+        Compared::Analyses(names) => diff_analyses(arguments, names, console),
+    }
+}
+
+/// How a run is opened, of which all is compared.
+fn opening<'a>(path: &'a PathBuf, arguments: &Diff) -> Opening<'a> {
+    let traces = std::slice::from_ref(path);
+    Opening { traces, kept: None, base: TimeBase::Usual, window: [None, None], threads: arguments.threads }
+}
+
+fn diff_requests(arguments: &Diff, console: &Console) -> anyhow::Result<()> {
+    let Diff { before, after, of, .. } = arguments;
     let open = |path: &PathBuf, with: &mut dyn FnMut(Run<'_, '_>) -> anyhow::Result<()>| {
-        let traces = std::slice::from_ref(path);
-        let window = [None, None];
-        let opening = Opening { traces, kept: None, base: TimeBase::Usual, window, threads: *threads };
-        with_store(opening, console, |store| {
+        with_store(opening(path, arguments), console, |store| {
             note_missing(store, &format!("{}: ", path.display()), console);
             with(Run { cluster: store.cluster, requests: &store.requests(of, true)? })
         })
     };
     open(before, &mut |before| {
         open(after, &mut |after| {
-            let mut report = compare(before, after);
-            let is_text = *format == TableFormat::Text;
-            report.sort_and_limit(&Options {
-                limit: limit.filter(|&limit| limit > 0),
-                top: (is_text && limit.is_none()).then_some(TEXT_ROWS),
-                ..Options::default()
-            });
-            let style = ReportStyle {
-                format: *format,
-                table: table.as_deref(),
-                sort: None,
-                has_bounds: false,
-                threads: Spread { threads: *threads, pieces: None }.threads(),
-            };
-            style.print(&[report], None, before.cluster.len().max(after.cluster.len()), console)
+            let hosts = before.cluster.len().max(after.cluster.len());
+            show(compare(before, after), hosts, arguments, console)
         })
     })
+}
+
+fn diff_analyses(arguments: &Diff, names: &[&'static str], console: &Console) -> anyhow::Result<()> {
+    let OfRequests { service, phases } = &arguments.of;
+    anyhow::ensure!(
+        service.is_none() && phases.is_empty(),
+        "--service and --phase choose requests: they do not apply to {}",
+        names.join(", ")
+    );
+    let [before, after] =
+        [&arguments.before, &arguments.after].map(|path| reports_of(path, arguments, names, console));
+    let ((before, hosts), (after, of_after)) = (before?, after?);
+    let mut report = Report {
+        analysis: "diff",
+        version: VERSION,
+        sync: before.iter().chain(&after).all(|report| report.sync),
+        range: None,
+        tables: before.iter().zip(&after).flat_map(|(before, after)| compare_reports(before, after)).collect(),
+        notes: Vec::new(),
+    };
+    for (run, reports) in RUNS.into_iter().zip([&before, &after]) {
+        if let Some([start, end]) = reports.iter().find_map(|report| report.range) {
+            let length = u64::try_from(end.saturating_since(start)).unwrap_or(0);
+            report.notes.push(Note::default().text(&format!("{run}: of ")).ns(length));
+        }
+        let notes = reports.iter().flat_map(|report| &report.notes);
+        let of_run = notes.map(|note| Note::default().text(&format!("{run}: {}", note.shown(nanoseconds))));
+        report.notes.extend(of_run);
+    }
+    show(report, hosts.max(of_after), arguments, console)
+}
+
+fn nanoseconds(ns: u64) -> String {
+    figures::span(ns.into())
+}
+
+/// The reports of a run, and the number of its hosts.
+fn reports_of(
+    path: &PathBuf,
+    arguments: &Diff,
+    names: &[&'static str],
+    console: &Console,
+) -> anyhow::Result<(Vec<Report>, usize)> {
+    let spread = Spread { threads: arguments.threads, pieces: None };
+    with_store(opening(path, arguments), console, |store| {
+        let Store { cluster, window, is_synchronized, .. } = *store;
+        let kinds: Vec<AnalysisKind> = names.iter().filter_map(|name| AnalysisKind::of(name)).collect();
+        let options = Options::default();
+        let question = Question { kinds: &kinds, options: &options, times: Times::default(), periods: None };
+        let mut of_hosts = match kinds.is_empty() {
+            true => Vec::new(),
+            false => reports(&modelled(&question, store.hosts, spread, console)?, &options, spread),
+        };
+        let mut all = Vec::new();
+        for name in names {
+            let of_name = of_hosts.iter().position(|report| report.analysis == *name);
+            let mut report = match (of_name, *name) {
+                (Some(index), _) => of_hosts.swap_remove(index),
+                (None, "messages") => messages(cluster, window, true, is_synchronized)?,
+                (None, "blocking") => blocking(cluster, window, |_| true, true, is_synchronized)?,
+                (None, "accounting") => accounting(cluster, window, is_synchronized)?,
+                (None, "ipc") => ipc(cluster, window, is_synchronized)?,
+                (None, other) => anyhow::bail!("{other} cannot be compared"),
+            };
+            add_needs(std::slice::from_mut(&mut report), &recorded(store.hosts));
+            all.push(report);
+        }
+        Ok((all, store.hosts.len()))
+    })
+}
+
+/// Prints a comparison.
+fn show(mut report: Report, hosts: usize, arguments: &Diff, console: &Console) -> anyhow::Result<()> {
+    let Diff { limit, format, table, threads, .. } = arguments;
+    let is_text = *format == TableFormat::Text;
+    report.sort_and_limit(&Options {
+        limit: limit.filter(|&limit| limit > 0),
+        top: (is_text && limit.is_none()).then_some(TEXT_ROWS),
+        ..Options::default()
+    });
+    let style = ReportStyle {
+        format: *format,
+        table: table.as_deref(),
+        sort: None,
+        has_bounds: false,
+        threads: Spread { threads: *threads, pieces: None }.threads(),
+    };
+    style.print(&[report], None, hosts, console)
 }
 
 /// Notes what requests are made of and was not recorded.

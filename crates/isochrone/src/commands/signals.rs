@@ -11,6 +11,8 @@ use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
+use crate::output::pager;
+
 /// Whether this process was told to end. The second time it ends at once.
 ///
 /// # Errors
@@ -48,6 +50,8 @@ pub fn leave_nothing_on_signals() -> anyhow::Result<EndsAtOnce> {
         for signal in signals.forever().take_while(|_| is_here.load(Ordering::SeqCst)) {
             unfinished::remove_all();
             isochrone_store::remove_unfinished();
+            // A shell would read from the terminal beside the pager.
+            pager::end();
             // Both signals can be emulated.
             let _ = emulate_default_handler(signal);
         }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use isochrone_analysis::{AnalysisKind, Cell, Column, Report, Table, Unit};
+use isochrone_analysis::{AnalysisKind, Cell, Report, Table, Unit};
 use isochrone_time::UnixNs;
 
 use super::{figures, table, time};
@@ -140,7 +140,7 @@ fn is_implied(table: &Table, column: usize) -> bool {
 fn columns(shown: &Table) -> (Vec<usize>, Vec<String>, Vec<bool>) {
     let indices: Vec<usize> =
         shown.shown().into_iter().filter(|&column| !is_implied(shown, column)).collect();
-    let header = indices.iter().map(|&column| title(&shown.columns[column])).collect();
+    let header = indices.iter().map(|&column| shown.columns[column].words()).collect();
     let is_right = |column: usize| {
         shown.columns[column].unit != Unit::None
             || shown.rows.iter().all(|row| !matches!(row[column], Cell::Text(_) | Cell::Call(_)))
@@ -247,15 +247,6 @@ fn wrapped(text: &str, room: Option<usize>) -> String {
         }
     }
     lines.join("\n")
-}
-
-/// A column's name without its unit, which the values show.
-fn title(column: &Column) -> String {
-    match &*column.name {
-        // Elsewhere a column of that name is the number of a CPU.
-        "cpu_ns" => "cpu time".to_owned(),
-        name => name.strip_suffix("_ns").unwrap_or(name).replace('_', " "),
-    }
 }
 
 /// A cell, with its bounds if they are known.

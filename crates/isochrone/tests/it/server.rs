@@ -327,7 +327,7 @@ fn every_option_does_something() {
     assert_eq!(wrong.status.code(), Some(2));
 
     // Of all commands, as `--quiet` is: these have no tables.
-    tried.push("--wide");
+    tried.extend(["--wide", "--no-pager"]);
     for command in ["view", "serve"] {
         let help = isochrone().args([command, "--help"]).output().unwrap().stdout;
         let help = String::from_utf8(help).unwrap();

@@ -15,7 +15,11 @@ pub(crate) fn explain(error: &DataFusionError, context: &SessionContext) -> anyh
             SchemaError::FieldNotFound { field, valid_fields } => {
                 let known: Vec<&str> = valid_fields.iter().map(|field| field.name.as_str()).collect();
                 let near = did_you_mean(&field.name, known.iter().copied());
-                anyhow!("there is no column `{}`{}", plain(&field.name), plain(&near))
+                let list = match near.is_empty() && !known.is_empty() {
+                    true => format!("; there are {}", known.join(", ")),
+                    false => near,
+                };
+                anyhow!("there is no column `{}`{}", plain(&field.name), plain(&list))
             }
             SchemaError::AmbiguousReference { field } => anyhow!(
                 "several tables have a column `{0}`: name the one that is meant, as in t.{0}",

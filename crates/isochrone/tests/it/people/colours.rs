@@ -1,17 +1,20 @@
-//! Colours and widths on a terminal: a pseudo terminal stands for one.
+//! Colours, widths and the pager on a terminal: a pseudo terminal stands for one.
 
 use std::fs::File;
 use std::io::Read;
 use std::process::Stdio;
 
 use nix::pty::{OpenptyResult, Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::{command, hosts, run_in, run_with};
 
-/// What the binary writes to a terminal of 80 columns.
+/// What the binary writes to a terminal of 80 columns, without a pager unless `variables` name one.
 fn on_terminal(variables: &[(&str, &str)], arguments: &[&str]) -> String {
     let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
     let OpenptyResult { master, slave } = openpty(&size, None).unwrap();
+    let variables = &[&[("ISOCHRONE_PAGER", "")][..], variables].concat();
     let mut child = command(variables, arguments).stdout(slave).stderr(Stdio::null()).spawn().unwrap();
     let (mut terminal, mut bytes, mut piece) = (File::from(master), Vec::new(), [0; 4096]);
     // The end of a terminal is an error.
@@ -80,4 +83,61 @@ fn no_colours_where_nobody_wants_them() {
         // Nor in a file or a pipe.
         assert!(!run_with(&[], &arguments).out.contains('\u{1b}'), "{arguments:?}");
     }
+}
+
+/// A pager has all lines, as wide and as coloured as the terminal would have them.
+#[test]
+fn a_pager_has_what_the_terminal_would() {
+    let hosts = hosts();
+    for arguments in TABLES {
+        let arguments = with_hosts(arguments, &hosts);
+        let there = on_terminal(&[], &arguments);
+        let paged: String = there.lines().map(|line| format!("> {line}\n")).collect();
+        let of_sed = |name| on_terminal(&[(name, "sed 's/^/> /'")], &arguments);
+        assert_eq!(of_sed("ISOCHRONE_PAGER"), paged, "{arguments:?}");
+        // One that no shell has to read.
+        let last = on_terminal(&[("ISOCHRONE_PAGER", "tail -n 1 ")], &arguments);
+        assert_eq!(last.lines().collect::<Vec<_>>(), [there.lines().last().unwrap()]);
+        // A reader who leaves early is no error.
+        let first = on_terminal(&[("ISOCHRONE_PAGER", "head -n 1")], &arguments);
+        assert_eq!(first.lines().collect::<Vec<_>>(), [there.lines().next().unwrap()]);
+        for none in ["", "cat", "no-such-pager"] {
+            assert_eq!(on_terminal(&[("ISOCHRONE_PAGER", none)], &arguments), there, "{none}");
+        }
+        let sed = ("ISOCHRONE_PAGER", "sed 's/^/> /'");
+        let refused = [&["--no-pager"], &arguments[..]].concat();
+        assert_eq!(on_terminal(&[sed], &refused), there);
+        // A file or a pipe has no pager.
+        assert!(!run_with(&[sed], &arguments).out.starts_with("> "));
+    }
+    // What has no result starts none.
+    let directory = tempfile::tempdir().unwrap();
+    let started = directory.path().join("started");
+    let pager = format!("touch {}; cat", started.display());
+    let nothing = with_hosts(&["events", "-q", "--event", "no_such_event"], &hosts);
+    assert_eq!(on_terminal(&[("ISOCHRONE_PAGER", &pager)], &nothing), "");
+    assert!(!started.exists());
+}
+
+/// A signal does not end the program before its reader has left the pager: a shell would read beside it.
+#[test]
+fn a_signal_waits_for_the_pager() {
+    let directory = tempfile::tempdir().unwrap();
+    let kept = directory.path().join("kept");
+    let pager = format!("cat > {0}; sleep 1; echo left >> {0}", kept.display());
+    let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    let OpenptyResult { master: _master, slave } = openpty(&size, None).unwrap();
+    let hosts = hosts();
+    let mut child = command(&[("ISOCHRONE_PAGER", &pager)], &with_hosts(TABLES[2], &hosts))
+        .stdout(slave)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let text = || std::fs::read_to_string(&kept).unwrap_or_default();
+    while text().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+    child.wait().unwrap();
+    assert!(text().ends_with("left\n"), "{}", text());
 }

@@ -107,7 +107,7 @@ fn what_is_not_there_is_an_error() {
         2,
         &["several hosts have a thread 14: name one of h1:14, h2:14, h3:14"],
     );
-    check(&on_hosts(&["critical-path", "--thread", "x"]), 2, &["not the number of a thread"]);
+    check(&on_hosts(&["critical-path", "--thread", "x"]), 2, &["not a number of a thread"]);
     check(
         &on_hosts(&["accounting", "--table", "x"]),
         2,

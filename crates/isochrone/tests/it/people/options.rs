@@ -10,12 +10,14 @@ use isochrone_testkit::LttngTrace;
 use super::{Said, hosts, run, run_with, shop};
 
 /// Options whose value says how the work is done and not what comes of it, or that say what is so anyway.
-const NEUTRAL: [&str; 15] = [
+const NEUTRAL: [&str; 16] = [
     "--help",
     "--version",
     "--quiet",
     // Tried in `tables.rs`.
     "--wide",
+    // Tried in `colours.rs`.
+    "--no-pager",
     "--threads",
     "--chunks",
     "--gmt",

@@ -7,9 +7,11 @@ use rayon::prelude::*;
 use super::{hosts, run_in};
 
 /// Commands whose tables have the most columns, and those with other kinds of tables.
-const WIDE: [&[&str]; 18] = [
+const WIDE: [&[&str]; 20] = [
     &["messages"],
     &["messages", "--table", "messages"],
+    &["messages", "--table", "conversations"],
+    &["messages", "--follow", "10.0.0.2:8080"],
     &["accounting"],
     &["critical-path"],
     &["critical-path", "--table", "path"],

@@ -72,7 +72,7 @@ fn messages_are_plain() {
         ),
         (&["sync", "-o", "/no/such/sync.json", &app], "is not a directory"),
         (&["sync", "--clock", "steered:x", &app], "`x` is not a whole number of ppm"),
-        (&["info", junk], "not a packet capture: it begins neither like pcap nor like pcapng"),
+        (&["info", junk], "neither a trace (a directory with a file `metadata`), nor a recording"),
         (&["info", "/no/such/trace"], "cannot read /no/such/trace: no such file or directory"),
     ] {
         let said = run(arguments);
