@@ -34,21 +34,84 @@ enum By {
 }
 
 const COMPARISONS: [Comparison; 15] = [
-    of("cputop", "processes", "cputop", "CPU time by program", &["host", "comm"], By::Sum("cpu_ns", Unit::Ns)),
-    of("syscallstats", "syscalls", "syscallstats", "System calls by program", &["host", "comm", "syscall"], By::Mean),
+    of(
+        "cputop",
+        "processes",
+        "cputop",
+        "CPU time by program",
+        &["host", "comm"],
+        By::Sum("cpu_ns", Unit::Ns),
+    ),
+    of(
+        "syscallstats",
+        "syscalls",
+        "syscallstats",
+        "System calls by program",
+        &["host", "comm", "syscall"],
+        By::Mean,
+    ),
     of("schedstats", "threads", "schedstats", "Waits for a CPU by program", &["host", "comm"], By::Mean),
     of("irqstats", "hard", "irqstats_hard", "Interrupts", &["host", "name"], By::Mean),
     of("irqstats", "soft", "irqstats_soft", "Softirqs", &["host", "name"], By::Mean),
     of("iolatencystats", "calls", "iolatencystats_calls", "I/O calls", &["host", "kind"], By::Mean),
     of("iolatencystats", "disks", "iolatencystats_disks", "Requests to disks", &["host", "disk"], By::Mean),
-    of("iousagetop", "processes", "iousagetop_read", "Bytes read by program", &["host", "comm"], By::Sum("read_bytes", Unit::Bytes)),
-    of("iousagetop", "processes", "iousagetop_written", "Bytes written by program", &["host", "comm"], By::Sum("written_bytes", Unit::Bytes)),
-    of("memtop", "processes", "memtop", "Memory pages allocated by program", &["host", "comm"], By::Sum("allocated_pages", Unit::Count)),
-    of("pagefaults", "pagefaults", "pagefaults", "Waits of page faults by program", &["host", "comm"], By::Sum("waited_ns", Unit::Ns)),
+    of(
+        "iousagetop",
+        "processes",
+        "iousagetop_read",
+        "Bytes read by program",
+        &["host", "comm"],
+        By::Sum("read_bytes", Unit::Bytes),
+    ),
+    of(
+        "iousagetop",
+        "processes",
+        "iousagetop_written",
+        "Bytes written by program",
+        &["host", "comm"],
+        By::Sum("written_bytes", Unit::Bytes),
+    ),
+    of(
+        "memtop",
+        "processes",
+        "memtop",
+        "Memory pages allocated by program",
+        &["host", "comm"],
+        By::Sum("allocated_pages", Unit::Count),
+    ),
+    of(
+        "pagefaults",
+        "pagefaults",
+        "pagefaults",
+        "Waits of page faults by program",
+        &["host", "comm"],
+        By::Sum("waited_ns", Unit::Ns),
+    ),
     of("messages", "messages", "messages", "Latencies of messages", &["from", "to"], By::Each("latency_ns")),
-    of("blocking", "waits", "blocking", "Waits by program and cause", &["host", "comm", "cause"], By::Each("wait_ns")),
-    of("accounting", "programs", "accounting", "CPU time by client", &["host", "comm", "parent_host", "parent_comm"], By::Sum("total_ns", Unit::Ns)),
-    of("ipc", "relations", "ipc", "Waits between programs", &["from_host", "from_comm", "to_host", "to_comm", "kind"], By::Sum("waited_ns", Unit::Ns)),
+    of(
+        "blocking",
+        "waits",
+        "blocking",
+        "Waits by program and cause",
+        &["host", "comm", "cause"],
+        By::Each("wait_ns"),
+    ),
+    of(
+        "accounting",
+        "programs",
+        "accounting",
+        "CPU time by client",
+        &["host", "comm", "parent_host", "parent_comm"],
+        By::Sum("total_ns", Unit::Ns),
+    ),
+    of(
+        "ipc",
+        "relations",
+        "ipc",
+        "Waits between programs",
+        &["from_host", "from_comm", "to_host", "to_comm", "kind"],
+        By::Sum("waited_ns", Unit::Ns),
+    ),
 ];
 
 const fn of(
@@ -335,7 +398,11 @@ mod tests {
         let total: f64 = values.iter().sum();
         let variance = values.iter().map(|it| (it - total / n).powi(2)).sum::<f64>() / n;
         let mut spread = Spread::default();
-        spread.add(&[Cell::Int(values.len() as i128), Cell::Int(total as i128), Cell::Float(variance.sqrt())]);
+        spread.add(&[
+            Cell::Int(values.len() as i128),
+            Cell::Int(total as i128),
+            Cell::Float(variance.sqrt()),
+        ]);
         spread
     }
 

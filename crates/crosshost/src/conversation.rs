@@ -29,10 +29,9 @@ impl FromStr for Endpoint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let with_port = text.parse().map(|it: SocketAddr| Self {
-            address: it.ip().to_canonical(),
-            port: Some(it.port()),
-        });
+        let with_port = text
+            .parse()
+            .map(|it: SocketAddr| Self { address: it.ip().to_canonical(), port: Some(it.port()) });
         let bare = text.trim_start_matches('[').trim_end_matches(']');
         with_port
             .or_else(|_| bare.parse().map(|it: IpAddr| Self { address: it.to_canonical(), port: None }))
@@ -105,8 +104,8 @@ pub fn conversation(
         let most = others.into_iter().max_by_key(|(_, count)| *count);
         let text = match most {
             Some(((from, to), count)) => format!(
-                "no packet of these addresses is in the traces; {count} are from {from} to {to}, and isochrone messages \
-                 lists all connections"
+                "no packet of these addresses is in the traces; {count} are from {from} to {to}, and \
+                 isochrone messages lists all connections"
             ),
             None => "no packet in the traces has addresses".to_owned(),
         };

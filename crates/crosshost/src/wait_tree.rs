@@ -382,7 +382,10 @@ mod tests {
             "network in connect (AF_INET SOCK_STREAM 10.0.0.1:35954 → 10.0.0.2:8080)",
             "network in connect (AF_INET SOCK_STREAM 10.0.0.1:* → 10.0.0.2:8080)",
         );
-        check("socket in read ([fd00::1]:40000 → [fd00::2]:80)", "socket in read ([fd00::1]:* → [fd00::2]:80)");
+        check(
+            "socket in read ([fd00::1]:40000 → [fd00::2]:80)",
+            "socket in read ([fd00::1]:* → [fd00::2]:80)",
+        );
         check("pipe in read (pipe:[4711])", "pipe in read (pipe:[*])");
         check("disk in read (/data/a.1:50000)", "disk in read (/data/a.1:50000)");
         check("wait-cpu", "wait-cpu");

@@ -51,10 +51,21 @@ pub struct StackCounts {
 
 #[derive(Debug)]
 enum Kind {
-    Entry { thread: Ids, function: FieldRef },
+    Entry {
+        thread: Ids,
+        function: FieldRef,
+    },
     /// `function`: the fast variant records none.
-    Exit { thread: Ids, function: Option<FieldRef> },
-    Binary { process: Option<FieldRef>, base: FieldRef, size: FieldRef, path: FieldRef },
+    Exit {
+        thread: Ids,
+        function: Option<FieldRef>,
+    },
+    Binary {
+        process: Option<FieldRef>,
+        base: FieldRef,
+        size: FieldRef,
+        path: FieldRef,
+    },
     Other,
 }
 

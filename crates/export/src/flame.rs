@@ -87,7 +87,8 @@ impl Flame {
     pub fn svg(&self, title: &str, value: impl Fn(u64) -> String) -> String {
         let depth = self.depth();
         let height = depth as f64 * HEIGHT + 2.0 * MARGIN;
-        let mut drawing = Drawing { svg: Svg::new(WIDTH, height, title), value: &value, of: self.total, left_out: 0 };
+        let mut drawing =
+            Drawing { svg: Svg::new(WIDTH, height, title), value: &value, of: self.total, left_out: 0 };
         drawing.svg.raw(STYLE);
         let words = format!("{title}: {}", value(self.total));
         drawing.svg.text("t", (WIDTH / 2.0, MARGIN - 8.0), Anchor::Middle, &words);

@@ -70,8 +70,8 @@ impl InputTrace {
 }
 
 /// Why a file is refused that is nothing that can be read.
-const NEITHER: &str = "neither a trace (a directory with a file `metadata`), nor a recording of trace-cmd or perf, nor a \
-    packet capture (pcap, pcapng)";
+const NEITHER: &str = "neither a trace (a directory with a file `metadata`), nor a recording of \
+    trace-cmd or perf, nor a packet capture (pcap, pcapng)";
 
 impl Inputs {
     /// Finds and opens the traces at or below some paths, several at a time; equal metadata are kept once. A

@@ -136,7 +136,9 @@ impl Note {
             Self::MissingStreams { files, from, to } => {
                 match files.as_slice() {
                     [file] => write!(f, "the stream {file} of a chunk is missing")?,
-                    files => write!(f, "{} streams of a chunk are missing ({})", files.len(), first_of(files))?,
+                    files => {
+                        write!(f, "{} streams of a chunk are missing ({})", files.len(), first_of(files))?
+                    }
                 }
                 write!(f, ", from {} to {}", time(*from), time(*to))
             }
@@ -256,8 +258,8 @@ impl Host<'_> {
         format!("of {}", event.unwrap_or("which nothing is there"))
     }
 
-    /// The streams that are missing altogether of a chunk: those of a common time are one note. What continues
-    /// after a gap has been reported with the gap.
+    /// The streams that are missing altogether of a chunk: those of a common time are one note. What
+    /// continues after a gap has been reported with the gap.
     fn missing_streams(&self) -> Vec<Note> {
         let is_whole = |loss: &&StreamLoss| {
             loss.what == LossKind::All && !self.gaps().iter().any(|gap| gap.end == loss.from)
@@ -356,8 +358,8 @@ mod tests {
         let note = Note::MissingStreams { files, from: RawNs(1), to: RawNs(9) };
         assert_eq!(
             note.to_string(),
-            "79 streams of a chunk are missing (channel0_0, channel0_1, channel0_2, channel0_3, channel0_4, channel0_5, \
-             channel0_6, channel0_7, …), from 1 ns to 9 ns"
+            "79 streams of a chunk are missing (channel0_0, channel0_1, channel0_2, channel0_3, channel0_4, \
+             channel0_5, channel0_6, channel0_7, …), from 1 ns to 9 ns"
         );
     }
 }

@@ -96,8 +96,8 @@ pub fn program_losses(host: &Host<'_>, window: Window<RawNs>) -> Vec<ProgramLoss
     losses
 }
 
-/// The decoders of the traces of which events come: those of chunks that are over are dropped, as a session may
-/// have thousands.
+/// The decoders of the traces of which events come: those of chunks that are over are dropped, as a session
+/// may have thousands.
 struct Decoders<'h, 't> {
     host: &'h Host<'t>,
     /// By trace.

@@ -280,9 +280,9 @@ impl Table {
         self
     }
 
-    /// Sorts the rows by a column, by a name that [`Column::is_called`] knows: figures the greatest first, names, numbers
-    /// of things and instants in their order; what is not known comes last. Rows that are equal stay as they
-    /// are. Returns whether there is such a column.
+    /// Sorts the rows by a column, by a name that [`Column::is_called`] knows: figures the greatest first,
+    /// names, numbers of things and instants in their order; what is not known comes last. Rows that are
+    /// equal stay as they are. Returns whether there is such a column.
     pub fn sort(&mut self, name: &str) -> bool {
         let named = || self.columns.iter().position(|column| column.is_called(name));
         let Some(column) = self.column(name).or_else(named) else { return false };

@@ -159,7 +159,12 @@ pub(crate) struct Analyze {
     pub(crate) period_captures: Vec<String>,
     /// Maximum number of rows of each thread, approximately: states within the same Nth of the window become
     /// one (states)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Tables")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Tables"
+    )]
     pub(crate) pixels: Option<u32>,
     /// The store to use, built by `isochrone index -o` (states, phases, --at) [default: in the cache, built
     /// if it is missing or stale]

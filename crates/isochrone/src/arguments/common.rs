@@ -220,7 +220,9 @@ pub(super) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
 pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     let of_port = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     text.parse().or_else(|_| text.parse().map(of_port)).map_err(|_| {
-        "not an address with a port, as in 127.0.0.1:8191 or [::1]:8191, or a port of this machine, as in 8191".to_owned()
+        "not an address with a port, as in 127.0.0.1:8191 or [::1]:8191, or a port of this machine, as in \
+         8191"
+            .to_owned()
     })
 }
 

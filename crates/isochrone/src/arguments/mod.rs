@@ -392,11 +392,12 @@ pub(crate) enum Command {
     /// Flame graphs: what threads waited for, across hosts, or how long functions of programs took
     #[command(after_help = "Examples:\n  \
         isochrone flame web/ app/ db/ -o waits.svg                 a picture of all waits, for a browser\n  \
-        isochrone flame --procname nginx web/ app/ db/ -o waits.svg    of one program, and whom it waited for\n  \
+        isochrone flame --procname nginx web/ app/ -o waits.svg    of one program, and whom it waited for\n  \
         isochrone flame web/ > stacks.txt                          collapsed stacks, for other tools\n  \
-        isochrone flame --symbols <(nm -S ./program) trace/ -o calls.svg    functions of a program, by their names\n\n\
-        A frame of waits is what a program waited for; above it is what the program that ended the wait did meanwhile, on its host. \
-        Frames of functions are the functions that programs recorded as they called them: compile with -finstrument-functions, run with \
+        isochrone flame --symbols <(nm -S ./program) trace/ -o calls.svg    functions, by their names\n\n\
+        A frame of waits is what a program waited for; above it is what the program that ended the wait \
+        did meanwhile, on its host. Frames of functions are those that programs recorded as they called \
+        them: compile with -finstrument-functions, run with \
         LD_PRELOAD=liblttng-ust-cyg-profile.so, and record:\n  \
         lttng enable-event --userspace 'lttng_ust_cyg_profile*','lttng_ust_statedump*'\n  \
         lttng add-context --userspace --type vtid --type vpid --type procname\n\n\

@@ -176,12 +176,12 @@ mod tests {
     #[test]
     fn what_is_compared() {
         assert_eq!(Compared::parse("requests"), Ok(Compared::Requests));
-        assert_eq!(
-            Compared::parse("cputop,messages"),
-            Ok(Compared::Analyses(vec!["cputop", "messages"]))
-        );
+        assert_eq!(Compared::parse("cputop,messages"), Ok(Compared::Analyses(vec!["cputop", "messages"])));
         let wrong = Compared::parse("cputop,mesages").unwrap_err();
-        assert!(wrong.starts_with("`mesages` cannot be compared; did you mean `messages`? [possible"), "{wrong}");
+        assert!(
+            wrong.starts_with("`mesages` cannot be compared; did you mean `messages`? [possible"),
+            "{wrong}"
+        );
     }
 
     #[test]

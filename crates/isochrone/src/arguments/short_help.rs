@@ -59,7 +59,8 @@ fn end_of(text: &str, ends: &[&str]) -> Option<usize> {
 fn first_examples(text: &str) -> Option<String> {
     let paragraphs: Vec<&str> = text.split("\n\n").collect();
     let examples = paragraphs.iter().position(|paragraph| paragraph.starts_with("Example"))?;
-    let mut kept: Vec<String> = paragraphs[..examples].iter().map(|paragraph| (*paragraph).to_owned()).collect();
+    let mut kept: Vec<String> =
+        paragraphs[..examples].iter().map(|paragraph| (*paragraph).to_owned()).collect();
     let lines = paragraphs[examples].lines().take(1 + MAX_EXAMPLES);
     kept.push(lines.collect::<Vec<_>>().join("\n"));
     let short = kept.join("\n\n");
@@ -75,15 +76,21 @@ mod tests {
         let check = |text: &str, expect: Option<&str>| assert_eq!(first_sentence(text).as_deref(), expect);
         check("Only these CPUs: 2, or 0-3,8", None);
         check(
-            "Show at most N rows of each table; 0: all [default: as text, 10 of the tables that start with the greatest]",
-            Some("Show at most N rows of each table [default: as text, 10 of the tables that start with the greatest]"),
+            "Show at most N rows of each table; 0: all [default: as text, 10 of the tables that start \
+             with the greatest]",
+            Some(
+                "Show at most N rows of each table [default: as text, 10 of the tables that start with \
+                 the greatest]",
+            ),
         );
         check(
-            "Only within periods, and by period: `[NAME[(PARENT)]] : BEGIN [: END]`, with expressions as those of events",
+            "Only within periods, and by period: `[NAME[(PARENT)]] : BEGIN [: END]`, with expressions as \
+             those of events",
             Some("Only within periods, and by period"),
         );
         check(
-            "With `a: b` and whatever else is in a text of one sentence that is so long that there is no room for it",
+            "With `a: b` and whatever else is in a text of one sentence that is so long that there is \
+             no room for it",
             None,
         );
     }

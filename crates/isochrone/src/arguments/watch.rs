@@ -35,7 +35,13 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "DIR", group = "kept", help_heading = "Watching")]
     pub(crate) state: Option<PathBuf>,
     /// Serve metrics at http://ADDRESS:PORT/metrics, for Prometheus
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen, conflicts_with = "map", help_heading = "Watching")]
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        value_parser = listen,
+        conflicts_with = "map",
+        help_heading = "Watching"
+    )]
     pub(crate) listen: Option<SocketAddr>,
     /// Write the metrics to this file whenever they change, as `OpenMetrics`
     #[arg(long, value_name = "FILE", conflicts_with = "map", help_heading = "Watching")]

@@ -19,8 +19,8 @@ pub(crate) fn run(arguments: &Convert, console: &Console) -> anyhow::Result<()> 
     let Some(path) = &arguments.sync else {
         anyhow::ensure!(
             !arguments.traces.is_empty(),
-            "the clocks are not known: name the traces of the hosts with --traces, or with --sync the file that `isochrone sync \
-             -o` wrote"
+            "the clocks are not known: name the traces of the hosts with --traces, or with --sync the file \
+             that `isochrone sync -o` wrote"
         );
         let opened = open(&arguments.traces, TimeBase::Synchronize(Box::default()), console)?;
         // The bounds of the corrections are printed with each time.

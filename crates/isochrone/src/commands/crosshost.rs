@@ -75,7 +75,10 @@ pub(crate) fn run(analysis: &CrossHost, console: &Console) -> anyhow::Result<()>
         }),
         CrossHost::Messages(arguments) => across(&arguments.common, console, |store| {
             let Messages { follow, common } = &**arguments;
-            anyhow::ensure!(follow.len() <= 2, "--follow takes one address, or two with a comma between them");
+            anyhow::ensure!(
+                follow.len() <= 2,
+                "--follow takes one address, or two with a comma between them"
+            );
             let (cluster, window, is_synchronized) = (store.cluster, store.window, store.is_synchronized);
             Ok(Some(match follow.as_slice() {
                 [] => messages(cluster, window, has_log(common, "messages"), is_synchronized)?,

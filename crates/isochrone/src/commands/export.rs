@@ -30,8 +30,8 @@ pub(crate) fn run(arguments: &Export, console: &Console) -> anyhow::Result<()> {
     );
     anyhow::ensure!(
         *format != ExportFormat::Tables,
-        "--to has timelines, series and requests: analyses print their tables so themselves, as in isochrone analyze cputop \
-         --format csv (json, jsonl)"
+        "--to has timelines, series and requests: analyses print their tables so themselves, as in \
+         isochrone analyze cputop --format csv (json, jsonl)"
     );
     let is_series = *format == ExportFormat::OpenMetrics;
     anyhow::ensure!(
@@ -144,6 +144,8 @@ fn readers(format: ExportFormat) -> &'static str {
             "Prometheus: promtool tsdb create-blocks-from openmetrics FILE DIRECTORY"
         }
         ExportFormat::Otlp => "collectors of OpenTelemetry, Jaeger and Tempo",
-        ExportFormat::Chrome | ExportFormat::Lami | ExportFormat::Tables => "ui.perfetto.dev, chrome://tracing and Speedscope",
+        ExportFormat::Chrome | ExportFormat::Lami | ExportFormat::Tables => {
+            "ui.perfetto.dev, chrome://tracing and Speedscope"
+        }
     }
 }

@@ -37,13 +37,14 @@ pub(crate) fn run(arguments: &arguments::Flame, console: &Console) -> anyhow::Re
     let usual = if is_picture { FlameFormat::Svg } else { FlameFormat::Collapsed };
     let format = format.unwrap_or(usual);
     let symbols = symbols.iter().map(|given| Named::read(given)).collect::<anyhow::Result<Vec<_>>>()?;
-    let (flame, title) = match of.map_or_else(|| has_functions(arguments), |of| Ok(of == FlameOf::Functions))? {
-        true => (functions(arguments, &symbols, console)?, "Time in functions, waits included"),
-        false => {
-            anyhow::ensure!(symbols.is_empty(), "--symbols names functions: it does not apply to waits");
-            (waits(arguments, console)?, "Time of waits, all threads")
-        }
-    };
+    let (flame, title) =
+        match of.map_or_else(|| has_functions(arguments), |of| Ok(of == FlameOf::Functions))? {
+            true => (functions(arguments, &symbols, console)?, "Time in functions, waits included"),
+            false => {
+                anyhow::ensure!(symbols.is_empty(), "--symbols names functions: it does not apply to waits");
+                (waits(arguments, console)?, "Time of waits, all threads")
+            }
+        };
     if flame.total() == 0 {
         note!(console, "there is nothing to draw: {}", title.to_lowercase());
     }
@@ -109,8 +110,7 @@ fn functions(arguments: &arguments::Flame, symbols: &[Named], console: &Console)
     };
     let (traces, times) = chosen(&experiment, &opened, &filters, console)?;
     let mut filter = Filter::new(&filters, &[], Times::default(), &traces)?;
-    let window =
-        Window::new(times.start.unwrap_or(UnixNs::MIN), times.end.unwrap_or(UnixNs::MAX));
+    let window = Window::new(times.start.unwrap_or(UnixNs::MIN), times.end.unwrap_or(UnixNs::MAX));
     let mut stacks = CallStacks::new(window);
     let bar = Progress::over_bytes(opened.inputs(), "reading calls of functions", console);
     let mut merge = experiment.events(&traces);
@@ -143,7 +143,8 @@ fn note_unused(counts: StackCounts, console: &Console) -> anyhow::Result<()> {
     anyhow::ensure!(
         events > 0,
         "no program recorded its functions: compile it with -finstrument-functions, run it with \
-         LD_PRELOAD=liblttng-ust-cyg-profile.so, and type: lttng enable-event --userspace 'lttng_ust_cyg_profile*'"
+         LD_PRELOAD=liblttng-ust-cyg-profile.so, and type: lttng enable-event --userspace \
+         'lttng_ust_cyg_profile*'"
     );
     anyhow::ensure!(
         of_no_thread < events,
@@ -152,7 +153,10 @@ fn note_unused(counts: StackCounts, console: &Console) -> anyhow::Result<()> {
     );
     for (count, what) in [
         (of_no_thread, "events of functions of no thread that is known: left out"),
-        (not_entered, "exits of functions whose entry is not in the traces: their time is in what called them"),
+        (
+            not_entered,
+            "exits of functions whose entry is not in the traces: their time is in what called them",
+        ),
         (not_left, "functions whose exit is not in the traces: they end with what called them"),
         (open, "functions that had not ended: their time is that up to the last event of their thread"),
         (too_deep, "calls in very deep stacks: their time is in what called them"),
@@ -185,7 +189,9 @@ impl Named {
     fn at(&self, function: &Function<'_>) -> Option<&str> {
         match (&self.binary, function.binary) {
             (None, _) => self.symbols.at(function.address),
-            (Some(name), Some((path, offset))) if Some(name.as_ref()) == file_name(path) => self.symbols.at(offset),
+            (Some(name), Some((path, offset))) if Some(name.as_ref()) == file_name(path) => {
+                self.symbols.at(offset)
+            }
             _ => None,
         }
     }

@@ -66,7 +66,11 @@ fn diff_analyses(arguments: &Diff, names: &[&'static str], console: &Console) ->
         version: VERSION,
         sync: before.iter().chain(&after).all(|report| report.sync),
         range: None,
-        tables: before.iter().zip(&after).flat_map(|(before, after)| compare_reports(before, after)).collect(),
+        tables: before
+            .iter()
+            .zip(&after)
+            .flat_map(|(before, after)| compare_reports(before, after))
+            .collect(),
         notes: Vec::new(),
     };
     for (run, reports) in RUNS.into_iter().zip([&before, &after]) {

@@ -79,7 +79,8 @@ pub(super) fn start() {
 
 /// The command of a pager: its words, or by a shell what only a shell reads.
 fn words(named: &str) -> Command {
-    const OF_SHELL: &[char] = &['|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '='];
+    const OF_SHELL: &[char] =
+        &['|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '='];
     let mut words = named.split_whitespace();
     match words.next().filter(|_| !named.contains(OF_SHELL)) {
         Some(program) => {

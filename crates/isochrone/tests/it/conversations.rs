@@ -63,7 +63,8 @@ fn each_packet_of_one_is_followed() {
         assert_eq!(packets.iter().filter(is_matched).count() as i64, both, "{row}");
         // Those of the log, with the same figures.
         for packet in packets.iter().filter(is_matched) {
-            let same = ["from", "to", "sent_ns", "received_ns", "latency_ns", "source", "destination", "bytes"];
+            let same =
+                ["from", "to", "sent_ns", "received_ns", "latency_ns", "source", "destination", "bytes"];
             let is_it = |message: &&Value| same.iter().all(|column| message[*column] == packet[*column]);
             assert_eq!(messages.iter().filter(is_it).count(), 1, "{packet}");
         }
@@ -72,12 +73,14 @@ fn each_packet_of_one_is_followed() {
         assert!(packets.iter().any(|packet| packet["what"] == "data"), "{packets:?}");
         assert!(packets.iter().any(|packet| packet["sending_ns"].is_i64() && packet["reading_ns"].is_i64()));
         // One end that nothing else has is enough.
-        let client = if source.ends_with(":8080") || source.ends_with(":9000") { destination } else { source };
+        let client =
+            if source.ends_with(":8080") || source.ends_with(":9000") { destination } else { source };
         assert_eq!(rows(cache.path(), &["--follow", client], "packets"), packets);
     }
     // All of a server are many.
     let of_server = rows(cache.path(), &["--follow", "10.0.0.2:8080"], "packets");
-    let is_its = |packet: &Value| [&packet["source"], &packet["destination"]].iter().any(|it| **it == "10.0.0.2:8080");
+    let is_its =
+        |packet: &Value| [&packet["source"], &packet["destination"]].iter().any(|it| **it == "10.0.0.2:8080");
     assert!(of_server.len() > 100 && of_server.iter().all(is_its));
 }
 
@@ -92,7 +95,10 @@ fn what_is_not_there_is_said() {
             .arg(example.join("app"))
             .output()
             .unwrap();
-        (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
+        )
     };
     let (status, said) = say("10.9.9.9:80");
     assert_eq!(status, Some(0), "{said}");

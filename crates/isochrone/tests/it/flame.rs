@@ -95,7 +95,10 @@ fn what_is_missing_is_named() {
         assert_eq!(said.status.code(), Some(2), "{arguments:?}");
         assert!(text.contains(expect), "{arguments:?}: {text}");
     };
-    check(&["--of", "functions"], "no program recorded its functions: compile it with -finstrument-functions");
+    check(
+        &["--of", "functions"],
+        "no program recorded its functions: compile it with -finstrument-functions",
+    );
     check(&["--symbols", "/dev/null"], "no functions: not what `nm` prints");
     check(&["--host", "h9"], "no host is called `h9`");
 }
@@ -149,7 +152,12 @@ fn functions_take_the_time_between_entry_and_exit() {
         assert_eq!(found, expect);
         assert!(found.len() > 10);
         let notes = String::from_utf8(said.stderr).unwrap();
-        assert!(notes.contains(&format!("had not ended: their time is that up to the last event of their thread: {open}")), "{notes}");
+        assert!(
+            notes.contains(&format!(
+                "had not ended: their time is that up to the last event of their thread: {open}"
+            )),
+            "{notes}"
+        );
         let symbols = names.to_str().unwrap();
         let named = stacks(&isochrone(cache.path(), &["flame", "-q", "--symbols", symbols], &trace));
         assert_eq!(named.iter().map(|(_, ns)| ns).sum::<u64>(), drawn.iter().map(|(_, ns)| ns).sum::<u64>());

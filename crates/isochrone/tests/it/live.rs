@@ -430,7 +430,9 @@ fn options_of_live() {
     });
     let known: Vec<&str> =
         tried.iter().map(|(option, ..)| *option).chain(wrong.map(|(option, _)| option)).collect();
-    for option in listed.filter(|option| !["--help", "--quiet", "--wide", "--no-pager"].contains(&option.as_str())) {
+    for option in
+        listed.filter(|option| !["--help", "--quiet", "--wide", "--no-pager"].contains(&option.as_str()))
+    {
         assert!(known.contains(&option.as_str()), "{option} is not tried here");
     }
     lttng.ok(&["destroy", "--no-wait", "options"]);

@@ -130,7 +130,9 @@ fn a_missing_stream_is_a_loss_of_its_cpu() {
         std::fs::remove_file(archive.join("index/ch_1.idx")).unwrap();
         let (losses, gaps, _, notes) = said(directory.path());
         assert_eq!((losses.as_slice(), gaps.as_slice()), (expect, [].as_slice()), "{chunk}");
-        let streams = notes.iter().filter(|note| matches!(note, Note::MissingStreams { files, .. } if files == &["ch_1"]));
+        let streams = notes
+            .iter()
+            .filter(|note| matches!(note, Note::MissingStreams { files, .. } if files == &["ch_1"]));
         assert_eq!(streams.count(), missing, "{notes:?}");
     };
     check(0, &[(1, 1000, 2010, LossKind::All)], 1);

@@ -325,7 +325,8 @@ fn what_is_no_capture_is_refused() {
     assert_eq!(
         why,
         [
-            "neither a trace (a directory with a file `metadata`), nor a recording of trace-cmd or perf, nor a packet capture (pcap, pcapng)",
+            "neither a trace (a directory with a file `metadata`), nor a recording of trace-cmd or perf, \
+             nor a packet capture (pcap, pcapng)",
             "it is compressed with bzip2: unpack it first"
         ]
     );

@@ -197,7 +197,8 @@ fn tables_of_analyses_are_compared() {
     let first = &rows(&diff("before", "computes", "cputop"), "cputop", &sums)[0];
     assert_eq!(first, "server more");
     // Several at once, each with its tables, which fit a terminal.
-    let several = isochrone(&cache, &["diff", "-q", &path("before"), &path("loaded"), "syscallstats,cputop,irqstats"]);
+    let several =
+        isochrone(&cache, &["diff", "-q", &path("before"), &path("loaded"), "syscallstats,cputop,irqstats"]);
     let text = String::from_utf8(several.stdout).unwrap();
     for title in ["System calls by program", "CPU time by program", "Interrupts", "Softirqs"] {
         assert!(text.contains(title), "{text}");
