@@ -274,7 +274,10 @@ impl Change {
 
 fn put_durations(table: &mut Table, changes: BTreeMap<Key, Change>) {
     let mut changes: Vec<(Key, Change)> = changes.into_iter().collect();
-    changes.sort_by_key(|(_, change)| (change.verdict() == "the same", Reverse(change.weight())));
+    changes.sort_by_key(|(_, change)| {
+        let verdict = change.verdict();
+        (verdict == "the same", Reverse(change.weight()), verdict != "slower")
+    });
     for (key, change) in changes {
         let mut row = names(key);
         row.extend(change.counts.map(Cell::Int));

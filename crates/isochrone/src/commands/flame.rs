@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &arguments::Flame, console: &Console) -> anyhow::Re
             true => (functions(arguments, &symbols, console)?, "Time in functions, waits included"),
             false => {
                 anyhow::ensure!(symbols.is_empty(), "--symbols names functions: it does not apply to waits");
-                (waits(arguments, console)?, "Time of waits, all threads")
+                (waits(arguments, console)?, "Time of waits, summed over threads")
             }
         };
     if flame.total() == 0 {

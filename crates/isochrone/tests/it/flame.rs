@@ -46,9 +46,10 @@ fn text(cell: &Value) -> &str {
 fn waits_add_up_to_those_of_blocking() {
     let cache = tempfile::tempdir().unwrap();
     for filter in [&[][..], &["--procname", "wget"], &["--begin", "+2s", "--end", "-1s"]] {
-        let blocking = [&["blocking", "-q", "--format", "json"], filter].concat();
+        let blocking = [&["blocking", "--tree", "-q", "--format", "json"], filter].concat();
         let mut expect: BTreeMap<String, u64> = BTreeMap::new();
-        for row in rows(&isochrone(cache.path(), &blocking, &shop()), "causes") {
+        let tree = rows(&isochrone(cache.path(), &blocking, &shop()), "tree");
+        for row in tree.iter().filter(|row| row["depth"] == 0) {
             let program = format!("{} {}", text(&row["host"]), text(&row["comm"]));
             *expect.entry(program).or_default() += row["total_ns"].as_u64().unwrap();
         }
@@ -86,6 +87,25 @@ fn a_picture_is_written() {
     assert_eq!(String::from_utf8(printed.stdout).unwrap(), svg);
 }
 
+/// The picture of the documents is what the command writes.
+#[test]
+fn the_picture_of_the_documents_is_current() {
+    let directory = tempfile::tempdir().unwrap();
+    let to = directory.path().join("flame.svg");
+    let said = isochrone(
+        directory.path(),
+        &["flame", "-q", "--procname", "wget", "-o", to.to_str().unwrap()],
+        &shop(),
+    );
+    assert!(said.status.success());
+    let svg = std::fs::read_to_string(to).unwrap();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures/flame.svg");
+    if std::env::var_os("ISOCHRONE_UPDATE_DOCS").is_some() {
+        std::fs::write(&kept, &svg).unwrap();
+    }
+    assert_eq!(svg, std::fs::read_to_string(kept).unwrap());
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let cache = tempfile::tempdir().unwrap();
@@ -109,10 +129,10 @@ fn inclusive(events: &Output) -> (BTreeMap<String, u64>, usize) {
     let (mut all, mut open, mut last): (BTreeMap<String, u64>, _, _) = (BTreeMap::new(), 0, 0);
     for line in String::from_utf8(events.stdout.clone()).unwrap().lines() {
         let event: Value = serde_json::from_str(line).unwrap();
-        let at = event["time"].as_u64().or_else(|| event["time_ns"].as_u64()).unwrap();
+        let at = event["time_ns"].as_u64().unwrap();
         last = at;
-        if event["name"].as_str().unwrap().ends_with(":func_entry") {
-            stack.push((event["fields"]["addr"].as_u64().unwrap(), at));
+        if event["event"].as_str().unwrap().ends_with(":func_entry") {
+            stack.push((event["payload"]["addr"].as_u64().unwrap(), at));
         } else {
             let (function, since) = stack.pop().unwrap();
             *all.entry(format!("{function:#x}")).or_default() += at - since;

@@ -9,8 +9,15 @@ fn transcripts_are_true() {
     std::fs::create_dir(&work).unwrap();
     std::os::unix::fs::symlink(root.join("examples"), work.join("examples")).unwrap();
     let of_analyses = std::fs::read_dir(root.join("docs/analyses")).unwrap();
-    let pages = ["README.md", "docs/tutorial.md", "docs/coming-from.md", "docs/lami.md", "docs/periods.md"]
-        .map(|page| root.join(page));
+    let pages = [
+        "README.md",
+        "docs/tutorial.md",
+        "docs/coming-from.md",
+        "docs/flame.md",
+        "docs/lami.md",
+        "docs/periods.md",
+    ]
+    .map(|page| root.join(page));
     let pages: Vec<_> = pages.into_iter().chain(of_analyses.map(|page| page.unwrap().path())).collect();
     // As wide as they are, whatever the terminal is.
     let cases = trycmd::TestCases::new();
