@@ -274,9 +274,10 @@ impl Change {
 
 fn put_durations(table: &mut Table, changes: BTreeMap<Key, Change>) {
     let mut changes: Vec<(Key, Change)> = changes.into_iter().collect();
+    // What became slower is the question, and what is the same no answer.
     changes.sort_by_key(|(_, change)| {
         let verdict = change.verdict();
-        (verdict == "the same", Reverse(change.weight()), verdict != "slower")
+        (verdict == "the same", verdict != "slower", Reverse(change.weight()))
     });
     for (key, change) in changes {
         let mut row = names(key);

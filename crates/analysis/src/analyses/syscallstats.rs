@@ -142,7 +142,8 @@ impl Analysis for SyscallStats {
             .with_columns(Unit::Count, &["entries", "exits"]);
         for result in hosts {
             let mut by_name: BTreeMap<&Name, Calls> = BTreeMap::new();
-            let mut by_group: BTreeMap<ThreadId, BTreeMap<&Name, Calls>> = BTreeMap::new();
+            // References in a list: there may be millions of threads.
+            let mut by_group: Vec<(ThreadId, &Name, &Calls)> = Vec::new();
             for ((thread, name), calls) in result.of.calls.sorted() {
                 let Some(group) =
                     result.group(*thread, options).filter(|_| is_requested(Some(name), options))
@@ -150,20 +151,26 @@ impl Analysis for SyscallStats {
                     continue;
                 };
                 by_name.entry(name).or_default().absorb(calls.clone());
-                by_group.entry(group).or_default().entry(name).or_default().absorb(calls.clone());
+                by_group.push((group, name, calls));
             }
             for (name, calls) in &by_name {
                 names.add(result.row().cell(*name).cells(calls.cells()));
             }
-            for (group, by_name) in &by_group {
-                let key = || result.group_row(*group, options);
+            // Threads of a group stay in their order.
+            by_group.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+            for of_group in by_group.chunk_by(|a, b| a.0 == b.0) {
+                let group = of_group[0].0;
+                let key = || result.group_row(group, options);
                 let (mut all, mut failed) = (Stats::default(), 0);
-                for (name, calls) in by_name {
-                    syscalls.add(key().cell(*name).cells(calls.cells()));
+                for of_name in of_group.chunk_by(|a, b| a.1 == b.1) {
+                    let name = of_name[0].1;
+                    let mut calls = Calls::default();
+                    of_name.iter().for_each(|(.., of_thread)| calls.absorb((*of_thread).clone()));
+                    syscalls.add(key().cell(name).cells(calls.cells()));
                     let errors = calls.failed();
                     let succeeded = calls.stats.count().saturating_sub(errors);
                     let result =
-                        |result: &str, count: u64| key().cell(*name).cell(Cell::text(result)).cell(count);
+                        |result: &str, count: u64| key().cell(name).cell(Cell::text(result)).cell(count);
                     if succeeded > 0 {
                         returns.add(result("success", succeeded));
                     }

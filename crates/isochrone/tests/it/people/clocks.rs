@@ -162,7 +162,7 @@ fn times_are_converted_without_a_kept_file() {
     let expect = "h1 1795155030.500000000 (2026-11-20 06:10:30.500000000) = h3 1795155025.048786181 \
                   (2026-11-20 06:10:25.048786181)\n  guaranteed -359.6 µs +332.4 µs, likely (e95) ± 115.1 µs\n";
     assert_eq!(said.out, expect);
-    check(&run(&["convert", "--from", "h1", time]), 2, &["required arguments were not provided"]);
+    check(&run(&["convert", "--from", "h1", time]), 2, &["the traces of the hosts with --traces"]);
 }
 
 #[test]
