@@ -114,6 +114,7 @@ fn check_place(row: &str, make: impl Fn(&Path), diagnostics: &[&str], missing: &
 #[test]
 fn files_that_are_not_there() {
     let gone = "Loss s: there is no such stream file, and its index lists 4 packets";
+    let unread = "Loss s: nothing of it could be read, and its index lists 4 packets";
     let missing = || [MissingFile { file: "s".to_owned(), ..MISSING }];
     check_place("no file", |_| (), &[gone], &missing());
     let emptied = "Loss s byte 0: from here on, 4 packets that the index lists are lost";
@@ -136,13 +137,13 @@ fn files_that_are_not_there() {
     check_place(
         "a device",
         |path| symlink("/dev/zero", path.join("s")).unwrap(),
-        &[device, gone],
+        &[device, unread],
         &missing(),
     );
     let pipe = "Loss s: cannot be read: it is a named pipe, not a file";
     let mkfifo = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
-    check_place("a named pipe", |path| mkfifo(&path.join("s")), &[pipe, gone], &missing());
-    check_place("a directory", |path| fs::create_dir(path.join("s")).unwrap(), &[gone], &missing());
+    check_place("a named pipe", |path| mkfifo(&path.join("s")), &[pipe, unread], &missing());
+    check_place("a directory", |path| fs::create_dir(path.join("s")).unwrap(), &[unread], &missing());
     let old = |path: &Path| fs::write(path.join("index/s.idx"), old_index()).unwrap();
     let unnumbered = MissingFile { file: "s".to_owned(), stream_id: None, sequence: None, ..MISSING };
     check_place("index 1.0", old, &[gone], &[unnumbered]);
