@@ -9,11 +9,11 @@ use isochrone_analysis::{Cell, Note, Report, Table, Unit, VERSION};
 use isochrone_net::{Carried, Flow, flags};
 use isochrone_store::StoreError;
 use isochrone_time::{RawNs, UnixNs, Window};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::cluster::Cluster;
 use crate::exchange::{SocketTimes, socket_times};
-use crate::messages::{MARGIN, Passed, arrived};
+use crate::messages::{MARGIN, Passed, arrived, retransmitted};
 use crate::request::NONE;
 use crate::timeline::ClusterWindow;
 use crate::waits::parts;
@@ -65,7 +65,6 @@ struct Segment {
     received: Option<(usize, RawNs)>,
     latency: Option<i64>,
     bounds: Option<(i64, i64)>,
-    is_again: bool,
 }
 
 /// The table `packets`: those of the conversations that one or two addresses choose, in the order in which
@@ -83,22 +82,31 @@ pub fn conversation(
     let shown = window.or_else(|| cluster.range()).unwrap_or(NONE);
     let whole = window.unwrap_or(Window::new(shown.start, shown.end.saturating_add(1)));
     let times = socket_times(cluster, whole)?;
-    let mut segments = Vec::new();
+    let found = matched(cluster, (whole, is_synchronized), ends)?;
+    let mut segments = found.segments;
     let mut others: BTreeMap<(SocketAddr, SocketAddr), u64> = BTreeMap::new();
     for part in parts(cluster, whole) {
-        let around = Window::new(part.start.saturating_sub(MARGIN), part.end.saturating_add(MARGIN));
-        let loaded = ClusterWindow::load_packets(cluster, around)?;
-        segments.extend(of_part(cluster, &loaded, part, |flow| {
-            let is_of = Endpoint::are_of(ends, flow);
-            if !is_of {
-                *others.entry((flow.source, flow.destination)).or_default() += 1;
+        let loaded = ClusterWindow::load_packets(cluster, part)?;
+        for (index, timeline) in loaded.timelines.iter().enumerate() {
+            for packet in timeline.packets() {
+                let at = cluster.hosts[index].common(packet.at);
+                let is_there = (part.start..part.end).contains(&at);
+                let Some((flow, carried)) = packet.flow.filter(|_| is_there) else { continue };
+                if !Endpoint::are_of(ends, &flow) {
+                    *others.entry((flow.source, flow.destination)).or_default() += 1;
+                } else if !found.ends.contains(&(index, packet.at, packet.is_sent)) {
+                    let end = Some((index, packet.at));
+                    let (sent, received) = if packet.is_sent { (end, None) } else { (None, end) };
+                    segments.push(Segment { flow, carried, sent, received, latency: None, bounds: None });
+                }
             }
-            is_of
-        }));
+        }
     }
     let common = |(host, at): (usize, RawNs)| cluster.hosts[host].common(at);
-    segments.sort_by_key(|it: &Segment| (it.sent.or(it.received).map(common), it.flow, it.carried));
-    mark_again(&mut segments);
+    // Parts of a packet that was cut up on its way were sent at one time.
+    segments.sort_by_key(|it| {
+        (it.sent.or(it.received).map(common), it.received.map(common), it.flow, it.carried)
+    });
     let mut notes = Vec::new();
     if segments.is_empty() {
         let most = others.into_iter().max_by_key(|(_, count)| *count);
@@ -116,85 +124,80 @@ pub fn conversation(
         version: VERSION,
         sync: is_synchronized,
         range: Some([shown.start, shown.end]),
-        tables: vec![table(cluster, &segments, &times)],
+        tables: vec![table(cluster, &segments, &found.again, &times)],
         notes,
     })
 }
 
-/// The packets of a part of the time: messages by their arrival, others by what is known of them.
-fn of_part(
+/// Messages of conversations.
+#[derive(Debug, Default)]
+struct Matched {
+    /// Those that arrive in the window.
+    segments: Vec<Segment>,
+    /// Host, time, and whether it was sent: the packets of these messages and of those that arrive soon
+    /// before or after.
+    ends: FxHashSet<(usize, RawNs, bool)>,
+    /// Host and time of TCP segments that were sent again.
+    again: FxHashSet<(usize, RawNs)>,
+}
+
+/// How long after a packet was sent it is looked for, ns.
+const MAX_LATENCY: i64 = 10_000_000_000;
+
+/// The messages of the conversations of some ends. Where the hosts are on their own clocks, the other end of
+/// a packet may be at any time.
+fn matched(
     cluster: &Cluster<'_>,
-    loaded: &ClusterWindow<'_, '_>,
-    part: Window<UnixNs>,
-    mut is_asked: impl FnMut(&Flow) -> bool,
-) -> Vec<Segment> {
-    // Packets of messages, of which the part of the other host may be in another part of the time.
-    let mut of_messages: FxHashSet<(usize, RawNs, bool)> = FxHashSet::default();
-    let around = Window::new(part.start.saturating_sub(MARGIN), part.end.saturating_add(MARGIN));
-    let mut found = Vec::new();
-    for passed in arrived(cluster, loaded, around) {
-        let Passed { message, flow, latency, bounds, .. } = passed;
-        let (sender, receiver) = (message.sent.host as usize, message.received.host as usize);
-        of_messages.insert((sender, message.sent.at, true));
-        of_messages.insert((receiver, message.received.at, false));
-        let at = cluster.hosts[receiver].common(message.received.at);
-        let Some(flow) = flow.filter(|_| (part.start..part.end).contains(&at)) else { continue };
-        if is_asked(&flow) {
-            let packet = loaded.timelines[receiver].packet(message.received.at, message.received.cpu, false);
-            let carried = packet.and_then(|packet| packet.flow).map(|(_, carried)| carried);
-            found.push(Segment {
-                flow,
-                carried: carried.unwrap_or_default(),
-                sent: Some((sender, message.sent.at)),
-                received: Some((receiver, message.received.at)),
-                latency,
-                bounds,
-                is_again: false,
-            });
-        }
-    }
-    for (index, timeline) in loaded.timelines.iter().enumerate() {
-        for packet in timeline.packets() {
-            let at = cluster.hosts[index].common(packet.at);
-            let Some((flow, carried)) = packet.flow.filter(|_| (part.start..part.end).contains(&at)) else {
-                continue;
-            };
-            let is_matched = of_messages.contains(&(index, packet.at, packet.is_sent));
-            if !is_matched && is_asked(&flow) {
-                let end = Some((index, packet.at));
-                let (sent, received) = if packet.is_sent { (end, None) } else { (None, end) };
-                found.push(Segment {
+    (whole, is_synchronized): (Window<UnixNs>, bool),
+    ends: &[Endpoint],
+) -> Result<Matched, StoreError> {
+    let around = match cluster.range().filter(|_| !is_synchronized) {
+        Some(all) => Window::new(all.start, all.end.saturating_add(1)),
+        None => Window::new(whole.start.saturating_sub(MAX_LATENCY), whole.end.saturating_add(MAX_LATENCY)),
+    };
+    let mut found = Matched::default();
+    for part in parts(cluster, around) {
+        let loaded =
+            ClusterWindow::load_packets(cluster, Window::new(part.start.saturating_sub(MARGIN), part.end))?;
+        for passed in arrived(cluster, &loaded, part) {
+            let Passed { message, flow, latency, bounds, .. } = passed;
+            let Some(flow) = flow.filter(|flow| Endpoint::are_of(ends, flow)) else { continue };
+            let (sender, receiver) = (message.sent.host as usize, message.received.host as usize);
+            found.ends.insert((sender, message.sent.at, true));
+            found.ends.insert((receiver, message.received.at, false));
+            let at = cluster.hosts[receiver].common(message.received.at);
+            if (whole.start..whole.end).contains(&at) {
+                let packet =
+                    loaded.timelines[receiver].packet(message.received.at, message.received.cpu, false);
+                let carried = packet.and_then(|packet| packet.flow).map(|(_, carried)| carried);
+                found.segments.push(Segment {
                     flow,
-                    carried,
-                    sent,
-                    received,
-                    latency: None,
-                    bounds: None,
-                    is_again: false,
+                    carried: carried.unwrap_or_default(),
+                    sent: Some((sender, message.sent.at)),
+                    received: Some((receiver, message.received.at)),
+                    latency,
+                    bounds,
                 });
             }
         }
-    }
-    found
-}
-
-/// Marks segments that were sent again: they end where an earlier one of their direction did, or before.
-fn mark_again(segments: &mut [Segment]) {
-    let mut sent: FxHashMap<Flow, u32> = FxHashMap::default();
-    for segment in segments.iter_mut().filter(|it| it.sent.is_some()) {
-        let payload = segment.carried.payload.filter(|&payload| payload > 0);
-        let Some((seq, payload)) = segment.carried.seq.zip(payload) else { continue };
-        let end = seq.wrapping_add(payload);
-        let known = sent.entry(segment.flow).or_insert(seq);
-        // Sequence numbers wrap around.
-        segment.is_again = (end.wrapping_sub(*known) as i32) <= 0;
-        if !segment.is_again {
-            *known = end;
+        for (index, timeline) in loaded.timelines.iter().enumerate() {
+            let host = &cluster.hosts[index];
+            retransmitted(timeline, Window::new(host.raw(part.start), host.raw(part.end)), |flow, at| {
+                if Endpoint::are_of(ends, &flow) {
+                    found.again.insert((index, at));
+                }
+            });
         }
     }
+    Ok(found)
 }
 
-fn table(cluster: &Cluster<'_>, segments: &[Segment], times: &SocketTimes) -> Table {
+fn table(
+    cluster: &Cluster<'_>,
+    segments: &[Segment],
+    again: &FxHashSet<(usize, RawNs)>,
+    times: &SocketTimes,
+) -> Table {
     let mut table = Table::new(
         "packets",
         "Each packet of the conversation",
@@ -226,7 +229,7 @@ fn table(cluster: &Cluster<'_>, segments: &[Segment], times: &SocketTimes) -> Ta
             at(sent).into(),
             cluster.host_cell(sent.map(|(host, _)| host)),
             cluster.host_cell(received.map(|(host, _)| host)),
-            Cell::text(&what(segment)),
+            Cell::text(&what(segment, sent.is_some_and(|sent| again.contains(&sent)))),
             carried.payload.into(),
             latency.into(),
             sending.into(),
@@ -242,7 +245,7 @@ fn table(cluster: &Cluster<'_>, segments: &[Segment], times: &SocketTimes) -> Ta
 }
 
 /// What a packet is, in words.
-fn what(segment: &Segment) -> String {
+fn what(segment: &Segment, is_again: bool) -> String {
     let mut words = Vec::new();
     let has = |flag| segment.carried.flags.is_some_and(|all| all & flag != 0);
     for (flag, word) in [(flags::SYN, "SYN"), (flags::FIN, "FIN"), (flags::RST, "RST")] {
@@ -255,7 +258,7 @@ fn what(segment: &Segment) -> String {
         Some(1..) => words.push("data"),
         _ => {}
     }
-    if segment.is_again {
+    if is_again {
         words.push("sent again");
     }
     // Lost, cut up or joined with others on its way, or not traced on the other host.

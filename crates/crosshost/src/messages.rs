@@ -103,7 +103,7 @@ pub fn messages(
         }
         for (index, timeline) in loaded.timelines.iter().enumerate() {
             let host = &cluster.hosts[index];
-            retransmitted(timeline, Window::new(host.raw(part.start), host.raw(part.end)), |flow| {
+            retransmitted(timeline, Window::new(host.raw(part.start), host.raw(part.end)), |flow, _| {
                 *again.entry((index, flow)).or_default() += 1;
             });
         }
@@ -253,11 +253,11 @@ fn add(figures: &mut Figures, passed: &Passed, times: &SocketTimes, round_trip: 
     }
 }
 
-/// Passes the flow of each TCP segment that was sent again in a time to `each`.
-fn retransmitted(
+/// Passes the flow and the time of each TCP segment that was sent again in a time to `each`.
+pub(crate) fn retransmitted(
     timeline: &Timeline,
     Window { start: from, end: to }: Window<RawNs>,
-    mut each: impl FnMut(Flow),
+    mut each: impl FnMut(Flow, RawNs),
 ) {
     // By flow: the sequence number after the last byte that was sent.
     let mut sent: FxHashMap<Flow, u32> = FxHashMap::default();
@@ -272,7 +272,7 @@ fn retransmitted(
         let is_again = (end.wrapping_sub(*known) as i32) <= 0;
         if is_again {
             if (from..to).contains(&packet.at) {
-                each(flow);
+                each(flow, packet.at);
             }
         } else {
             *known = end;

@@ -5,10 +5,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The rows of a table of `messages`, as objects.
+/// The rows of a table of `messages` of the example, as objects.
 fn rows(cache: &Path, arguments: &[&str], table: &str) -> Vec<Value> {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");
-    let traces: Vec<PathBuf> = ["client", "app", "db"].map(|host| example.join(host)).to_vec();
+    rows_of(&["client", "app", "db"].map(|host| example.join(host)), cache, arguments, table)
+}
+
+fn rows_of(traces: &[PathBuf], cache: &Path, arguments: &[&str], table: &str) -> Vec<Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_isochrone"))
         .env("XDG_CACHE_HOME", cache)
         .args(["messages", "-q", "--format", "jsonl", "--table", table])
@@ -82,6 +85,42 @@ fn each_packet_of_one_is_followed() {
     let is_its =
         |packet: &Value| [&packet["source"], &packet["destination"]].iter().any(|it| **it == "10.0.0.2:8080");
     assert!(of_server.len() > 100 && of_server.iter().all(is_its));
+}
+
+/// What is marked as sent again is what is counted so, whether packets are cut up on their way, lost, or of
+/// hosts on their own clocks; and each packet of a host is there once.
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn packets_that_are_sent_again_cut_up_and_lost() {
+    let cache = tempfile::tempdir().unwrap();
+    for scenario in ["lossy2", "web2gso", "ipv6_2", "udp2"] {
+        let hosts =
+            ["h1", "h2"].map(|host| crate::common::shared().join("data/vm").join(scenario).join(host));
+        for clock in [&[][..], &["--no-sync"]] {
+            let of = |arguments: &[&str], table: &str| {
+                rows_of(&hosts, cache.path(), &[clock, arguments].concat(), table)
+            };
+            for row in of(&["--limit", "4"], "conversations") {
+                let ends = [&row["source"], &row["destination"]].map(|it| it.as_str().unwrap()).join(",");
+                let packets = of(&["--follow", &ends], "packets");
+                let what = |packet: &Value| packet["what"].as_str().unwrap().to_owned();
+                // Of a packet that was cut up each part is a row.
+                let mut again: Vec<i64> = Vec::new();
+                for packet in packets.iter().filter(|packet| what(packet).contains("sent again")) {
+                    again.extend(packet["sent_ns"].as_i64());
+                }
+                again.sort_unstable();
+                again.dedup();
+                assert_eq!(again.len() as i64, number(&row, "retransmissions"), "{scenario} {ends}");
+                let matched = packets.iter().filter(|packet| !what(packet).contains("unmatched")).count();
+                let both = number(&row, "packets_out") + number(&row, "packets_back");
+                assert_eq!(matched as i64, both, "{scenario} {ends}");
+                let lost = packets.iter().filter(|packet| what(packet).contains("unmatched")).count();
+                assert!(lost == 0 || scenario == "lossy2", "{scenario} {ends}: {lost}");
+                assert!(scenario != "lossy2" || lost >= again.len(), "{scenario} {ends}: {lost}");
+            }
+        }
+    }
 }
 
 #[test]
