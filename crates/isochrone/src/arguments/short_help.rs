@@ -6,6 +6,8 @@ use clap::{Arg, Command};
 
 /// Text of an option that is not longer than this is shown as it is.
 const MAX_TEXT: usize = 76;
+/// What is shorter says too little: `With --count:`.
+const MIN_TEXT: usize = 24;
 /// Number of examples.
 const MAX_EXAMPLES: usize = 4;
 /// Headings of options that few commands need.
@@ -52,7 +54,7 @@ fn end_of(text: &str, ends: &[&str]) -> Option<usize> {
     let is_quoted = |at: usize| text[..at].matches('`').count() % 2 == 1;
     text.char_indices()
         .map(|(at, _)| at)
-        .find(|&at| ends.iter().any(|end| text[at..].starts_with(end)) && !is_quoted(at))
+        .find(|&at| at >= MIN_TEXT && ends.iter().any(|end| text[at..].starts_with(end)) && !is_quoted(at))
 }
 
 /// The first paragraphs of a text up to its first examples; `None`: there is no more.
@@ -87,6 +89,10 @@ mod tests {
             "Only within periods, and by period: `[NAME[(PARENT)]] : BEGIN [: END]`, with expressions as \
              those of events",
             Some("Only within periods, and by period"),
+        );
+        check(
+            "With --count: by these fields, named as in --where; `$host`, `$event` and `$cpu` may be too",
+            Some("With --count: by these fields, named as in --where"),
         );
         check(
             "With `a: b` and whatever else is in a text of one sentence that is so long that there is \
