@@ -15,7 +15,6 @@ use rustc_hash::FxHashMap;
 use wildmatch::WildMatch;
 
 use super::follow::Follower;
-use super::host_selection;
 use crate::arguments::{EventFilters, HostNumber, Threads};
 use crate::event_cpu::EventCpus;
 use crate::output::{Console, note};
@@ -143,8 +142,15 @@ impl<'a> Filter<'a> {
         } else if !pids.is_empty() && !has_pid {
             note!(console, "no event that was looked at is of a process {}", plain(&list(pids)));
         } else {
-            let what = "thread of the events that were looked at";
-            host_selection::note_unmatched(what, procnames, names, console);
+            for wanted in procnames {
+                let near = did_you_mean(wanted, names.iter().map(String::as_str));
+                note!(
+                    console,
+                    "no event that was looked at is of a thread called `{}`{}",
+                    plain(wanted),
+                    plain(&near)
+                );
+            }
             if procnames.is_empty() && self.condition.is_some() {
                 note!(console, "--where holds for no event that was looked at");
             }

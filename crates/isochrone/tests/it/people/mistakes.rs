@@ -49,6 +49,29 @@ fn options_that_do_not_apply_name_where_they_do() {
     );
 }
 
+/// Columns and tables have the names that people see, too.
+#[test]
+fn names_as_they_are_printed() {
+    let app = shop("app");
+    let said = |arguments: &[&str]| {
+        let said = run(&[arguments, &[&app]].concat());
+        check(&said, 0, &[]);
+        said.out
+    };
+    let io = |sort: &str| said(&["iousagetop", "-q", "--table", "processes", "--sort", sort, "--top", "3"]);
+    for printed in ["written bytes", "written", "Written-Bytes"] {
+        assert_eq!(io(printed), io("written_bytes"), "{printed}");
+    }
+    assert_ne!(io("written_bytes"), io("read_bytes"));
+    let cpu = |sort: &str| said(&["cputop", "-q", "--sort", sort, "--table", "processes"]);
+    assert_eq!(cpu("cpu time"), cpu("cpu_ns"));
+    let table = |name: &str| said(&["cputop", "-q", "--table", name]);
+    assert_eq!(table("Per-CPU usage"), table("cpus"));
+    let waits = |name: &str| said(&["blocking", "-q", "--limit", "5", "--table", name]);
+    let heading = waits("waits").lines().nth(2).unwrap().split(": ").next().unwrap().to_owned();
+    assert_eq!(waits(&heading), waits("waits"));
+}
+
 #[test]
 fn names_that_match_nothing() {
     let app = shop("app");
@@ -71,6 +94,13 @@ fn names_that_match_nothing() {
             "no thread in the traces is called `appsvr`; did you mean `appsrv`?",
         ),
         (&["analyze", "cputop", "--tid", "4711"], "note: no thread 4711 is in the traces\n"),
+        (
+            &["events", "--procname", "appsvr"],
+            "note: no event that was looked at is of a thread called `appsvr`; did you mean `appsrv`?\n",
+        ),
+        (&["events", "--tid", "4711"], "note: no event that was looked at is of a thread 4711\n"),
+        (&["events", "--pid", "4711"], "note: no event that was looked at is of a process 4711\n"),
+        (&["events", "--where", "ret == 123456"], "note: --where holds for no event that was looked at\n"),
         (&["analyze", "cputop", "--pid", "4711"], "note: no process 4711 is in the traces\n"),
     ] {
         let said = run(&[arguments, &[&app]].concat());
