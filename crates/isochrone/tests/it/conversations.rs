@@ -116,7 +116,9 @@ fn packets_that_are_sent_again_cut_up_and_lost() {
                 let both = number(&row, "packets_out") + number(&row, "packets_back");
                 assert_eq!(matched as i64, both, "{scenario} {ends}");
                 let lost = packets.iter().filter(|packet| what(packet).contains("unmatched")).count();
-                assert!(lost == 0 || scenario == "lossy2", "{scenario} {ends}: {lost}");
+                // Of packets that were cut up, it may be open which of several parts is which.
+                let may_lack = ["lossy2", "web2gso"].contains(&scenario);
+                assert!(lost == 0 || may_lack, "{scenario} {ends}: {lost}");
                 assert!(scenario != "lossy2" || lost >= again.len(), "{scenario} {ends}: {lost}");
             }
         }

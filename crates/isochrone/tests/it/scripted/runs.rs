@@ -191,8 +191,8 @@ fn tables_of_analyses_are_compared() {
     assert!(waits("before", "few").ends_with(" too few"), "{}", waits("before", "few"));
     // What changed is first, and by how much.
     let columns = ["comm", "cause", "change_ns", "verdict"];
-    let first = &rows(&diff("before", "loaded", "blocking"), "blocking", &columns)[0];
-    assert_eq!(first, "client socket 700 slower");
+    let first = &rows(&diff("before", "computes", "blocking"), "blocking", &columns)[0];
+    assert_eq!(first, "client socket 500 slower");
     let sums = ["comm", "verdict"];
     let first = &rows(&diff("before", "computes", "cputop"), "cputop", &sums)[0];
     assert_eq!(first, "server more");
