@@ -3,6 +3,7 @@
 //! Rows are held against each other by their names: numbers of processes and threads, and addresses, are
 //! others in each run. Threads of one program are one row.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -161,7 +162,7 @@ fn rows(comparison: &Comparison, report: &Report, columns: &[&str], mut with: im
         return;
     };
     for row in &table.rows {
-        let key = keys.iter().map(|&column| row[column].as_text().map(|text| text.into_owned())).collect();
+        let key = keys.iter().map(|&column| row[column].as_text().map(Cow::into_owned)).collect();
         let cells: Vec<Cell> = columns.iter().map(|&column| row[column].clone()).collect();
         with(key, &cells);
     }
@@ -313,7 +314,9 @@ fn each(comparison: &Comparison, column: &str, reports: [&Report; 2]) -> Table {
     };
     let all: BTreeMap<Key, [Vec<i64>; 2]> = of_both(comparison, reports, &[column], add);
     let changes = all.into_iter().map(|(key, mut values)| {
-        values.iter_mut().for_each(|values| values.sort_unstable());
+        for values in &mut values {
+            values.sort_unstable();
+        }
         let median = |values: &Vec<i64>| nearest_rank(values, 50).map(|value| i128::from(*value));
         let change = Change {
             counts: [values[0].len() as i128, values[1].len() as i128],

@@ -163,7 +163,7 @@ impl CallStacks {
                 self.counts.events += 1;
                 let Some(address) = event.unsigned(function) else { return };
                 match thread.of(event) {
-                    Some(ids) => self.enter(host, ids, at, address),
+                    Some(ids) => self.enter(host, &ids, at, address),
                     None => self.counts.of_no_thread += 1,
                 }
             }
@@ -171,14 +171,14 @@ impl CallStacks {
                 self.counts.events += 1;
                 let address = function.as_ref().and_then(|field| event.unsigned(field));
                 match thread.of(event) {
-                    Some(ids) => self.leave(host, ids, at, address),
+                    Some(ids) => self.leave(host, &ids, at, address),
                     None => self.counts.of_no_thread += 1,
                 }
             }
         }
     }
 
-    fn enter(&mut self, host: usize, ids: ThreadIds<'_>, at: UnixNs, address: u64) {
+    fn enter(&mut self, host: usize, ids: &ThreadIds<'_>, at: UnixNs, address: u64) {
         let key = self.thread(host, ids, at);
         let Some(thread) = self.threads.get_mut(&key) else { return };
         if thread.stack.len() >= MAX_DEPTH {
@@ -191,7 +191,7 @@ impl CallStacks {
         thread.stack.push((node, address));
     }
 
-    fn leave(&mut self, host: usize, ids: ThreadIds<'_>, at: UnixNs, address: Option<u64>) {
+    fn leave(&mut self, host: usize, ids: &ThreadIds<'_>, at: UnixNs, address: Option<u64>) {
         let key = self.thread(host, ids, at);
         let Some(thread) = self.threads.get_mut(&key) else { return };
         if thread.deeper > 0 {
@@ -212,7 +212,7 @@ impl CallStacks {
     }
 
     /// The thread of an event, with its time up to then.
-    fn thread(&mut self, host: usize, ids: ThreadIds<'_>, at: UnixNs) -> (usize, i64) {
+    fn thread(&mut self, host: usize, ids: &ThreadIds<'_>, at: UnixNs) -> (usize, i64) {
         let number = ids.process.unwrap_or(-ids.thread);
         let process = process_of(&mut self.processes, &mut self.process_of, host, number);
         if let (None, Some(name)) = (&self.processes[process].program, ids.program) {

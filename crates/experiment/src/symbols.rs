@@ -56,11 +56,11 @@ mod tests {
              0000000000400800 0000000000000020 t helper(int, char)\n\
              0000000000601040 B counter\n                 U printf\nnot a symbol\n",
         );
-        assert_eq!(symbols.at(0x4007d0), Some("main"));
-        assert_eq!(symbols.at(0x4007d1), None, "no size is known");
-        assert_eq!(symbols.at(0x40081f), Some("helper(int, char)"));
-        assert_eq!(symbols.at(0x400820), None);
-        assert_eq!(symbols.at(0x601040), None, "not a function");
+        assert_eq!(symbols.at(0x40_07d0), Some("main"));
+        assert_eq!(symbols.at(0x40_07d1), None, "no size is known");
+        assert_eq!(symbols.at(0x40_081f), Some("helper(int, char)"));
+        assert_eq!(symbols.at(0x40_0820), None);
+        assert_eq!(symbols.at(0x60_1040), None, "not a function");
         assert!(Symbols::parse("").is_empty());
     }
 }

@@ -137,7 +137,7 @@ impl Note {
                 match files.as_slice() {
                     [file] => write!(f, "the stream {file} of a chunk is missing")?,
                     files => {
-                        write!(f, "{} streams of a chunk are missing ({})", files.len(), first_of(files))?
+                        write!(f, "{} streams of a chunk are missing ({})", files.len(), first_of(files))?;
                     }
                 }
                 write!(f, ", from {} to {}", time(*from), time(*to))

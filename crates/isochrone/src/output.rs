@@ -134,7 +134,7 @@ pub(crate) fn width() -> Option<usize> {
         return None;
     }
     let of_environment = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let of_terminal = || pager::width().unwrap_or_else(terminal_width);
+    let of_terminal = || pager::width().or_else(terminal_width);
     of_environment.or_else(of_terminal).filter(|&columns| columns > 0)
 }
 

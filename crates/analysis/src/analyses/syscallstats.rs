@@ -165,7 +165,9 @@ impl Analysis for SyscallStats {
                 for of_name in of_group.chunk_by(|a, b| a.1 == b.1) {
                     let name = of_name[0].1;
                     let mut calls = Calls::default();
-                    of_name.iter().for_each(|(.., of_thread)| calls.absorb((*of_thread).clone()));
+                    for (.., of_thread) in of_name {
+                        calls.absorb((*of_thread).clone());
+                    }
                     syscalls.add(key().cell(name).cells(calls.cells()));
                     let errors = calls.failed();
                     let succeeded = calls.stats.count().saturating_sub(errors);

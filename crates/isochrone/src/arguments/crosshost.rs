@@ -210,8 +210,8 @@ pub(crate) struct Ipc {
 /// `isochrone messages`.
 #[derive(Debug, Args)]
 pub(crate) struct Messages {
-    /// Each packet from and to this address, or between two of them: 10.0.0.2:8080, [fd00::2]:8080 or
-    /// 10.0.0.2, in the order in which they were sent; from the call that wrote it to the one that read it
+    /// Each packet from and to this address, or between two of them: `10.0.0.2:8080`, `[fd00::2]:8080` or
+    /// `10.0.0.2`, in the order in which they were sent; from the call that wrote it to the one that read it
     #[arg(long, value_name = "ADDRESS[,ADDRESS]", value_delimiter = ',', value_parser = Endpoint::from_str)]
     pub(crate) follow: Vec<Endpoint>,
     #[command(flatten)]

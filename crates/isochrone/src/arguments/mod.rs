@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     /// Show all columns of tables, however wide the terminal is
     #[arg(long, global = true)]
     pub(crate) wide: bool,
-    /// Print to the terminal itself, not to a pager (ISOCHRONE_PAGER, else PAGER, else less)
+    /// Print to the terminal itself, not to a pager (`ISOCHRONE_PAGER`, else `PAGER`, else `less`)
     #[arg(long, global = true)]
     pub(crate) no_pager: bool,
     #[command(subcommand)]

@@ -112,9 +112,9 @@ pub(crate) fn end() {
     *pager = Pager::Unwanted;
 }
 
-/// Width of the terminal that a pager writes to; `None`: there is no pager.
-pub(super) fn width() -> Option<Option<usize>> {
-    WIDTH.get().copied()
+/// Width of the terminal that a pager writes to, if there is a pager and its terminal has one.
+pub(super) fn width() -> Option<usize> {
+    WIDTH.get().copied().flatten()
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ fn a_pager_has_what_the_terminal_would() {
     for arguments in TABLES {
         let arguments = with_hosts(arguments, &hosts);
         let there = on_terminal(&[], &arguments);
-        let paged: String = there.lines().map(|line| format!("> {line}\n")).collect();
+        let paged: String = there.lines().flat_map(|line| ["> ", line, "\n"]).collect();
         let of_sed = |name| on_terminal(&[(name, "sed 's/^/> /'")], &arguments);
         assert_eq!(of_sed("ISOCHRONE_PAGER"), paged, "{arguments:?}");
         // One that no shell has to read.
