@@ -45,7 +45,7 @@ pub struct StackCounts {
     /// Functions that had not ended when their thread recorded its last event: their time is counted up to
     /// it.
     pub open: u64,
-    /// Calls below [`MAX_DEPTH`] functions.
+    /// Calls below 512 functions, which are not followed.
     pub too_deep: u64,
 }
 
