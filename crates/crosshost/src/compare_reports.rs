@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_analysis::{Cell, Report, Table, Unit, Visibility, nearest_rank};
 
@@ -168,18 +168,36 @@ fn rows(comparison: &Comparison, report: &Report, columns: &[&str], mut with: im
     }
 }
 
-/// What `add` makes of the rows of both runs, by their names.
+/// What is made of the rows of both runs, by their names.
+struct Both<T> {
+    all: BTreeMap<Key, [T; 2]>,
+    /// The hosts, by the first of the names, of which each run has any row. Of others nothing was
+    /// recorded, or they were not traced.
+    hosts: [BTreeSet<Option<String>>; 2],
+}
+
+impl<T> Both<T> {
+    /// Whether the runs have rows of the host of a row, so that a row that is not there says something.
+    fn are_known(&self, key: &Key) -> [bool; 2] {
+        [0, 1].map(|run| key.first().is_some_and(|host| self.hosts[run].contains(host)))
+    }
+}
+
+/// What `add` makes of the rows of both runs.
 fn of_both<T: Default>(
     comparison: &Comparison,
     reports: [&Report; 2],
     columns: &[&str],
     add: impl Fn(&mut T, &[Cell]),
-) -> BTreeMap<Key, [T; 2]> {
-    let mut all: BTreeMap<Key, [T; 2]> = BTreeMap::new();
+) -> Both<T> {
+    let mut both = Both { all: BTreeMap::<Key, [T; 2]>::new(), hosts: [BTreeSet::new(), BTreeSet::new()] };
     for (run, report) in reports.into_iter().enumerate() {
-        rows(comparison, report, columns, |key, cells| add(&mut all.entry(key).or_default()[run], cells));
+        rows(comparison, report, columns, |key, cells| {
+            both.hosts[run].extend(key.first().cloned());
+            add(&mut both.all.entry(key).or_default()[run], cells);
+        });
     }
-    all
+    both
 }
 
 /// Durations of which only the number, the sum and the deviation are known.
@@ -242,8 +260,13 @@ fn of_durations(comparison: &Comparison, typical: [&'static str; 2]) -> Table {
         .top()
 }
 
+/// The verdict where a run has nothing at all of the host.
+const NOT_RECORDED: &str = "not recorded";
+
 /// How a row of durations is.
 struct Change {
+    /// Whether the runs recorded the like of it.
+    are_known: [bool; 2],
     counts: [i128; 2],
     typical: [Option<i128>; 2],
     p: Option<f64>,
@@ -263,8 +286,20 @@ impl Change {
 
     fn verdict(&self) -> &'static str {
         match (self.counts, self.p, self.ns()) {
-            ([0, _], ..) => "new",
-            ([_, 0], ..) => "gone",
+            ([0, _], ..) => {
+                if self.are_known[0] {
+                    "new"
+                } else {
+                    NOT_RECORDED
+                }
+            }
+            ([_, 0], ..) => {
+                if self.are_known[1] {
+                    "gone"
+                } else {
+                    NOT_RECORDED
+                }
+            }
             (_, None, _) => "too few",
             (_, Some(p), Some(1..)) if p < SIGNIFICANT => "slower",
             (_, Some(p), Some(..=-1)) if p < SIGNIFICANT => "faster",
@@ -282,7 +317,10 @@ fn put_durations(table: &mut Table, changes: BTreeMap<Key, Change>) {
     });
     for (key, change) in changes {
         let mut row = names(key);
-        row.extend(change.counts.map(Cell::Int));
+        row.extend([0, 1].map(|run| match change.counts[run] {
+            0 if !change.are_known[run] => Cell::Unknown,
+            count => Cell::Int(count),
+        }));
         row.extend(change.typical.map(or_none));
         row.push(or_none(change.ns()));
         row.push(percent(change.ns(), change.typical[0]));
@@ -294,14 +332,15 @@ fn put_durations(table: &mut Table, changes: BTreeMap<Key, Change>) {
 
 fn means(comparison: &Comparison, reports: [&Report; 2]) -> Table {
     let mut table = of_durations(comparison, ["mean_before_ns", "mean_after_ns"]);
-    let all = of_both(comparison, reports, &["count", "total_ns", "stdev_ns"], Spread::add);
-    let changes = all.into_iter().filter(|(_, spreads)| spreads.iter().any(|it| it.count > 0));
-    let change = |spreads: [Spread; 2]| Change {
+    let both = of_both(comparison, reports, &["count", "total_ns", "stdev_ns"], Spread::add);
+    let changes = both.all.iter().filter(|(_, spreads)| spreads.iter().any(|it| it.count > 0));
+    let change = |key: &Key, spreads: [Spread; 2]| Change {
+        are_known: both.are_known(key),
         counts: spreads.map(|it| it.count),
         typical: spreads.map(|it| it.mean()),
         p: p_of_means(spreads),
     };
-    put_durations(&mut table, changes.map(|(key, spreads)| (key, change(spreads))).collect());
+    put_durations(&mut table, changes.map(|(key, spreads)| (key.clone(), change(key, *spreads))).collect());
     table
 }
 
@@ -312,13 +351,16 @@ fn each(comparison: &Comparison, column: &str, reports: [&Report; 2]) -> Table {
             values.extend(i64::try_from(value).ok());
         }
     };
-    let all: BTreeMap<Key, [Vec<i64>; 2]> = of_both(comparison, reports, &[column], add);
-    let changes = all.into_iter().map(|(key, mut values)| {
+    let mut both: Both<Vec<i64>> = of_both(comparison, reports, &[column], add);
+    let all = std::mem::take(&mut both.all);
+    let known = all.into_iter().filter(|(_, values)| values.iter().any(|values| !values.is_empty()));
+    let changes = known.map(|(key, mut values)| {
         for values in &mut values {
             values.sort_unstable();
         }
         let median = |values: &Vec<i64>| nearest_rank(values, 50).map(|value| i128::from(*value));
         let change = Change {
+            are_known: both.are_known(&key),
             counts: [values[0].len() as i128, values[1].len() as i128],
             typical: [median(&values[0]), median(&values[1])],
             p: p_value(&values[0], &values[1]),
@@ -349,26 +391,33 @@ fn sums(comparison: &Comparison, (column, unit): (&str, Unit), reports: [&Report
             *sum += value;
         }
     };
-    let all: BTreeMap<Key, [(bool, i128); 2]> = of_both(comparison, reports, &[column], add);
+    let both: Both<(bool, i128)> = of_both(comparison, reports, &[column], add);
     let seconds = reports.map(|report| {
         let ns = report.range.map_or(0, |[start, end]| end.saturating_since(start));
         ns as f64 / 1e9
     });
     let mut rows = Vec::new();
-    for (key, sums) in all.into_iter().filter(|(_, sums)| sums.iter().any(|(_, sum)| *sum != 0)) {
+    for (key, sums) in both.all.iter().filter(|(_, sums)| sums.iter().any(|(_, sum)| *sum != 0)) {
+        let are_known = both.are_known(key);
+        let is_compared = [0, 1].iter().all(|&run| sums[run].0 || are_known[run]);
         let rate = |run: usize| (seconds[run] > 0.0).then(|| sums[run].1 as f64 / seconds[run]);
-        let change = rate(0).zip(rate(1)).map(|(before, after)| after - before);
+        let change = rate(0).zip(rate(1)).filter(|_| is_compared).map(|(before, after)| after - before);
         let of = rate(0).filter(|rate| *rate != 0.0);
         let share = change.zip(of).map(|(change, of)| 100.0 * change / of);
         let verdict = match (sums[0].0, sums[1].0, change) {
+            _ if !is_compared => NOT_RECORDED,
             (false, ..) => "new",
             (_, false, _) => "gone",
             (.., Some(change)) if change > 0.0 => "more",
             (.., Some(change)) if change < 0.0 => "less",
             _ => "the same",
         };
-        let mut row = names(key);
-        row.extend([0, 1].map(|run| if sums[run].0 { Cell::Int(sums[run].1) } else { Cell::NotApplicable }));
+        let mut row = names(key.clone());
+        row.extend([0, 1].map(|run| match sums[run] {
+            (true, sum) => Cell::Int(sum),
+            (false, _) if are_known[run] => Cell::NotApplicable,
+            (false, _) => Cell::Unknown,
+        }));
         row.push(change.map_or(Cell::Unknown, |change| Cell::Int(change.round() as i128)));
         row.push(share.map_or(Cell::NotApplicable, Cell::Float));
         row.push(Cell::text(verdict));

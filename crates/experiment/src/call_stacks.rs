@@ -90,8 +90,8 @@ struct Process {
 struct Thread {
     /// The nodes of the functions that it is in, from the outermost on, with their addresses.
     stack: Vec<(usize, u64)>,
-    /// Functions that were called in the last of them.
-    deeper: u64,
+    /// The addresses of functions that were called in the last of them.
+    deeper: Vec<u64>,
     root: usize,
     last: UnixNs,
 }
@@ -182,7 +182,7 @@ impl CallStacks {
         let key = self.thread(host, ids, at);
         let Some(thread) = self.threads.get_mut(&key) else { return };
         if thread.stack.len() >= MAX_DEPTH {
-            thread.deeper += 1;
+            thread.deeper.push(address);
             self.counts.too_deep += 1;
             return;
         }
@@ -194,8 +194,13 @@ impl CallStacks {
     fn leave(&mut self, host: usize, ids: &ThreadIds<'_>, at: UnixNs, address: Option<u64>) {
         let key = self.thread(host, ids, at);
         let Some(thread) = self.threads.get_mut(&key) else { return };
-        if thread.deeper > 0 {
-            thread.deeper -= 1;
+        let deeper = match address {
+            Some(address) => thread.deeper.iter().rposition(|entered| *entered == address),
+            None => thread.deeper.len().checked_sub(1),
+        };
+        if let Some(index) = deeper {
+            self.counts.not_left += (thread.deeper.len() - 1 - index) as u64;
+            thread.deeper.truncate(index);
             return;
         }
         let entered = match address {
@@ -204,8 +209,10 @@ impl CallStacks {
         };
         match entered {
             Some(index) => {
-                self.counts.not_left += (thread.stack.len() - 1 - index) as u64;
+                let inside = thread.stack.len() - 1 - index + thread.deeper.len();
+                self.counts.not_left += inside as u64;
                 thread.stack.truncate(index);
+                thread.deeper.clear();
             }
             None => self.counts.not_entered += 1,
         }
@@ -213,15 +220,19 @@ impl CallStacks {
 
     /// The thread of an event, with its time up to then.
     fn thread(&mut self, host: usize, ids: &ThreadIds<'_>, at: UnixNs) -> (usize, i64) {
-        let number = ids.process.unwrap_or(-ids.thread);
+        let number = ids.process.unwrap_or(ids.thread.wrapping_neg());
         let process = process_of(&mut self.processes, &mut self.process_of, host, number);
         if let (None, Some(name)) = (&self.processes[process].program, ids.program) {
             self.processes[process].program = Some(String::from_utf8_lossy(name).into_owned());
         }
         let root = node(&mut self.nodes, &mut self.node_of, None, Frame::Process(process));
         let key = (process, ids.thread);
-        let thread =
-            self.threads.entry(key).or_insert(Thread { stack: Vec::new(), deeper: 0, root, last: at });
+        let thread = self.threads.entry(key).or_insert(Thread {
+            stack: Vec::new(),
+            deeper: Vec::new(),
+            root,
+            last: at,
+        });
         if let Some((node, _)) = thread.stack.last() {
             let (start, end) = (thread.last.max(self.window.start), at.min(self.window.end));
             self.nodes[*node].own += u64::try_from(end.saturating_since(start)).unwrap_or(0);
@@ -232,7 +243,8 @@ impl CallStacks {
 
     /// What of the events could not be used.
     pub fn counts(&self) -> StackCounts {
-        let open = self.threads.values().map(|thread| thread.stack.len() as u64 + thread.deeper).sum();
+        let open =
+            self.threads.values().map(|thread| (thread.stack.len() + thread.deeper.len()) as u64).sum();
         StackCounts { open, ..self.counts }
     }
 
