@@ -83,15 +83,14 @@ fn services(runs: [Run<'_, '_>; 2]) -> Table {
     .show(&["p"], Visibility::Hidden);
     let of_runs = runs.map(by_service);
     let names: BTreeSet<&ServiceName> = of_runs.iter().flat_map(BTreeMap::keys).collect();
-    let mut rows: Vec<(i64, Vec<Cell>)> = Vec::new();
+    let mut rows: Vec<(i128, Vec<Cell>)> = Vec::new();
     for name in names {
         let values = [0, 1].map(|run| of_runs[run].get(name).map_or(&[][..], Vec::as_slice));
-        let rank = |run: usize, percent: usize| nearest_rank(values[run], percent).copied();
+        let rank = |run: usize, percent: usize| nearest_rank(values[run], percent).map(|ns| i128::from(*ns));
         let change = rank(0, 50).zip(rank(1, 50)).map(|(before, after)| after - before);
         let p = p_value(values[0], values[1]);
         let (service, host, comm) = name;
         let cell = |text: &Option<String>| text.as_deref().map_or(Cell::Unknown, Cell::text);
-        let figure = |value: Option<i64>| value.map_or(Cell::NotApplicable, Cell::from);
         let row = vec![
             Cell::text(service),
             cell(host),
@@ -105,7 +104,7 @@ fn services(runs: [Run<'_, '_>; 2]) -> Table {
             figure(rank(0, 95)),
             figure(rank(1, 95)),
             p.map_or(Cell::NotApplicable, Cell::Float),
-            verdict(values, change, p),
+            verdict_cell(values.map(<[i64]>::len), change, p),
         ];
         rows.push((change.unwrap_or_default(), row));
     }
@@ -140,7 +139,7 @@ fn causes(runs: [Run<'_, '_>; 2]) -> Table {
     }
     let of_runs = runs.map(by_cause);
     let names: BTreeSet<&CauseName> = of_runs.iter().flat_map(BTreeMap::keys).collect();
-    let mut rows: Vec<(i64, Vec<Cell>)> = Vec::new();
+    let mut rows: Vec<(i128, Vec<Cell>)> = Vec::new();
     for name in names {
         // Requests that spent nothing on it count, too.
         let values = [0, 1].map(|run| {
@@ -151,7 +150,7 @@ fn causes(runs: [Run<'_, '_>; 2]) -> Table {
         });
         let mean = |run: usize| {
             let sum: i128 = values[run].iter().map(|ns| i128::from(*ns)).sum();
-            (sum / values[run].len() as i128) as i64
+            sum / values[run].len() as i128
         };
         let change = mean(1) - mean(0);
         let p = p_value(&values[0], &values[1]);
@@ -165,7 +164,7 @@ fn causes(runs: [Run<'_, '_>; 2]) -> Table {
             change.into(),
             percent(Some(change), Some(mean(0))),
             p.map_or(Cell::NotApplicable, Cell::Float),
-            verdict([&values[0], &values[1]], Some(change), p),
+            verdict_cell([values[0].len(), values[1].len()], Some(change), p),
         ];
         rows.push((change, row));
     }
@@ -176,22 +175,35 @@ fn causes(runs: [Run<'_, '_>; 2]) -> Table {
     table
 }
 
-fn percent(change: Option<i64>, of: Option<i64>) -> Cell {
+/// A figure of a row, which may have none.
+pub(crate) fn figure(value: Option<i128>) -> Cell {
+    value.map_or(Cell::NotApplicable, Cell::Int)
+}
+
+/// A change in percent of what it was.
+pub(crate) fn percent(change: Option<i128>, of: Option<i128>) -> Cell {
     match (change, of) {
         (Some(change), Some(of)) if of > 0 => Cell::Float(100.0 * change as f64 / of as f64),
         _ => Cell::NotApplicable,
     }
 }
 
-fn verdict(values: [&[i64]; 2], change: Option<i64>, p: Option<f64>) -> Cell {
-    Cell::text(match (values.map(<[i64]>::is_empty), change, p) {
-        ([true, _], ..) => "new",
-        ([_, true], ..) => "gone",
-        (_, _, None) => "too few requests",
-        (_, Some(change), Some(p)) if p < SIGNIFICANT && change > 0 => "slower",
-        (_, Some(change), Some(p)) if p < SIGNIFICANT && change < 0 => "faster",
+/// What is said of a change, by how many values there are in both runs; `None`: too few for a test.
+pub(crate) fn verdict(counts: [i128; 2], change: Option<i128>, p: Option<f64>) -> Option<&'static str> {
+    Some(match (counts, change, p) {
+        ([0, _], ..) => "new",
+        ([_, 0], ..) => "gone",
+        (_, _, None) => return None,
+        (_, Some(1..), Some(p)) if p < SIGNIFICANT => "slower",
+        (_, Some(..=-1), Some(p)) if p < SIGNIFICANT => "faster",
         _ => "the same",
     })
+}
+
+/// [`verdict`] of requests.
+fn verdict_cell(counts: [usize; 2], change: Option<i128>, p: Option<f64>) -> Cell {
+    let counts = counts.map(|count| count as i128);
+    Cell::text(verdict(counts, change, p).unwrap_or("too few requests"))
 }
 
 /// Durations of requests by service, sorted, ns.

@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_analysis::{Cell, Report, Table, Unit, Visibility, nearest_rank};
 
-use crate::rank_test::{FEWEST, SIGNIFICANT, normal_p, p_value};
+use crate::compare::{figure, percent, verdict};
+use crate::mean_test::{Spread, p_of_means};
+use crate::rank_test::p_value;
 
 /// How two tables are held against each other.
 struct Comparison {
@@ -168,96 +170,49 @@ fn rows(comparison: &Comparison, report: &Report, columns: &[&str], mut with: im
     }
 }
 
-/// What is made of the rows of both runs, by their names.
-struct Both<T> {
-    all: BTreeMap<Key, [T; 2]>,
-    /// The hosts, by the first of the names, of which each run has any row. Of others nothing was
-    /// recorded, or they were not traced.
-    hosts: [BTreeSet<Option<String>>; 2],
-}
+/// The hosts, by the first of the names, of which each run has any row. Of others nothing was recorded, or
+/// they were not traced.
+#[derive(Default)]
+struct Hosts([BTreeSet<Option<String>>; 2]);
 
-impl<T> Both<T> {
+impl Hosts {
     /// Whether the runs have rows of the host of a row, so that a row that is not there says something.
     fn are_known(&self, key: &Key) -> [bool; 2] {
-        [0, 1].map(|run| key.first().is_some_and(|host| self.hosts[run].contains(host)))
+        self.0.each_ref().map(|hosts| key.first().is_some_and(|host| hosts.contains(host)))
     }
 }
 
-/// What `add` makes of the rows of both runs.
+/// What `add` makes of the rows of both runs, by their names.
 fn of_both<T: Default>(
     comparison: &Comparison,
     reports: [&Report; 2],
     columns: &[&str],
     add: impl Fn(&mut T, &[Cell]),
-) -> Both<T> {
-    let mut both = Both { all: BTreeMap::<Key, [T; 2]>::new(), hosts: [BTreeSet::new(), BTreeSet::new()] };
+) -> (BTreeMap<Key, [T; 2]>, Hosts) {
+    let (mut all, mut hosts) = (BTreeMap::<Key, [T; 2]>::new(), Hosts::default());
     for (run, report) in reports.into_iter().enumerate() {
         rows(comparison, report, columns, |key, cells| {
-            both.hosts[run].extend(key.first().cloned());
-            add(&mut both.all.entry(key).or_default()[run], cells);
+            hosts.0[run].extend(key.first().cloned());
+            add(&mut all.entry(key).or_default()[run], cells);
         });
     }
-    both
+    (all, hosts)
 }
 
-/// Durations of which only the number, the sum and the deviation are known.
-#[derive(Debug, Default, Clone, Copy)]
-struct Spread {
-    count: i128,
-    total: i128,
-    /// The sum of their squares, ns².
-    squares: f64,
-}
-
-impl Spread {
-    fn add(&mut self, cells: &[Cell]) {
-        let number = |cell: &Cell| if let Cell::Int(value) = cell { *value } else { 0 };
-        let (count, total) = (number(&cells[0]), number(&cells[1]));
-        if count > 0 {
-            let (n, mean) = (count as f64, total as f64 / count as f64);
-            self.count += count;
-            self.total += total;
-            self.squares += n * (cells[2].as_f64().powi(2) + mean.powi(2));
-        }
-    }
-
-    fn mean(&self) -> Option<i128> {
-        (self.count > 0).then(|| self.total / self.count)
-    }
-
-    /// Mean and variance of the mean.
-    fn moments(&self) -> (f64, f64) {
-        let n = self.count as f64;
-        let mean = self.total as f64 / n;
-        (mean, (self.squares / n - mean.powi(2)).max(0.0) / n)
-    }
-}
-
-/// The probability of a difference of two means as large as this by chance alone, by the test of Welch.
-fn p_of_means([a, b]: [Spread; 2]) -> Option<f64> {
-    if a.count.min(b.count) < FEWEST as i128 {
-        return None;
-    }
-    let ((mean_a, variance_a), (mean_b, variance_b)) = (a.moments(), b.moments());
-    let (difference, variance) = ((mean_a - mean_b).abs(), variance_a + variance_b);
-    Some(match (variance > 0.0, difference > 0.0) {
-        (true, _) => normal_p(difference / variance.sqrt()),
-        (false, true) => 0.0,
-        (false, false) => 1.0,
-    })
+/// A table with the names of rows.
+fn keyed(comparison: &Comparison) -> Table {
+    Table::new(comparison.name, comparison.title, &[]).with_columns(Unit::None, comparison.keys).top()
 }
 
 /// The columns of how long something takes; `typical`: what of the durations is compared.
 fn of_durations(comparison: &Comparison, typical: [&'static str; 2]) -> Table {
-    let keys: Vec<(&'static str, Unit)> = comparison.keys.iter().map(|key| (*key, Unit::None)).collect();
-    Table::new(comparison.name, comparison.title, &keys)
+    keyed(comparison)
         .with_columns(Unit::Count, &["count_before", "count_after"])
         .with_columns(Unit::Ns, &typical)
         .with_columns(Unit::Ns, &["change_ns"])
         .with_columns(Unit::Percent, &["change_percent"])
         .with_columns(Unit::None, &["p", "verdict"])
         .show(&["p"], Visibility::Hidden)
-        .top()
 }
 
 /// The verdict where a run has nothing at all of the host.
@@ -285,31 +240,17 @@ impl Change {
     }
 
     fn verdict(&self) -> &'static str {
-        match (self.counts, self.p, self.ns()) {
-            ([0, _], ..) => {
-                if self.are_known[0] {
-                    "new"
-                } else {
-                    NOT_RECORDED
-                }
-            }
-            ([_, 0], ..) => {
-                if self.are_known[1] {
-                    "gone"
-                } else {
-                    NOT_RECORDED
-                }
-            }
-            (_, None, _) => "too few",
-            (_, Some(p), Some(1..)) if p < SIGNIFICANT => "slower",
-            (_, Some(p), Some(..=-1)) if p < SIGNIFICANT => "faster",
-            _ => "the same",
+        let is_unknown = |run: usize| self.counts[run] == 0 && !self.are_known[run];
+        match is_unknown(0) || is_unknown(1) {
+            true => NOT_RECORDED,
+            false => verdict(self.counts, self.ns(), self.p).unwrap_or("too few"),
         }
     }
 }
 
-fn put_durations(table: &mut Table, changes: BTreeMap<Key, Change>) {
-    let mut changes: Vec<(Key, Change)> = changes.into_iter().collect();
+/// Adds rows, in the order of their keys, to a table of [`of_durations`].
+fn put_durations(table: &mut Table, changes: impl Iterator<Item = (Key, Change)>) {
+    let mut changes: Vec<(Key, Change)> = changes.collect();
     // What became slower is the question, and what is the same no answer.
     changes.sort_by_key(|(_, change)| {
         let verdict = change.verdict();
@@ -321,8 +262,8 @@ fn put_durations(table: &mut Table, changes: BTreeMap<Key, Change>) {
             0 if !change.are_known[run] => Cell::Unknown,
             count => Cell::Int(count),
         }));
-        row.extend(change.typical.map(or_none));
-        row.push(or_none(change.ns()));
+        row.extend(change.typical.map(figure));
+        row.push(figure(change.ns()));
         row.push(percent(change.ns(), change.typical[0]));
         row.push(change.p.map_or(Cell::NotApplicable, Cell::Float));
         row.push(Cell::text(change.verdict()));
@@ -332,15 +273,18 @@ fn put_durations(table: &mut Table, changes: BTreeMap<Key, Change>) {
 
 fn means(comparison: &Comparison, reports: [&Report; 2]) -> Table {
     let mut table = of_durations(comparison, ["mean_before_ns", "mean_after_ns"]);
-    let both = of_both(comparison, reports, &["count", "total_ns", "stdev_ns"], Spread::add);
-    let changes = both.all.iter().filter(|(_, spreads)| spreads.iter().any(|it| it.count > 0));
-    let change = |key: &Key, spreads: [Spread; 2]| Change {
-        are_known: both.are_known(key),
-        counts: spreads.map(|it| it.count),
-        typical: spreads.map(|it| it.mean()),
-        p: p_of_means(spreads),
-    };
-    put_durations(&mut table, changes.map(|(key, spreads)| (key.clone(), change(key, *spreads))).collect());
+    let (all, hosts) = of_both(comparison, reports, &["count", "total_ns", "stdev_ns"], Spread::add_cells);
+    let changes = all.into_iter().filter(|(_, spreads)| spreads.iter().any(|it| it.count > 0));
+    let changes = changes.map(|(key, spreads)| {
+        let change = Change {
+            are_known: hosts.are_known(&key),
+            counts: spreads.map(|it| it.count),
+            typical: spreads.map(|it| it.mean()),
+            p: p_of_means(spreads),
+        };
+        (key, change)
+    });
+    put_durations(&mut table, changes);
     table
 }
 
@@ -351,8 +295,7 @@ fn each(comparison: &Comparison, column: &str, reports: [&Report; 2]) -> Table {
             values.extend(i64::try_from(value).ok());
         }
     };
-    let mut both: Both<Vec<i64>> = of_both(comparison, reports, &[column], add);
-    let all = std::mem::take(&mut both.all);
+    let (all, hosts): (BTreeMap<Key, [Vec<i64>; 2]>, Hosts) = of_both(comparison, reports, &[column], add);
     let known = all.into_iter().filter(|(_, values)| values.iter().any(|values| !values.is_empty()));
     let changes = known.map(|(key, mut values)| {
         for values in &mut values {
@@ -360,14 +303,14 @@ fn each(comparison: &Comparison, column: &str, reports: [&Report; 2]) -> Table {
         }
         let median = |values: &Vec<i64>| nearest_rank(values, 50).map(|value| i128::from(*value));
         let change = Change {
-            are_known: both.are_known(&key),
+            are_known: hosts.are_known(&key),
             counts: [values[0].len() as i128, values[1].len() as i128],
             typical: [median(&values[0]), median(&values[1])],
             p: p_value(&values[0], &values[1]),
         };
         (key, change)
     });
-    put_durations(&mut table, changes.collect());
+    put_durations(&mut table, changes);
     table
 }
 
@@ -377,13 +320,11 @@ fn sums(comparison: &Comparison, (column, unit): (&str, Unit), reports: [&Report
         Unit::Bytes => (["before_bytes", "after_bytes"], "change_bytes_per_s"),
         _ => (["before", "after"], "change_per_s"),
     };
-    let keys: Vec<(&'static str, Unit)> = comparison.keys.iter().map(|key| (*key, Unit::None)).collect();
-    let mut table = Table::new(comparison.name, comparison.title, &keys)
+    let mut table = keyed(comparison)
         .with_columns(unit, &figures)
         .with_columns(unit, &[change])
         .with_columns(Unit::Percent, &["change_percent"])
-        .with_columns(Unit::None, &["verdict"])
-        .top();
+        .with_columns(Unit::None, &["verdict"]);
     // Whether a run has the row, and the sum.
     let add = |(is_there, sum): &mut (bool, i128), cells: &[Cell]| {
         *is_there = true;
@@ -391,14 +332,15 @@ fn sums(comparison: &Comparison, (column, unit): (&str, Unit), reports: [&Report
             *sum += value;
         }
     };
-    let both: Both<(bool, i128)> = of_both(comparison, reports, &[column], add);
+    let (all, hosts): (BTreeMap<Key, [(bool, i128); 2]>, Hosts) =
+        of_both(comparison, reports, &[column], add);
     let seconds = reports.map(|report| {
         let ns = report.range.map_or(0, |[start, end]| end.saturating_since(start));
         ns as f64 / 1e9
     });
     let mut rows = Vec::new();
-    for (key, sums) in both.all.iter().filter(|(_, sums)| sums.iter().any(|(_, sum)| *sum != 0)) {
-        let are_known = both.are_known(key);
+    for (key, sums) in all.into_iter().filter(|(_, sums)| sums.iter().any(|(_, sum)| *sum != 0)) {
+        let are_known = hosts.are_known(&key);
         let is_compared = [0, 1].iter().all(|&run| sums[run].0 || are_known[run]);
         let rate = |run: usize| (seconds[run] > 0.0).then(|| sums[run].1 as f64 / seconds[run]);
         let change = rate(0).zip(rate(1)).filter(|_| is_compared).map(|(before, after)| after - before);
@@ -412,7 +354,7 @@ fn sums(comparison: &Comparison, (column, unit): (&str, Unit), reports: [&Report
             (.., Some(change)) if change < 0.0 => "less",
             _ => "the same",
         };
-        let mut row = names(key.clone());
+        let mut row = names(key);
         row.extend([0, 1].map(|run| match sums[run] {
             (true, sum) => Cell::Int(sum),
             (false, _) if are_known[run] => Cell::NotApplicable,
@@ -434,52 +376,9 @@ fn names(key: Key) -> Vec<Cell> {
     key.into_iter().map(|name| name.map_or(Cell::Unknown, |name| Cell::text(&name))).collect()
 }
 
-fn or_none(value: Option<i128>) -> Cell {
-    value.map_or(Cell::NotApplicable, Cell::Int)
-}
-
-fn percent(change: Option<i128>, of: Option<i128>) -> Cell {
-    match (change, of) {
-        (Some(change), Some(of)) if of > 0 => Cell::Float(100.0 * change as f64 / of as f64),
-        _ => Cell::NotApplicable,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn spread(values: &[f64]) -> Spread {
-        let n = values.len() as f64;
-        let total: f64 = values.iter().sum();
-        let variance = values.iter().map(|it| (it - total / n).powi(2)).sum::<f64>() / n;
-        let mut spread = Spread::default();
-        spread.add(&[
-            Cell::Int(values.len() as i128),
-            Cell::Int(total as i128),
-            Cell::Float(variance.sqrt()),
-        ]);
-        spread
-    }
-
-    #[test]
-    fn means_differ_by_more_than_chance() {
-        let (low, high): (Vec<f64>, Vec<f64>) =
-            (0..30).map(|it| (100.0 + f64::from(it % 7), 200.0 + f64::from(it % 11))).unzip();
-        let p = p_of_means([spread(&low), spread(&high)]).unwrap();
-        assert!(p < 1e-9, "{p}");
-        assert!(p_of_means([spread(&low), spread(&low)]).unwrap() > 0.99);
-        assert_eq!(p_of_means([spread(&low[..7]), spread(&high)]), None);
-        assert_eq!(p_of_means([spread(&[5.0; 9]), spread(&[5.0; 8])]), Some(1.0));
-        assert_eq!(p_of_means([spread(&[5.0; 9]), spread(&[6.0; 8])]), Some(0.0));
-        // Threads of one program are one: parts give what the whole gives.
-        let mut parts = spread(&low[..10]);
-        let rest = spread(&low[10..]);
-        parts.add(&[Cell::Int(20), Cell::Int(rest.total), Cell::Float((rest.moments().1 * 20.0).sqrt())]);
-        let whole = spread(&low);
-        assert_eq!((parts.count, parts.total), (whole.count, whole.total));
-        assert!((parts.squares - whole.squares).abs() < 1e-3 * whole.squares);
-    }
 
     #[test]
     fn each_table_is_compared_once() {

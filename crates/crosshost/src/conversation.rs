@@ -93,7 +93,10 @@ pub fn conversation(
                 let is_there = (part.start..part.end).contains(&at);
                 let Some((flow, carried)) = packet.flow.filter(|_| is_there) else { continue };
                 if !Endpoint::are_of(ends, &flow) {
-                    *others.entry((flow.source, flow.destination)).or_default() += 1;
+                    // It is of use only where nothing else is found.
+                    if segments.is_empty() {
+                        *others.entry((flow.source, flow.destination)).or_default() += 1;
+                    }
                 } else if !found.ends.contains(&(index, packet.at, packet.is_sent)) {
                     let end = Some((index, packet.at));
                     let (sent, received) = if packet.is_sent { (end, None) } else { (None, end) };

@@ -25,6 +25,7 @@ mod exchange;
 mod graph;
 mod keyed;
 mod lives;
+mod mean_test;
 mod messages;
 mod mpi;
 mod needs;

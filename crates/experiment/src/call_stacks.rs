@@ -6,6 +6,11 @@ use isochrone_ctf::{Event, FieldRef};
 use isochrone_time::{UnixNs, Window};
 use rustc_hash::FxHashMap;
 
+/// How the events of functions are called; behind it are a variant, `:` and entry or exit.
+pub const FUNCTION_EVENTS: &str = "lttng_ust_cyg_profile";
+/// How the events are called that say where programs and libraries are mapped.
+pub const MAPPING_EVENTS: &str = "lttng_ust_statedump:";
+
 /// Functions of a stack that are followed; what is called inside more is time of the last of them.
 const MAX_DEPTH: usize = 512;
 
@@ -88,10 +93,9 @@ struct Process {
 
 #[derive(Debug)]
 struct Thread {
-    /// The nodes of the functions that it is in, from the outermost on, with their addresses.
+    /// The nodes of the functions that it is in, from the outermost on, with their addresses. Below
+    /// [`MAX_DEPTH`] it is the last of them.
     stack: Vec<(usize, u64)>,
-    /// The addresses of functions that were called in the last of them.
-    deeper: Vec<u64>,
     root: usize,
     last: UnixNs,
 }
@@ -181,38 +185,25 @@ impl CallStacks {
     fn enter(&mut self, host: usize, ids: &ThreadIds<'_>, at: UnixNs, address: u64) {
         let key = self.thread(host, ids, at);
         let Some(thread) = self.threads.get_mut(&key) else { return };
-        if thread.stack.len() >= MAX_DEPTH {
-            thread.deeper.push(address);
-            self.counts.too_deep += 1;
-            return;
+        let mut at = thread.stack.last().map_or(thread.root, |(node, _)| *node);
+        match thread.stack.len() < MAX_DEPTH {
+            true => at = node(&mut self.nodes, &mut self.node_of, Some(at), Frame::Function(address)),
+            false => self.counts.too_deep += 1,
         }
-        let below = thread.stack.last().map_or(thread.root, |(node, _)| *node);
-        let node = node(&mut self.nodes, &mut self.node_of, Some(below), Frame::Function(address));
-        thread.stack.push((node, address));
+        thread.stack.push((at, address));
     }
 
     fn leave(&mut self, host: usize, ids: &ThreadIds<'_>, at: UnixNs, address: Option<u64>) {
         let key = self.thread(host, ids, at);
         let Some(thread) = self.threads.get_mut(&key) else { return };
-        let deeper = match address {
-            Some(address) => thread.deeper.iter().rposition(|entered| *entered == address),
-            None => thread.deeper.len().checked_sub(1),
-        };
-        if let Some(index) = deeper {
-            self.counts.not_left += (thread.deeper.len() - 1 - index) as u64;
-            thread.deeper.truncate(index);
-            return;
-        }
         let entered = match address {
             Some(address) => thread.stack.iter().rposition(|(_, entered)| *entered == address),
             None => thread.stack.len().checked_sub(1),
         };
         match entered {
             Some(index) => {
-                let inside = thread.stack.len() - 1 - index + thread.deeper.len();
-                self.counts.not_left += inside as u64;
+                self.counts.not_left += (thread.stack.len() - 1 - index) as u64;
                 thread.stack.truncate(index);
-                thread.deeper.clear();
             }
             None => self.counts.not_entered += 1,
         }
@@ -227,12 +218,7 @@ impl CallStacks {
         }
         let root = node(&mut self.nodes, &mut self.node_of, None, Frame::Process(process));
         let key = (process, ids.thread);
-        let thread = self.threads.entry(key).or_insert(Thread {
-            stack: Vec::new(),
-            deeper: Vec::new(),
-            root,
-            last: at,
-        });
+        let thread = self.threads.entry(key).or_insert(Thread { stack: Vec::new(), root, last: at });
         if let Some((node, _)) = thread.stack.last() {
             let (start, end) = (thread.last.max(self.window.start), at.min(self.window.end));
             self.nodes[*node].own += u64::try_from(end.saturating_since(start)).unwrap_or(0);
@@ -243,31 +229,26 @@ impl CallStacks {
 
     /// What of the events could not be used.
     pub fn counts(&self) -> StackCounts {
-        let open =
-            self.threads.values().map(|thread| (thread.stack.len() + thread.deeper.len()) as u64).sum();
+        let open = self.threads.values().map(|thread| thread.stack.len() as u64).sum();
         StackCounts { open, ..self.counts }
     }
 
-    /// All stacks with their own times, ns: the host, the program if it is known,
-    /// and the functions from the outermost on.
+    /// All stacks with their own times, ns: the host, the program if it is known, and the functions from the
+    /// outermost on.
     pub fn each(&self, mut with: impl FnMut(&str, Option<&str>, &[Function<'_>], u64)) {
-        let mut functions = Vec::new();
         for node in self.nodes.iter().filter(|node| node.own > 0) {
-            functions.clear();
             let mut addresses = Vec::new();
-            let mut at = node;
-            let process = loop {
-                match (at.frame, at.below) {
-                    (Frame::Process(process), _) => break Some(process),
-                    (Frame::Function(address), Some(below)) => {
-                        addresses.push(address);
-                        at = &self.nodes[below];
-                    }
-                    (Frame::Function(_), None) => break None,
+            let below = |node: &&Node| Some(&self.nodes[node.below?]);
+            let root = std::iter::successors(Some(node), below).find_map(|node| match node.frame {
+                Frame::Process(index) => Some(index),
+                Frame::Function(address) => {
+                    addresses.push(address);
+                    None
                 }
-            };
-            let Some(process) = process.map(|index| &self.processes[index]) else { continue };
-            functions.extend(addresses.iter().rev().map(|&address| process.function(address)));
+            });
+            let Some(process) = root.map(|index| &self.processes[index]) else { continue };
+            let functions: Vec<Function<'_>> =
+                addresses.iter().rev().map(|&address| process.function(address)).collect();
             with(&self.hosts[process.host], process.program.as_deref(), &functions, node.own);
         }
     }
@@ -333,14 +314,14 @@ impl Kind {
         let (class, stream) = (event.class(), event.stream_plan());
         let field = |name| class.payload_field(stream, &[name]);
         let name = event.name().unwrap_or_default();
-        let of_function = name.strip_prefix("lttng_ust_cyg_profile");
+        let of_function = name.strip_prefix(FUNCTION_EVENTS);
         match of_function.map(|rest| rest.trim_start_matches("_fast")) {
             Some(":func_entry") => match field("addr") {
                 Some(function) => Self::Entry { thread: Ids::of_class(event), function },
                 None => Self::Other,
             },
             Some(":func_exit") => Self::Exit { thread: Ids::of_class(event), function: field("addr") },
-            _ if name == "lttng_ust_statedump:bin_info" => {
+            _ if name.strip_prefix(MAPPING_EVENTS) == Some("bin_info") => {
                 match (field("baddr"), field("memsz"), field("path")) {
                     (Some(base), Some(size), Some(path)) => {
                         Self::Binary { process: class.context_field(stream, "vpid"), base, size, path }

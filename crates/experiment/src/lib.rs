@@ -54,7 +54,7 @@ mod within;
 
 pub use base::{MAX_ARTEFACT, ReadError, TimeBase, read_clocks, read_corrections};
 pub use bounds::{add_bounds, add_bounds_of};
-pub use call_stacks::{CallStacks, Function, StackCounts};
+pub use call_stacks::{CallStacks, FUNCTION_EVENTS, Function, MAPPING_EVENTS, StackCounts};
 pub use chunks::model;
 pub use events::{TimedTrace, TimedTraces, surely_in_order};
 pub use experiment::{Experiment, Opened, Selection, Survey, total_bytes};

@@ -152,7 +152,12 @@ pub(crate) fn has_colours() -> bool {
 /// Whether colours are wanted: `NO_COLOR` is not set, and the terminal is not a dumb one.
 pub(crate) fn are_colours_wanted() -> bool {
     let is_refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !is_refused && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    !is_refused && !is_dumb()
+}
+
+/// Whether the terminal can do nothing but print.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// A heading of a table: bold on terminals.

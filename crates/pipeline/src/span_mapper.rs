@@ -98,19 +98,25 @@ pub fn program_losses(host: &Host<'_>, window: Window<RawNs>) -> Vec<ProgramLoss
 
 /// The decoders of the traces of which events come: those of chunks that are over are dropped, as a session
 /// may have thousands.
-struct Decoders<'h, 't> {
-    host: &'h Host<'t>,
+struct Decoders<'t> {
     /// By trace.
     all: Vec<Option<Decoder<'t>>>,
-    /// The traces that have one, and when they end.
-    open: Vec<(usize, RawNs)>,
+    /// By trace: when its last stream ends, as far as its packets record that.
+    ends: Vec<RawNs>,
+    /// The traces that have one.
+    open: Vec<usize>,
 }
 
-impl<'h, 't> Decoders<'h, 't> {
-    fn new(host: &'h Host<'t>) -> Self {
+impl<'t> Decoders<'t> {
+    fn new(host: &Host<'t>) -> Self {
         let mut all = Vec::new();
         all.resize_with(host.traces().len(), || None);
-        Self { host, all, open: Vec::new() }
+        let mut ends = vec![RawNs::MIN; all.len()];
+        for source in host.sources() {
+            let end = &mut ends[source.trace_number];
+            *end = (*end).max(source.end().unwrap_or(RawNs::MAX));
+        }
+        Self { all, ends, open: Vec::new() }
     }
 
     /// That of the trace of an event.
@@ -124,7 +130,7 @@ impl<'h, 't> Decoders<'h, 't> {
         let trace = source.trace_number;
         if self.all[trace].is_none() {
             self.drop_ended(time);
-            self.open.push((trace, self.end_of(trace)));
+            self.open.push(trace);
         }
         self.all[trace].get_or_insert_with(make)
     }
@@ -133,21 +139,14 @@ impl<'h, 't> Decoders<'h, 't> {
     /// again.
     #[cold]
     fn drop_ended(&mut self, time: RawNs) {
-        let Self { all, open, .. } = self;
-        open.retain(|&(trace, end)| {
-            let is_over = end < time;
+        let Self { all, ends, open } = self;
+        open.retain(|&trace| {
+            let is_over = ends[trace] < time;
             if is_over {
                 all[trace] = None;
             }
             !is_over
         });
-    }
-
-    /// When the last stream of a trace ends, as far as its packets record that.
-    #[cold]
-    fn end_of(&self, trace: usize) -> RawNs {
-        let of_trace = self.host.sources().iter().filter(|source| source.trace_number == trace);
-        of_trace.map(|source| source.end().unwrap_or(RawNs::MAX)).max().unwrap_or(RawNs::MAX)
     }
 }
 

@@ -11,7 +11,7 @@ use isochrone_crosshost::{
     Cluster, Request, RequestQuery, Requests, ThreadRef, accounting, blocking, bottleneck, conversation,
     critical_path, dot, ipc, messages, path, phase_names, requests, thread_path, wait_tree,
 };
-use isochrone_experiment::{Spread, TimeBase};
+use isochrone_experiment::{Opened, Spread, TimeBase};
 use isochrone_time::{UnixNs, Window};
 use isochrone_timing::{
     SOME_STEPS, TimedHost, Times, TooManySteps, check_names, extent, is_on_one_clock, recorded, step_length,
@@ -21,7 +21,7 @@ use wildmatch::WildMatch;
 
 use super::analyze::{add_needs, thread_filter};
 use super::reports::{ReportStyle, TEXT_ROWS};
-use super::{host_selection, index, named, open_named};
+use super::{Named, host_selection, index, named, open_named};
 use crate::arguments::time::TimeArg;
 use crate::arguments::{
     AcrossHosts, Blocking, CriticalPath, CrossHost, HostNumber, Messages, OfRequests, Sources, TableFormat,
@@ -245,15 +245,26 @@ pub(super) fn with_store<T>(
     console: &Console,
     with: impl FnOnce(&Store<'_, '_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let Opening { traces, kept, base, window: [begin, end], threads } = opening;
-    let named = named(traces)?;
-    let opened = open_named(&named, kept, base, console)?;
+    let named = named(opening.traces)?;
+    let opened = open_named(&named, opening.kept, opening.base, console)?;
+    with_store_of(&named, &opened, (opening.kept, opening.window, opening.threads), console, with)
+}
+
+/// As [`with_store`], of traces that are open: with a store that was named, a window, and a number of
+/// threads.
+pub(super) fn with_store_of<T>(
+    named: &Named,
+    opened: &Opened,
+    (kept, [begin, end], threads): (Option<&Path>, [Option<TimeArg>; 2], Option<NonZeroUsize>),
+    console: &Console,
+    with: impl FnOnce(&Store<'_, '_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let experiment = opened.experiment();
-    let hosts = host_selection::choose(&opened, &experiment, &[], host_selection::NOT_FOLLOWED, console)?;
+    let hosts = host_selection::choose(opened, &experiment, &[], host_selection::NOT_FOLLOWED, console)?;
     let extent = extent(hosts.iter().copied()).unwrap_or_default();
     let times = host_selection::times([begin, end, None], Some(extent))?;
     let spread = Spread { threads, pieces: None };
-    let store = index::store(&named, kept, &opened, spread, console)?;
+    let store = index::store(named, kept, opened, spread, console)?;
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
     let (window, is_synchronized) = (window(times, extent), is_on_one_clock(&hosts));
     with(&Store { cluster: &cluster, hosts: &hosts, times, window, is_synchronized, console })

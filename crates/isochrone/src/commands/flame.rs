@@ -6,27 +6,24 @@ use std::path::Path;
 
 use anyhow::Context;
 use isochrone_crosshost::{needs, wait_stacks};
-use isochrone_experiment::{CallStacks, Function, StackCounts, Symbols};
+use isochrone_experiment::{
+    CallStacks, FUNCTION_EVENTS, Function, MAPPING_EVENTS, Opened, StackCounts, Symbols,
+};
 use isochrone_export::flame::Flame;
 use isochrone_files::output as files;
 use isochrone_time::{UnixNs, Window};
 use isochrone_timing::{Times, check_names, recorded};
 
 use super::analyze::thread_filter;
-use super::crosshost::{Opening, with_store};
+use super::crosshost::with_store_of;
 use super::events::{chosen, refuse_chunks};
 use super::filter::Filter;
-use super::{check_output, host_selection, named, open_named};
+use super::{Named, check_output, host_selection, named, open_named};
 use crate::arguments::{self, EventFilters, FlameFormat, FlameOf};
 use crate::output::{self, Console, note};
 use crate::progress::Progress;
 use crate::render::plain::{Plain, plain};
 use crate::render::{complaints, figures};
-
-/// How the events of functions are called.
-const FUNCTIONS: &str = "lttng_ust_cyg_profile";
-/// What tells where programs and libraries are mapped.
-const DUMP: &str = "lttng_ust_statedump:";
 
 pub(crate) fn run(arguments: &arguments::Flame, console: &Console) -> anyhow::Result<()> {
     let arguments::Flame { output, format, of, symbols, .. } = arguments;
@@ -36,15 +33,19 @@ pub(crate) fn run(arguments: &arguments::Flame, console: &Console) -> anyhow::Re
     let is_picture = output.as_ref().is_some_and(|path| path.extension().is_some_and(|it| it == "svg"));
     let usual = if is_picture { FlameFormat::Svg } else { FlameFormat::Collapsed };
     let format = format.unwrap_or(usual);
-    let symbols = symbols.iter().map(|given| Named::read(given)).collect::<anyhow::Result<Vec<_>>>()?;
-    let (flame, title) =
-        match of.map_or_else(|| has_functions(arguments), |of| Ok(of == FlameOf::Functions))? {
-            true => (functions(arguments, &symbols, console)?, "Time in functions, waits included"),
-            false => {
-                anyhow::ensure!(symbols.is_empty(), "--symbols names functions: it does not apply to waits");
-                (waits(arguments, console)?, "Time of waits, summed over threads")
-            }
-        };
+    let symbols =
+        symbols.iter().map(|given| NamedSymbols::read(given)).collect::<anyhow::Result<Vec<_>>>()?;
+    let sources = &arguments.sources;
+    let named = named(&sources.traces)?;
+    let kept = sources.store.store.as_deref();
+    let opened = open_named(&named, kept, sources.clock.time_base()?, console)?;
+    let is_of_functions = of.map_or_else(|| has_functions(&opened), |of| of == FlameOf::Functions);
+    let (flame, title) = if is_of_functions {
+        (functions(arguments, &opened, &symbols, console)?, "Time in functions, waits included")
+    } else {
+        anyhow::ensure!(symbols.is_empty(), "--symbols names functions: it does not apply to waits");
+        (waits(arguments, &named, &opened, console)?, "Time of waits, summed over threads")
+    };
     if flame.total() == 0 {
         note!(console, "there is nothing to draw: {}", title.to_lowercase());
     }
@@ -60,18 +61,25 @@ pub(crate) fn run(arguments: &arguments::Flame, console: &Console) -> anyhow::Re
 }
 
 /// Whether a trace has events of functions.
-fn has_functions(arguments: &arguments::Flame) -> anyhow::Result<bool> {
-    let inputs = isochrone_experiment::Inputs::open(named(&arguments.sources.traces)?.traces());
-    let classes = inputs.traces.iter().flat_map(|input| &input.trace.schema().streams);
+fn has_functions(opened: &Opened) -> bool {
+    let classes = opened.inputs().traces.iter().flat_map(|input| &input.trace.schema().streams);
     let mut names = classes.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
-    Ok(names.any(|name| name.starts_with(FUNCTIONS)))
+    names.any(|name| name.starts_with(FUNCTION_EVENTS))
 }
 
 /// The waits of the threads that were chosen.
-fn waits(arguments: &arguments::Flame, console: &Console) -> anyhow::Result<Flame> {
+fn waits(
+    arguments: &arguments::Flame,
+    named: &Named,
+    opened: &Opened,
+    console: &Console,
+) -> anyhow::Result<Flame> {
+    let arguments::Flame { sources, .. } = arguments;
+    let store =
+        (sources.store.store.as_deref(), [sources.window.begin, sources.window.end], sources.store.threads);
     let filter = thread_filter(&arguments.threads);
     let hosts = &arguments.hosts;
-    with_store(Opening::of(&arguments.sources)?, console, |store| {
+    with_store_of(named, opened, store, console, |store| {
         check_names(hosts, store.hosts.iter().map(|host| host.name()))
             .map_err(|error| host_selection::unknown_host(&error))?;
         for missing in isochrone_analysis::lacking(&needs("blocking"), &recorded(store.hosts)) {
@@ -90,14 +98,17 @@ fn waits(arguments: &arguments::Flame, console: &Console) -> anyhow::Result<Flam
 }
 
 /// The functions of the threads that were chosen.
-fn functions(arguments: &arguments::Flame, symbols: &[Named], console: &Console) -> anyhow::Result<Flame> {
+fn functions(
+    arguments: &arguments::Flame,
+    opened: &Opened,
+    symbols: &[NamedSymbols],
+    console: &Console,
+) -> anyhow::Result<Flame> {
     let sources = &arguments.sources;
     anyhow::ensure!(
         sources.store.store.is_none(),
         "--store does not apply to functions: their events are in the traces"
     );
-    let named = named(&sources.traces)?;
-    let opened = open_named(&named, None, sources.clock.time_base()?, console)?;
     let experiment = opened.experiment();
     refuse_chunks(&experiment)?;
     let filters = EventFilters {
@@ -108,7 +119,7 @@ fn functions(arguments: &arguments::Flame, symbols: &[Named], console: &Console)
         cpus: Vec::new(),
         condition: None,
     };
-    let (traces, times) = chosen(&experiment, &opened, &filters, console)?;
+    let (traces, times) = chosen(&experiment, opened, &filters, console)?;
     let mut filter = Filter::new(&filters, &[], Times::default(), &traces)?;
     let window = Window::new(times.start.unwrap_or(UnixNs::MIN), times.end.unwrap_or(UnixNs::MAX));
     let mut stacks = CallStacks::new(window);
@@ -116,9 +127,10 @@ fn functions(arguments: &arguments::Flame, symbols: &[Named], console: &Console)
     let mut merge = experiment.events(&traces);
     for (source, unix, event) in merge.by_ref() {
         let name = event.name().unwrap_or_default();
-        let Some(at) = unix.filter(|_| name.starts_with("lttng_ust_")) else { continue };
+        let (is_mapping, is_function) = (name.starts_with(MAPPING_EVENTS), name.starts_with(FUNCTION_EVENTS));
+        let Some(at) = unix.filter(|_| is_mapping || is_function) else { continue };
         let host = &traces[source].host;
-        if name.starts_with(DUMP) || filter.keeps(source, host, unix, &event) {
+        if is_mapping || filter.keeps(source, host, unix, &event) {
             stacks.add(source, host, at, &event);
         }
     }
@@ -169,12 +181,12 @@ fn note_unused(counts: StackCounts, console: &Console) -> anyhow::Result<()> {
 }
 
 /// Functions by their names, of all that is mapped where it was linked, or of one file.
-struct Named {
+struct NamedSymbols {
     binary: Option<String>,
     symbols: Symbols,
 }
 
-impl Named {
+impl NamedSymbols {
     fn read(given: &str) -> anyhow::Result<Self> {
         let (binary, path) = match given.split_once('=') {
             Some((binary, path)) => (Some(binary.to_owned()), path),
@@ -202,7 +214,7 @@ fn file_name(path: &str) -> Option<&str> {
 }
 
 /// The name of a function; where it is not known, what is mapped there or its address.
-fn name(function: &Function<'_>, symbols: &[Named]) -> String {
+fn name(function: &Function<'_>, symbols: &[NamedSymbols]) -> String {
     if let Some(name) = symbols.iter().find_map(|named| named.at(function)) {
         return name.to_owned();
     }

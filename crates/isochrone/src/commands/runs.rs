@@ -79,13 +79,14 @@ fn diff_analyses(arguments: &Diff, names: &[&'static str], console: &Console) ->
             report.notes.push(Note::default().text(&format!("{run}: of ")).ns(length));
         }
         let notes = reports.iter().flat_map(|report| &report.notes);
-        let of_run = notes.map(|note| Note::default().text(&format!("{run}: {}", note.shown(nanoseconds))));
+        let of_run = notes.map(|note| Note::default().text(&format!("{run}: {}", note.shown(span))));
         report.notes.extend(of_run);
     }
     show(report, hosts.max(of_after), arguments, console)
 }
 
-fn nanoseconds(ns: u64) -> String {
+/// A duration in a note.
+fn span(ns: u64) -> String {
     figures::span(ns.into())
 }
 
@@ -146,7 +147,7 @@ fn show(mut report: Report, hosts: usize, arguments: &Diff, console: &Console) -
 /// Notes what requests are made of and was not recorded.
 fn note_missing(store: &Store<'_, '_>, of: &str, console: &Console) {
     for missing in lacking(&needs("critical-path"), &recorded(store.hosts)) {
-        note!(console, "{}{}", Plain(of), Plain(missing.shown(|ns| figures::span(ns.into()))));
+        note!(console, "{}{}", Plain(of), Plain(missing.shown(span)));
     }
 }
 
@@ -158,7 +159,7 @@ pub(crate) fn check(arguments: &Check, console: &Console) -> anyhow::Result<()> 
         store.requests(of, true)
     })?;
     for note in request_notes(&found) {
-        note!(console, "{}", Plain(note.shown(|ns| figures::span(ns.into()))));
+        note!(console, "{}", Plain(note.shown(span)));
     }
     let mut durations: Vec<i64> = found.iter().map(Request::duration).collect();
     durations.sort_unstable();

@@ -40,8 +40,7 @@ pub(crate) fn allow() {
     let named = ["ISOCHRONE_PAGER", "PAGER"].into_iter().find_map(|name| std::env::var(name).ok());
     let named = named.unwrap_or_else(|| USUAL.to_owned());
     let is_none = matches!(named.trim(), "" | "cat");
-    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    if io::stdout().is_terminal() && !is_none && !is_dumb {
+    if io::stdout().is_terminal() && !is_none && !super::is_dumb() {
         *pager() = Pager::Wanted(named);
     }
 }
