@@ -65,6 +65,8 @@ struct Segment {
     received: Option<(usize, RawNs)>,
     latency: Option<i64>,
     bounds: Option<(i64, i64)>,
+    /// Whether it stayed within the host, where sent and received packets are not matched.
+    is_local: bool,
 }
 
 /// The table `packets`: those of the conversations that one or two addresses choose, in the order in which
@@ -100,7 +102,9 @@ pub fn conversation(
                 } else if !found.ends.contains(&(index, packet.at, packet.is_sent)) {
                     let end = Some((index, packet.at));
                     let (sent, received) = if packet.is_sent { (end, None) } else { (None, end) };
-                    segments.push(Segment { flow, carried, sent, received, latency: None, bounds: None });
+                    let is_local = &*packet.device == "lo";
+                    let (latency, bounds) = (None, None);
+                    segments.push(Segment { flow, carried, sent, received, latency, bounds, is_local });
                 }
             }
         }
@@ -180,6 +184,7 @@ fn matched(
                     received: Some((receiver, message.received.at)),
                     latency,
                     bounds,
+                    is_local: false,
                 });
             }
         }
@@ -264,8 +269,10 @@ fn what(segment: &Segment, is_again: bool) -> String {
     if is_again {
         words.push("sent again");
     }
-    // Lost, cut up or joined with others on its way, or not traced on the other host.
-    if segment.sent.is_none() || segment.received.is_none() {
+    if segment.is_local {
+        words.push(if segment.sent.is_some() { "sent within the host" } else { "received within the host" });
+    } else if segment.sent.is_none() || segment.received.is_none() {
+        // Lost, cut up or joined with others on its way, or not traced on the other host.
         words.push("unmatched");
     }
     words.join(", ")

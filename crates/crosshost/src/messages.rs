@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use isochrone_analysis::{Cell, Report, Table, Unit, VERSION, nearest_rank};
-use isochrone_net::Flow;
+use isochrone_net::{Flow, flags};
 use isochrone_store::{Message, StoreError};
 use isochrone_time::{RawNs, UnixNs, Window};
 use rustc_hash::FxHashMap;
@@ -263,6 +263,10 @@ pub(crate) fn retransmitted(
     let mut sent: FxHashMap<Flow, u32> = FxHashMap::default();
     for packet in timeline.packets().iter().filter(|packet| packet.is_sent) {
         let Some((flow, carried)) = packet.flow else { continue };
+        if carried.flags.is_some_and(|all| all & flags::SYN != 0) {
+            // Another connection with the same numbers.
+            sent.remove(&flow);
+        }
         let (Some(seq), Some(payload)) = (carried.seq, carried.payload.filter(|&payload| payload > 0)) else {
             continue;
         };

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 /// How the events of functions are called; behind it are a variant, `:` and entry or exit.
 pub const FUNCTION_EVENTS: &str = "lttng_ust_cyg_profile";
-/// How the events are called that say where programs and libraries are mapped.
+/// How the events are called that say what programs are, and where they and libraries are mapped.
 pub const MAPPING_EVENTS: &str = "lttng_ust_statedump:";
 
 /// Functions of a stack that are followed; what is called inside more is time of the last of them.
@@ -23,13 +23,12 @@ pub struct CallStacks {
     /// Time outside of it does not count.
     window: Window<UnixNs>,
     classes: FxHashMap<Class, Kind>,
-    /// The host of each trace; traces may be chunks of one session.
-    hosts: Vec<String>,
-    host_of: FxHashMap<usize, usize>,
+    origins: Vec<Origin>,
+    /// By trace: chunks of one session have one origin.
+    origin_of: FxHashMap<usize, usize>,
     processes: Vec<Process>,
-    /// By host and number; of a thread of which no process is known, the number of the thread as negative
-    /// number.
-    process_of: FxHashMap<(usize, i64), usize>,
+    /// By origin and number: the process that has it now.
+    process_of: FxHashMap<(usize, Number), usize>,
     threads: FxHashMap<(usize, i64), Thread>,
     nodes: Vec<Node>,
     node_of: FxHashMap<(usize, Frame), usize>,
@@ -52,6 +51,23 @@ pub struct StackCounts {
     pub open: u64,
     /// Calls below 512 functions, which are not followed.
     pub too_deep: u64,
+    /// Processes of which several sessions recorded functions at one time: their times would add up.
+    pub recorded_twice: u64,
+}
+
+/// Where events come from: a host, and a session of it.
+#[derive(Debug)]
+struct Origin {
+    host: String,
+    /// That of its traces; a trace without one is a session of its own.
+    uuid: Option<u128>,
+}
+
+/// The number of a process, or of a thread of which no process is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Number {
+    Process(i64),
+    Thread(i64),
 }
 
 #[derive(Debug)]
@@ -71,6 +87,11 @@ enum Kind {
         size: FieldRef,
         path: FieldRef,
     },
+    /// What a program is called, as it says of itself when it starts.
+    Program {
+        process: Option<FieldRef>,
+        name: FieldRef,
+    },
     Other,
 }
 
@@ -84,9 +105,14 @@ struct Ids {
 
 #[derive(Debug)]
 struct Process {
-    /// Its index.
-    host: usize,
+    /// The index of its origin.
+    origin: usize,
+    number: Number,
     program: Option<String>,
+    /// Whether that is what the program says: a context has the name of a thread.
+    is_named: bool,
+    /// The times of its first and last entry or exit.
+    recorded: Option<(UnixNs, UnixNs)>,
     /// Address, size and path of what is mapped.
     binaries: Vec<(u64, u64, String)>,
 }
@@ -132,8 +158,8 @@ impl CallStacks {
         Self {
             window,
             classes: FxHashMap::default(),
-            hosts: Vec::new(),
-            host_of: FxHashMap::default(),
+            origins: Vec::new(),
+            origin_of: FxHashMap::default(),
             processes: Vec::new(),
             process_of: FxHashMap::default(),
             threads: FxHashMap::default(),
@@ -147,10 +173,12 @@ impl CallStacks {
     pub fn add(&mut self, source: usize, host_name: &str, at: UnixNs, event: &Event<'_>) {
         let stream_class = event.trace().streams()[event.stream()].class;
         let class = (source, stream_class, event.class().index);
-        let host = *self.host_of.entry(source).or_insert_with(|| {
-            self.hosts.iter().position(|host| host == host_name).unwrap_or_else(|| {
-                self.hosts.push(host_name.to_owned());
-                self.hosts.len() - 1
+        let origin = *self.origin_of.entry(source).or_insert_with(|| {
+            let uuid = event.trace().schema().uuid.map(|uuid| uuid.as_u128());
+            let is_it = |it: &Origin| uuid.is_some() && (it.host.as_str(), it.uuid) == (host_name, uuid);
+            self.origins.iter().position(is_it).unwrap_or_else(|| {
+                self.origins.push(Origin { host: host_name.to_owned(), uuid });
+                self.origins.len() - 1
             })
         });
         match self.classes.entry(class).or_insert_with(|| Kind::of(event)) {
@@ -160,14 +188,21 @@ impl CallStacks {
                 let found = (event.unsigned(base), event.unsigned(size), event.text(path));
                 let (Some(pid), (Some(base), Some(size), Some(path))) = (pid, found) else { return };
                 let path = String::from_utf8_lossy(path).into_owned();
-                let process = process_of(&mut self.processes, &mut self.process_of, host, pid);
+                let number = Number::Process(pid);
+                let process = process_of(&mut self.processes, &mut self.process_of, (origin, number));
                 self.processes[process].binaries.push((base, size, path));
+            }
+            Kind::Program { process, name } => {
+                let pid = process.as_ref().and_then(|field| event.signed(field));
+                let (Some(pid), Some(name)) = (pid, event.text(name)) else { return };
+                let name = String::from_utf8_lossy(name).into_owned();
+                self.begins(origin, Number::Process(pid), name);
             }
             Kind::Entry { thread, function } => {
                 self.counts.events += 1;
                 let Some(address) = event.unsigned(function) else { return };
                 match thread.of(event) {
-                    Some(ids) => self.enter(host, &ids, at, address),
+                    Some(ids) => self.enter(origin, &ids, at, address),
                     None => self.counts.of_no_thread += 1,
                 }
             }
@@ -175,15 +210,28 @@ impl CallStacks {
                 self.counts.events += 1;
                 let address = function.as_ref().and_then(|field| event.unsigned(field));
                 match thread.of(event) {
-                    Some(ids) => self.leave(host, &ids, at, address),
+                    Some(ids) => self.leave(origin, &ids, at, address),
                     None => self.counts.of_no_thread += 1,
                 }
             }
         }
     }
 
-    fn enter(&mut self, host: usize, ids: &ThreadIds<'_>, at: UnixNs, address: u64) {
-        let key = self.thread(host, ids, at);
+    /// A program says its name. Another one than before was executed under the same number: it begins with
+    /// no functions and no mappings.
+    fn begins(&mut self, origin: usize, number: Number, name: String) {
+        let mut index = process_of(&mut self.processes, &mut self.process_of, (origin, number));
+        let before = &self.processes[index];
+        if before.is_named && before.program.as_ref() != Some(&name) {
+            self.process_of.remove(&(origin, number));
+            index = process_of(&mut self.processes, &mut self.process_of, (origin, number));
+        }
+        let process = &mut self.processes[index];
+        (process.program, process.is_named) = (Some(name), true);
+    }
+
+    fn enter(&mut self, origin: usize, ids: &ThreadIds<'_>, at: UnixNs, address: u64) {
+        let key = self.thread(origin, ids, at);
         let Some(thread) = self.threads.get_mut(&key) else { return };
         let mut at = thread.stack.last().map_or(thread.root, |(node, _)| *node);
         match thread.stack.len() < MAX_DEPTH {
@@ -193,8 +241,8 @@ impl CallStacks {
         thread.stack.push((at, address));
     }
 
-    fn leave(&mut self, host: usize, ids: &ThreadIds<'_>, at: UnixNs, address: Option<u64>) {
-        let key = self.thread(host, ids, at);
+    fn leave(&mut self, origin: usize, ids: &ThreadIds<'_>, at: UnixNs, address: Option<u64>) {
+        let key = self.thread(origin, ids, at);
         let Some(thread) = self.threads.get_mut(&key) else { return };
         let entered = match address {
             Some(address) => thread.stack.iter().rposition(|(_, entered)| *entered == address),
@@ -210,12 +258,14 @@ impl CallStacks {
     }
 
     /// The thread of an event, with its time up to then.
-    fn thread(&mut self, host: usize, ids: &ThreadIds<'_>, at: UnixNs) -> (usize, i64) {
-        let number = ids.process.unwrap_or(ids.thread.wrapping_neg());
-        let process = process_of(&mut self.processes, &mut self.process_of, host, number);
-        if let (None, Some(name)) = (&self.processes[process].program, ids.program) {
-            self.processes[process].program = Some(String::from_utf8_lossy(name).into_owned());
+    fn thread(&mut self, origin: usize, ids: &ThreadIds<'_>, at: UnixNs) -> (usize, i64) {
+        let number = ids.process.map_or(Number::Thread(ids.thread), Number::Process);
+        let process = process_of(&mut self.processes, &mut self.process_of, (origin, number));
+        let known = &mut self.processes[process];
+        if let (None, Some(name)) = (&known.program, ids.program) {
+            known.program = Some(String::from_utf8_lossy(name).into_owned());
         }
+        known.recorded = Some((known.recorded.map_or(at, |(first, _)| first), at));
         let root = node(&mut self.nodes, &mut self.node_of, None, Frame::Process(process));
         let key = (process, ids.thread);
         let thread = self.threads.entry(key).or_insert(Thread { stack: Vec::new(), root, last: at });
@@ -230,7 +280,21 @@ impl CallStacks {
     /// What of the events could not be used.
     pub fn counts(&self) -> StackCounts {
         let open = self.threads.values().map(|thread| thread.stack.len() as u64).sum();
-        StackCounts { open, ..self.counts }
+        StackCounts { open, recorded_twice: self.recorded_twice(), ..self.counts }
+    }
+
+    fn recorded_twice(&self) -> u64 {
+        let recorded = self.processes.iter().filter_map(|process| {
+            let (first, last) = process.recorded?;
+            Some((&self.origins[process.origin].host, process.number, first, last, process.origin))
+        });
+        let mut recorded: Vec<_> = recorded.collect();
+        recorded.sort_unstable();
+        let is_twice = |pair: &&[(&String, Number, UnixNs, UnixNs, usize)]| {
+            let [(host, number, _, last, origin), (next, same, first, _, other)] = pair else { return false };
+            (host, number) == (next, same) && first <= last && origin != other
+        };
+        recorded.windows(2).filter(is_twice).count() as u64
     }
 
     /// All stacks with their own times, ns: the host, the program if it is known, and the functions from the
@@ -249,19 +313,20 @@ impl CallStacks {
             let Some(process) = root.map(|index| &self.processes[index]) else { continue };
             let functions: Vec<Function<'_>> =
                 addresses.iter().rev().map(|&address| process.function(address)).collect();
-            with(&self.hosts[process.host], process.program.as_deref(), &functions, node.own);
+            with(&self.origins[process.origin].host, process.program.as_deref(), &functions, node.own);
         }
     }
 }
 
 fn process_of(
     processes: &mut Vec<Process>,
-    process_of: &mut FxHashMap<(usize, i64), usize>,
-    host: usize,
-    number: i64,
+    process_of: &mut FxHashMap<(usize, Number), usize>,
+    key: (usize, Number),
 ) -> usize {
-    *process_of.entry((host, number)).or_insert_with(|| {
-        processes.push(Process { host, program: None, binaries: Vec::new() });
+    *process_of.entry(key).or_insert_with(|| {
+        let (origin, number) = key;
+        let (program, is_named, recorded, binaries) = (None, false, None, Vec::new());
+        processes.push(Process { origin, number, program, is_named, recorded, binaries });
         processes.len() - 1
     })
 }
@@ -321,14 +386,21 @@ impl Kind {
                 None => Self::Other,
             },
             Some(":func_exit") => Self::Exit { thread: Ids::of_class(event), function: field("addr") },
-            _ if name.strip_prefix(MAPPING_EVENTS) == Some("bin_info") => {
-                match (field("baddr"), field("memsz"), field("path")) {
-                    (Some(base), Some(size), Some(path)) => {
-                        Self::Binary { process: class.context_field(stream, "vpid"), base, size, path }
-                    }
-                    _ => Self::Other,
-                }
-            }
+            _ => Self::of_mapping(name, event),
+        }
+    }
+
+    /// Of the events by which a program says what it is, and what is mapped where.
+    fn of_mapping(name: &str, event: &Event<'_>) -> Self {
+        let (class, stream) = (event.class(), event.stream_plan());
+        let field = |name| class.payload_field(stream, &[name]);
+        let process = class.context_field(stream, "vpid");
+        match name.strip_prefix(MAPPING_EVENTS) {
+            Some("procname") => field("procname").map_or(Self::Other, |name| Self::Program { process, name }),
+            Some("bin_info") => match (field("baddr"), field("memsz"), field("path")) {
+                (Some(base), Some(size), Some(path)) => Self::Binary { process, base, size, path },
+                _ => Self::Other,
+            },
             _ => Self::Other,
         }
     }

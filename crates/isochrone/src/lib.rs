@@ -45,8 +45,7 @@ pub fn main() -> ExitCode {
         Err(help) => show_help(&help),
     };
     let code = shared::exit("isochrone", ended);
-    output::pager::end();
-    code
+    if output::pager::end() { code } else { ExitCode::from(2) }
 }
 
 /// Reads the command line. Help and errors are coloured as results are: clap alone would colour dumb terminals where `CI` is set.

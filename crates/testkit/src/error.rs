@@ -92,6 +92,9 @@ pub enum Misuse {
     /// The metadata that follow from the description cannot be understood.
     #[error("the metadata cannot be understood: {0}")]
     Metadata(String),
+    /// A trace that cannot be copied.
+    #[error("the trace cannot be copied: {0}")]
+    Copy(String),
     /// A cluster refers to a host that it does not have.
     #[error("there is no host {0}")]
     NoHost(usize),

@@ -4,8 +4,10 @@
 //! hosts whose [`SimClock`]s are wrong in known ways exchanges packets and is written as one trace per host, so that
 //! what a synchronization finds can be compared with the truth. The same description and seed give the same bytes.
 //!
-//! This crate knows LTTng's output and nothing of how anybody reads it; its only way to bytes is the writer of
-//! [`isochrone_ctf`].
+//! [`altered`] copies a real trace, with time and events that it does not have.
+//!
+//! This crate knows LTTng's output and nothing of how traces are analyzed; its only way to bytes is the writer
+//! of [`isochrone_ctf`].
 //!
 //! ```
 //! use isochrone_testkit::{Cluster, Family};
@@ -18,6 +20,7 @@
 //! ```
 
 mod addresses;
+mod altered;
 mod assign;
 mod bulk;
 mod capture;
@@ -45,6 +48,7 @@ mod traffic;
 mod value;
 
 pub use addresses::Endpoints;
+pub use altered::{Inserted, Pause, altered};
 pub use bulk::Bulk;
 pub use classes::{KERNEL_CLASSES, NetLayout};
 pub use clock::{SimClock, UNIX_EPOCH_NS};

@@ -21,10 +21,9 @@ use super::files::TraceDirectory;
 use super::metadata::{Inexpressible, metadata, metadata_with};
 use super::packet::{PacketHead, PacketWriter};
 use crate::error::{Error, Reason};
-use crate::plan::{Cursor, Plan};
+use crate::plan::Plan;
 use crate::schema::{ClockClass, EventClass, Schema};
 use crate::trace::{Packet, Trace};
-use crate::value::{Value, ValueVisitor};
 
 /// Cycles per second of the clocks of copies.
 const FREQUENCY: u64 = 1_000_000_000;
@@ -232,8 +231,7 @@ impl<'c> Copy<'c> {
             Some((_, Some(begin))) => begin,
             None => 0,
         };
-        let (header, context) = head_values(trace, stream, packet);
-        writer.begin(PacketHead { header, context, begin })?;
+        writer.begin(PacketHead { begin, ..PacketHead::of(trace, stream, packet) })?;
         let mut last = begin;
         while let Some(event) = events.next() {
             let cycles = event.cycles().unwrap_or(0);
@@ -269,19 +267,6 @@ impl<'c> Copy<'c> {
 struct Unmapped {
     cycles: u64,
     events: usize,
-}
-
-/// Header and context of a packet as values.
-pub(super) fn head_values(trace: &Trace, stream: usize, packet: &Packet) -> (Option<Value>, Option<Value>) {
-    let mut slots = trace.plan().new_slots();
-    let mut cursor = Cursor::new(trace.packet_bytes(packet));
-    let nodes = [&trace.plan().packet_header, &trace.stream_plan(stream).packet_context];
-    let [header, context] = nodes.map(|node| {
-        let mut visitor = ValueVisitor::default();
-        crate::plan::walk(node.as_ref()?, &mut cursor, &mut slots, &mut visitor).ok()?;
-        visitor.into_value()
-    });
-    (header, context)
 }
 
 pub(super) fn unwritable(trace: &Trace, packet: &Packet, error: &EncodeError) -> Error {

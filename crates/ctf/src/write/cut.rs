@@ -12,7 +12,7 @@ use std::path::Path;
 
 use isochrone_diagnostic::Diagnostic;
 
-use super::copy::{head_values, inexpressible, make_above, packets_by_file, unwritable};
+use super::copy::{inexpressible, make_above, packets_by_file, unwritable};
 use super::encode::for_roles;
 use super::excerpt::{narrow_time, write_selected};
 use super::files::TraceDirectory;
@@ -90,12 +90,12 @@ pub fn cut_trace(trace: &Trace, directory: &Path, mut selection: Selection<'_>) 
             }
             let so_far = streams.entry(stream).or_insert_with(|| Written::new(trace, stream));
             so_far.add_discarded(number);
-            let (mut header, mut context) = head_values(trace, stream, packet);
-            so_far.put_discarded(trace, stream, [&mut header, &mut context]);
+            let from = begin.unwrap_or(0);
+            let mut head = PacketHead { begin: from, ..PacketHead::of(trace, stream, packet) };
+            so_far.put_discarded(trace, stream, [&mut head.header, &mut head.context]);
             let class = trace.streams()[stream].class;
             let mut writer = PacketWriter::after(trace.plan(), class, so_far.times);
-            let from = begin.unwrap_or(0);
-            writer.begin(PacketHead { header, context, begin: from }).map_err(failed)?;
+            writer.begin(head).map_err(failed)?;
             let last =
                 write_selected(trace, stream, events.iter().zip(flags.iter().copied()), from, &mut writer)
                     .map_err(failed)?;

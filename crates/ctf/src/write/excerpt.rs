@@ -5,7 +5,7 @@
 //! before them are left out. Read with the metadata of the trace, an excerpt gives the events that it has
 //! with the times that they have in the trace.
 
-use super::copy::{head_values, packets_by_file};
+use super::copy::packets_by_file;
 use super::encode::EncodeError;
 use super::packet::{PacketHead, PacketWriter};
 use crate::error::{Error, Reason};
@@ -72,11 +72,11 @@ fn write_packet(
     flags: &[bool],
     bytes: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
-    let (header, context) = head_values(trace, stream, packet);
+    let head = PacketHead::of(trace, stream, packet);
+    let begin = head.begin;
     let class = trace.streams()[stream].class;
     let mut writer = PacketWriter::excerpt(trace.plan(), class);
-    let begin = packet.begin().unwrap_or(0);
-    writer.begin(PacketHead { header, context, begin })?;
+    writer.begin(head)?;
     let last = write_selected(trace, stream, events.iter().zip(flags.iter().copied()), begin, &mut writer)?;
     let total_bits = writer.content_bits().next_multiple_of(8);
     bytes.extend_from_slice(writer.finish(packet.end().unwrap_or(last), total_bits)?.bytes);

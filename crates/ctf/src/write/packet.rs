@@ -2,11 +2,11 @@
 
 use super::encode::{BitWriter, EncodeError, encode_by, for_roles, put_integer, reserve};
 use crate::bits;
-use crate::plan::{EventPlan, LttngHeader, Node, Plan, StreamPlan, extend_time};
+use crate::plan::{Cursor, EventPlan, LttngHeader, Node, Plan, StreamPlan, extend_time, walk};
 use crate::schema::{Role, Scope};
-use crate::trace::Event;
 use crate::trace::index::IndexEntry;
 use crate::trace::times::Times;
+use crate::trace::{Event, Packet, Trace};
 use crate::value::{Value, ValueVisitor};
 
 /// Packets that outgrow the size they were given end at a multiple of this many bytes, as the tracer's own
@@ -22,6 +22,21 @@ pub struct PacketHead {
     pub context: Option<Value>,
     /// Time at the packet's start in cycles.
     pub begin: u64,
+}
+
+impl PacketHead {
+    /// The head of a packet of a trace; it begins at 0 where that says nothing of its time.
+    pub fn of(trace: &Trace, stream: usize, packet: &Packet) -> Self {
+        let mut slots = trace.plan().new_slots();
+        let mut cursor = Cursor::new(trace.packet_bytes(packet));
+        let nodes = [&trace.plan().packet_header, &trace.stream_plan(stream).packet_context];
+        let [header, context] = nodes.map(|node| {
+            let mut visitor = ValueVisitor::default();
+            walk(node.as_ref()?, &mut cursor, &mut slots, &mut visitor).ok()?;
+            visitor.into_value()
+        });
+        Self { header, context, begin: packet.begin().unwrap_or(0) }
+    }
 }
 
 /// Builds the packets of one stream.

@@ -49,9 +49,12 @@ fn first_sentence(text: &str) -> Option<String> {
     Some(format!("{}{default}", &sentences[..end]))
 }
 
-/// Where the first of such ends is that is not in a quotation.
+/// Where the first of such ends is that is not in a quotation or in brackets.
 fn end_of(text: &str, ends: &[&str]) -> Option<usize> {
-    let is_quoted = |at: usize| text[..at].matches('`').count() % 2 == 1;
+    let is_quoted = |at: usize| {
+        let before = &text[..at];
+        before.matches('`').count() % 2 == 1 || before.matches('[').count() > before.matches(']').count()
+    };
     text.char_indices()
         .map(|(at, _)| at)
         .find(|&at| at >= MIN_TEXT && ends.iter().any(|end| text[at..].starts_with(end)) && !is_quoted(at))
@@ -89,6 +92,11 @@ mod tests {
             "Only within periods, and by period: `[NAME[(PARENT)]] : BEGIN [: END]`, with expressions as \
              those of events",
             Some("Only within periods, and by period"),
+        );
+        check(
+            "A directory below which viewers may open more traces [default: none]: it needs a token, \
+             as is printed",
+            Some("A directory below which viewers may open more traces [default: none]"),
         );
         check(
             "With --count: by these fields, named as in --where; `$host`, `$event` and `$cpu` may be too",

@@ -170,7 +170,9 @@ fn report_or_graph(is_graph: bool, report: Report) -> anyhow::Result<Option<Repo
 fn has_log(arguments: &AcrossHosts, table: &str) -> bool {
     match &arguments.table {
         // A heading may be that of the log.
-        Some(name) => name == table || name.contains(' ') || arguments.format != TableFormat::Text,
+        Some(name) => {
+            name.eq_ignore_ascii_case(table) || name.contains(' ') || arguments.format != TableFormat::Text
+        }
         None => arguments.format != TableFormat::Text,
     }
 }

@@ -57,6 +57,16 @@ impl Counts {
         *self.by_values.entry(key).or_default() += 1;
     }
 
+    /// Fields that are named like something that each event has, and that no counted event has.
+    ///
+    /// Each with the name of what each event has.
+    pub(super) fn mistaken(&self) -> impl Iterator<Item = (&str, &str)> {
+        let absent = |number: usize| self.by_values.keys().all(|values| values[number].is_none());
+        let names = self.names.iter().enumerate().filter(move |(number, _)| absent(*number));
+        let named = names.filter_map(|(_, name)| Some((name.as_str(), name.strip_prefix("$evt.")?)));
+        named.filter(|(_, name)| *name != "count" && !self.by_values.is_empty())
+    }
+
     /// Prints the most frequent ones, of equal counts by their values.
     pub(super) fn print(self, format: EventFormat, limit: u64, out: &mut impl Write) -> io::Result<()> {
         let total: u64 = self.by_values.values().sum();

@@ -111,7 +111,14 @@ pub(crate) fn run(arguments: &Events, console: &Console) -> anyhow::Result<()> {
         }
         bar.finish();
         match counts.take() {
-            Some(counts) => Ok(counts.print(arguments.format, limit, stdout)?),
+            Some(counts) => {
+                for (field, name) in counts.mistaken() {
+                    console.note(format_args!(
+                        "no event that was counted has the field {field}; what each one has is --by '${name}'"
+                    ));
+                }
+                Ok(counts.print(arguments.format, limit, stdout)?)
+            }
             None => Ok(printer.finish().map(drop)?),
         }
     })?;

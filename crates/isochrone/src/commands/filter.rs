@@ -39,10 +39,13 @@ pub(super) struct Filter<'a> {
 
 /// What events had of the threads that were asked for.
 #[derive(Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // One for each filter.
 struct Met {
     is_kept: bool,
     has_tid: bool,
     has_pid: bool,
+    has_name: bool,
+    has_cpu: bool,
     /// The names of threads of events that were left out because of these.
     names: BTreeSet<String>,
 }
@@ -129,10 +132,16 @@ impl<'a> Filter<'a> {
         })
     }
 
+    /// Whether only some threads or processes were asked for.
+    pub(super) fn has_threads(&self) -> bool {
+        let Threads { tids, pids, procnames } = &self.arguments.of;
+        !(tids.is_empty() && pids.is_empty() && procnames.is_empty())
+    }
+
     /// Notes that no event was of the threads that were asked for, where that is why none was kept.
     pub(super) fn note_unmatched(&self, console: &Console) {
         let Threads { tids, pids, procnames } = &self.arguments.of;
-        let Met { is_kept, has_tid, has_pid, names } = &self.met;
+        let Met { is_kept, has_tid, has_pid, has_name, has_cpu, names } = &self.met;
         if *is_kept {
             return;
         }
@@ -141,19 +150,20 @@ impl<'a> Filter<'a> {
             note!(console, "no event that was looked at is of a thread {}", plain(&list(tids)));
         } else if !pids.is_empty() && !has_pid {
             note!(console, "no event that was looked at is of a process {}", plain(&list(pids)));
-        } else {
+        } else if !procnames.is_empty() && !has_name {
             for wanted in procnames {
                 let near = did_you_mean(wanted, names.iter().map(String::as_str));
+                let wanted = plain(wanted);
                 note!(
                     console,
-                    "no event that was looked at is of a thread called `{}`{}",
-                    plain(wanted),
+                    "no event that was looked at is of a thread called `{wanted}`{}",
                     plain(&near)
                 );
             }
-            if procnames.is_empty() && self.condition.is_some() {
-                note!(console, "--where holds for no event that was looked at");
-            }
+        } else if !self.arguments.cpus.is_empty() && !has_cpu {
+            note!(console, "no event that was looked at is of one of the CPUs of --cpu");
+        } else if self.condition.is_some() {
+            note!(console, "--where holds for no event that was looked at");
         }
     }
 
@@ -220,6 +230,7 @@ impl<'a> Filter<'a> {
                 return false;
             }
         }
+        self.met.has_name = true;
         if cpus.is_empty() && self.condition.is_none() {
             return true;
         }
@@ -227,6 +238,7 @@ impl<'a> Filter<'a> {
         if !cpus.is_empty() && !cpu.is_some_and(|cpu| cpus.iter().any(|range| range.contains(&cpu))) {
             return false;
         }
+        self.met.has_cpu = true;
         self.condition.as_mut().is_none_or(|condition| condition.holds(source, host, cpu, event))
     }
 }

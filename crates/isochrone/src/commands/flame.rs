@@ -1,5 +1,6 @@
 //! `isochrone flame`: flame graphs of waits, from the store, and of functions, from events.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -139,7 +140,9 @@ fn functions(
     let lost: Vec<_> = merge.diagnostics().cloned().collect();
     complaints::show(&lost, console);
     filter.note_unmatched(console);
-    note_unused(stacks.counts(), console)?;
+    let is_filtered = !arguments.hosts.is_empty() || filter.has_threads();
+    note_unused(stacks.counts(), is_filtered, console)?;
+    check_symbols(&stacks, symbols)?;
     let mut flame = Flame::default();
     stacks.each(|host, program, functions, ns| {
         let first = format!("{host} {}", program.unwrap_or("?"));
@@ -150,18 +153,24 @@ fn functions(
 }
 
 /// Reports events of functions that could not be used.
-fn note_unused(counts: StackCounts, console: &Console) -> anyhow::Result<()> {
-    let StackCounts { events, of_no_thread, not_entered, not_left, open, too_deep } = counts;
+fn note_unused(counts: StackCounts, is_filtered: bool, console: &Console) -> anyhow::Result<()> {
+    let StackCounts { events, of_no_thread, not_entered, not_left, open, too_deep, recorded_twice } = counts;
     anyhow::ensure!(
-        events > 0,
+        events > 0 || is_filtered,
         "no program recorded its functions: compile it with -finstrument-functions, run it with \
          LD_PRELOAD=liblttng-ust-cyg-profile.so, and type: lttng enable-event --userspace \
          'lttng_ust_cyg_profile*'"
     );
     anyhow::ensure!(
-        of_no_thread < events,
+        of_no_thread < events || events == 0,
         "the events of functions have no context `vtid`, without which threads are mixed up; before the next \
          recording, type: lttng add-context --userspace --type vtid --type vpid --type procname"
+    );
+    anyhow::ensure!(
+        recorded_twice == 0,
+        "several sessions recorded the functions of a process at one time, whose times would add up: name \
+         the traces of one session (processes: {})",
+        figures::count(recorded_twice)
     );
     for (count, what) in [
         (of_no_thread, "events of functions of no thread that is known: left out"),
@@ -177,6 +186,25 @@ fn note_unused(counts: StackCounts, console: &Console) -> anyhow::Result<()> {
             note!(console, "{what}: {}", figures::count(count));
         }
     }
+    Ok(())
+}
+
+/// Refuses names of functions without the name of a file, where they would name those of several files.
+fn check_symbols(stacks: &CallStacks, symbols: &[NamedSymbols]) -> anyhow::Result<()> {
+    let mut files = BTreeSet::new();
+    stacks.each(|_, _, functions, _| {
+        let has = |function: &&Function<'_>| {
+            symbols.iter().any(|it| it.binary.is_none() && it.at(function).is_some())
+        };
+        let paths = functions.iter().filter(has).filter_map(|function| Some(function.binary?.0.to_owned()));
+        files.extend(paths);
+    });
+    let list = |files: BTreeSet<String>| files.into_iter().collect::<Vec<_>>().join(", ");
+    anyhow::ensure!(
+        files.len() <= 1,
+        "--symbols FILE would name functions of several programs: give NAME=FILE for one of {}",
+        plain(&list(files))
+    );
     Ok(())
 }
 
@@ -202,7 +230,8 @@ impl NamedSymbols {
         match (&self.binary, function.binary) {
             (None, _) => self.symbols.at(function.address),
             (Some(name), Some((path, offset))) if Some(name.as_ref()) == file_name(path) => {
-                self.symbols.at(offset)
+                // What is no position-independent program is mapped where it was linked.
+                self.symbols.at(offset).or_else(|| self.symbols.at(function.address))
             }
             _ => None,
         }

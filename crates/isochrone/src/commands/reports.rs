@@ -82,8 +82,9 @@ impl ReportStyle<'_> {
     fn named<'r>(&self, reports: &'r [Report]) -> Option<&'r str> {
         let wanted = self.table?;
         let tables = || reports.iter().flat_map(|report| &report.tables);
-        let by_name = tables().find(|table| table.name == wanted);
-        let by_title = || tables().find(|table| table.title.eq_ignore_ascii_case(wanted.trim()));
+        let wanted = wanted.trim();
+        let by_name = tables().find(|table| table.name.eq_ignore_ascii_case(wanted));
+        let by_title = || tables().find(|table| table.title.eq_ignore_ascii_case(wanted));
         by_name.or_else(by_title).map(|table| table.name)
     }
 

@@ -2,7 +2,7 @@
 //! requests of one against limits.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use isochrone_analysis::{AnalysisKind, Note, Options, Report, VERSION, lacking, nearest_rank};
 use isochrone_crosshost::{
@@ -37,18 +37,24 @@ fn opening<'a>(path: &'a PathBuf, arguments: &Diff) -> Opening<'a> {
 
 fn diff_requests(arguments: &Diff, console: &Console) -> anyhow::Result<()> {
     let Diff { before, after, of, .. } = arguments;
-    let open = |path: &PathBuf, with: &mut dyn FnMut(Run<'_, '_>) -> anyhow::Result<()>| {
+    let open = |run: usize, path: &PathBuf, with: &mut dyn FnMut(Run<'_, '_>) -> anyhow::Result<()>| {
+        note_run(run, path, console);
         with_store(opening(path, arguments), console, |store| {
             note_missing(store, &format!("{}: ", path.display()), console);
             with(Run { cluster: store.cluster, requests: &store.requests(of, true)? })
         })
     };
-    open(before, &mut |before| {
-        open(after, &mut |after| {
+    open(0, before, &mut |before| {
+        open(1, after, &mut |after| {
             let hosts = before.cluster.len().max(after.cluster.len());
             show(compare(before, after), hosts, arguments, console)
         })
     })
+}
+
+/// Notes of which run the notes are that follow: both may have hosts of one name.
+fn note_run(run: usize, path: &Path, console: &Console) {
+    note!(console, "{}, {}:", RUNS[run], Plain(path.display()));
 }
 
 fn diff_analyses(arguments: &Diff, names: &[&'static str], console: &Console) -> anyhow::Result<()> {
@@ -58,8 +64,10 @@ fn diff_analyses(arguments: &Diff, names: &[&'static str], console: &Console) ->
         "--service and --phase choose requests: they do not apply to {}",
         names.join(", ")
     );
-    let [before, after] =
-        [&arguments.before, &arguments.after].map(|path| reports_of(path, arguments, names, console));
+    let [before, after] = [(0, &arguments.before), (1, &arguments.after)].map(|(run, path)| {
+        note_run(run, path, console);
+        reports_of(path, arguments, names, console)
+    });
     let ((before, hosts), (after, of_after)) = (before?, after?);
     let mut report = Report {
         analysis: "diff",

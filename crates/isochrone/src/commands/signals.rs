@@ -50,8 +50,10 @@ pub fn leave_nothing_on_signals() -> anyhow::Result<EndsAtOnce> {
         for signal in signals.forever().take_while(|_| is_here.load(Ordering::SeqCst)) {
             unfinished::remove_all();
             isochrone_store::remove_unfinished();
-            // A shell would read from the terminal beside the pager.
-            pager::end();
+            if signal == SIGINT {
+                // It comes from the terminal: a shell would read from that beside the pager.
+                pager::end();
+            }
             // Both signals can be emulated.
             let _ = emulate_default_handler(signal);
         }

@@ -4,6 +4,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -21,8 +22,10 @@ enum Pager {
     Wanted(String),
     Running {
         child: Child,
-        /// Whether stderr goes there, too.
-        has_stderr: bool,
+        /// As it was named.
+        named: String,
+        /// What stderr was, if it goes there, too.
+        stderr: Option<OwnedFd>,
     },
 }
 
@@ -61,11 +64,12 @@ pub(super) fn start() {
     let started = command.stdin(Stdio::piped()).spawn().and_then(|mut child| {
         let pipe = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let has_stderr = io::stderr().is_terminal();
+        let stderr = has_stderr.then(|| io::stderr().as_fd().try_clone_to_owned()).transpose()?;
         if has_stderr {
             dup2_stderr(&pipe)?;
         }
         dup2_stdout(&pipe)?;
-        Ok(Pager::Running { child, has_stderr })
+        Ok(Pager::Running { child, named: named.clone(), stderr })
     });
     *pager = started.unwrap_or_else(|error| {
         // Small systems lack the usual one.
@@ -95,20 +99,28 @@ fn words(named: &str) -> Command {
     }
 }
 
-/// Ends the text of a pager that runs, and waits until its reader has left it.
-pub(crate) fn end() {
+/// Exit statuses of a shell that could not run a command.
+const NOT_RUN: [Option<i32>; 2] = [Some(126), Some(127)];
+
+/// Ends the text of a pager that runs, and waits until its reader has left it. Returns whether there was a
+/// reader: a shell may not have found the pager, which is printed on stderr.
+pub(crate) fn end() -> bool {
+    // Held until the end: the program may end on one thread while another one waits here.
     let mut pager = pager();
-    if let Pager::Running { child, has_stderr } = &mut *pager {
-        // The pager waits for the last writer of its pipe.
-        if let Ok(nothing) = OpenOptions::new().write(true).open("/dev/null") {
-            let _ = dup2_stdout(&nothing);
-            if *has_stderr {
-                let _ = dup2_stderr(&nothing);
-            }
-        }
-        let _ = child.wait();
+    let ended = std::mem::replace(&mut *pager, Pager::Unwanted);
+    let Pager::Running { mut child, named, stderr } = ended else { return true };
+    // The pager waits for the last writer of its pipe.
+    if let Ok(nothing) = OpenOptions::new().write(true).open("/dev/null") {
+        let _ = dup2_stdout(&nothing);
     }
-    *pager = Pager::Unwanted;
+    if let Some(stderr) = stderr {
+        let _ = dup2_stderr(&stderr);
+    }
+    let is_run = child.wait().is_ok_and(|status| !NOT_RUN.contains(&status.code()));
+    if !is_run {
+        eprint_line!("isochrone: the pager `{}` cannot be run: --no-pager prints the result", plain(&named));
+    }
+    is_run
 }
 
 /// Width of the terminal that a pager writes to, if there is a pager and its terminal has one.

@@ -125,6 +125,21 @@ fn packets_that_are_sent_again_cut_up_and_lost() {
     }
 }
 
+/// Packets that stay within a host are there as they were sent and as they were received, and called so.
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn packets_within_a_host_are_not_lost() {
+    let cache = tempfile::tempdir().unwrap();
+    let trace = [crate::common::shared().join("data/vm/ipc1")];
+    let packets = rows_of(&trace, cache.path(), &["--follow", "127.0.0.1"], "packets");
+    let count = |words: &str| {
+        packets.iter().filter(|packet| packet["what"].as_str().unwrap().contains(words)).count()
+    };
+    let (sent, received) = (count("sent within the host"), count("received within the host"));
+    assert!(sent > 0 && sent == received && sent + received == packets.len(), "{sent} {received}");
+    assert_eq!(count("unmatched"), 0);
+}
+
 #[test]
 fn what_is_not_there_is_said() {
     let cache = tempfile::tempdir().unwrap();

@@ -36,6 +36,7 @@ mod requests;
 mod run;
 mod runs;
 mod sched;
+mod shop_runs;
 mod shown;
 mod spans;
 mod states;

@@ -12,6 +12,13 @@ use super::{command, hosts, run_in, run_with};
 
 /// What the binary writes to a terminal of 80 columns, without a pager unless `variables` name one.
 fn on_terminal(variables: &[(&str, &str)], arguments: &[&str]) -> String {
+    let (text, status) = ended_on_terminal(variables, arguments);
+    assert_eq!(status, Some(0));
+    text
+}
+
+/// As [`on_terminal`], with the status.
+fn ended_on_terminal(variables: &[(&str, &str)], arguments: &[&str]) -> (String, Option<i32>) {
     let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
     let OpenptyResult { master, slave } = openpty(&size, None).unwrap();
     let variables = &[&[("ISOCHRONE_PAGER", "")][..], variables].concat();
@@ -21,8 +28,8 @@ fn on_terminal(variables: &[(&str, &str)], arguments: &[&str]) -> String {
     while let Ok(count @ 1..) = terminal.read(&mut piece) {
         bytes.extend_from_slice(&piece[..count]);
     }
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+    let status = child.wait().unwrap().code();
+    (String::from_utf8(bytes).unwrap().replace("\r\n", "\n"), status)
 }
 
 /// A text without the sequences that choose colours.
@@ -110,6 +117,9 @@ fn a_pager_has_what_the_terminal_would() {
         // A file or a pipe has no pager.
         assert!(!run_with(&[sed], &arguments).out.starts_with("> "));
     }
+    // A shell looks for it: without one, nothing was read, which is an error.
+    let unread = with_hosts(TABLES[0], &hosts);
+    assert_eq!(ended_on_terminal(&[("ISOCHRONE_PAGER", "A=1 no-such-pager")], &unread).1, Some(2));
     // What has no result starts none.
     let directory = tempfile::tempdir().unwrap();
     let started = directory.path().join("started");

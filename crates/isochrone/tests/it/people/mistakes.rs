@@ -70,6 +70,7 @@ fn names_as_they_are_printed() {
     let waits = |name: &str| said(&["blocking", "-q", "--limit", "5", "--table", name]);
     let heading = waits("waits").lines().nth(2).unwrap().split(": ").next().unwrap().to_owned();
     assert_eq!(waits(&heading), waits("waits"));
+    assert_eq!(waits("Waits"), waits("waits"));
 }
 
 #[test]
@@ -100,6 +101,7 @@ fn names_that_match_nothing() {
         ),
         (&["events", "--tid", "4711"], "note: no event that was looked at is of a thread 4711\n"),
         (&["events", "--pid", "4711"], "note: no event that was looked at is of a process 4711\n"),
+        (&["events", "--cpu", "99"], "note: no event that was looked at is of one of the CPUs of --cpu\n"),
         (&["events", "--where", "ret == 123456"], "note: --where holds for no event that was looked at\n"),
         (&["analyze", "cputop", "--pid", "4711"], "note: no process 4711 is in the traces\n"),
     ] {

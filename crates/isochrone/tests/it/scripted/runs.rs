@@ -60,7 +60,7 @@ fn run_with(to: &Path, requests: impl IntoIterator<Item = (u64, u64, Stall)>) {
     host.write(&to.join("h1")).unwrap();
 }
 
-fn isochrone(cache: &Path, arguments: &[&str]) -> Output {
+pub(super) fn isochrone(cache: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_isochrone"))
         .args(arguments)
         .env("XDG_CACHE_HOME", cache)
@@ -70,7 +70,7 @@ fn isochrone(cache: &Path, arguments: &[&str]) -> Output {
 }
 
 /// The rows of a table as text: some columns.
-fn rows(said: &Output, table: &str, columns: &[&str]) -> Vec<String> {
+pub(super) fn rows(said: &Output, table: &str, columns: &[&str]) -> Vec<String> {
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     let report: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
     let table = report["tables"].as_array().unwrap().iter().find(|it| it["name"] == table).unwrap();
@@ -86,7 +86,8 @@ fn rows(said: &Output, table: &str, columns: &[&str]) -> Vec<String> {
     table["rows"].as_array().unwrap().iter().map(row).collect()
 }
 
-const CAUSES: [&str; 6] = ["comm", "cause", "mean_before_ns", "mean_after_ns", "change_ns", "verdict"];
+pub(super) const CAUSES: [&str; 6] =
+    ["comm", "cause", "mean_before_ns", "mean_after_ns", "change_ns", "verdict"];
 
 #[test]
 fn what_became_slower_is_first() {
@@ -204,6 +205,19 @@ fn tables_of_analyses_are_compared() {
         assert!(text.contains(title), "{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // What one run did not record is neither gone nor new.
+    let cut = isochrone(&cache, &["cut", "-q", "--event", "sched_*", "-o", &path("cut"), &path("before")]);
+    assert!(cut.status.success(), "{}", String::from_utf8_lossy(&cut.stderr));
+    for (before, after, side) in [("before", "cut", "count_after"), ("cut", "before", "count_before")] {
+        let columns = [side, "change_ns", "verdict"];
+        let found = rows(&diff(before, after, "syscallstats"), "syscallstats", &columns);
+        let is_unknown = |row: &String| row == "null null not recorded";
+        assert!(!found.is_empty() && found.iter().all(is_unknown), "{found:?}");
+    }
+    let said = isochrone(&cache, &["diff", &path("before"), &path("cut"), "syscallstats"]);
+    let notes = String::from_utf8(said.stderr).unwrap();
+    let of_runs = [format!("note: before, {}:", path("before")), format!("note: after, {}:", path("cut"))];
+    assert!(of_runs.iter().all(|run| notes.contains(run)), "{notes}");
     let wrong = isochrone(&cache, &["diff", &path("before"), &path("same"), "syscallstat"]);
     assert_eq!(wrong.status.code(), Some(2));
     let said = String::from_utf8(wrong.stderr).unwrap();
