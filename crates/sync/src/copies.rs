@@ -48,9 +48,6 @@ pub enum CopyError {
     /// Only a part of the events is there.
     #[error("{}: mapped pieces hold a part of the events only: copy the traces that they were mapped of", .0.display())]
     Excerpt(PathBuf),
-    /// The traces are packed in a file.
-    #[error("{}: traces that are packed in a file are not copied: unpack them", .0.display())]
-    Packed(PathBuf),
     /// Something is already there.
     #[error("{} exists already; nothing was written", .0.display())]
     Exists(PathBuf),
@@ -186,10 +183,7 @@ fn targets<'i>(inputs: &'i Inputs, directory: &Path) -> Result<Vec<Target<'i>>, 
     let mut roots: HashMap<String, &Path> = HashMap::new();
     let mut found = Vec::new();
     let place = existing_part(directory);
-    for InputTrace { argument, inner, excerpt, is_packed, .. } in &inputs.traces {
-        if *is_packed {
-            return Err(CopyError::Packed(argument.clone()));
-        }
+    for InputTrace { argument, inner, excerpt, .. } in &inputs.traces {
         if let Some(excerpt) = excerpt {
             return Err(CopyError::Excerpt(excerpt.piece.clone()));
         }

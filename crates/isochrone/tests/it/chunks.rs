@@ -309,11 +309,21 @@ fn packed_traces_are_read_as_they_are() {
     let output = isochrone(cache.path(), &["info", text(&cut)]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && said.contains("cannot be unpacked: "), "{said}");
-    let copies = work.path().join("copies");
-    let [one, two] = [&packed[0], &packed[1]].map(|path| text(path));
-    let output = isochrone(cache.path(), &["sync", one, two, "--write", text(&copies)]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(2) && said.contains("are not copied: unpack them"), "{said}");
+    // Copies and parts of them are those of the traces, named by the files.
+    let to = |name: &str| work.path().join(name);
+    for (command, option) in [(&["sync"][..], "--write"), (&["cut", "--begin", "+1s", "--end", "+2s"], "-o")]
+    {
+        let directories = [(&hosts, "whole"), (&packed, "packed")].map(|(paths, name)| {
+            let directory = to(&format!("{name}-{}", command[0]));
+            let paths = paths.iter().map(|path| text(path));
+            let arguments = command.iter().copied().chain([option, text(&directory), "-q"]).chain(paths);
+            ok(cache.path(), &arguments.collect::<Vec<_>>());
+            directory
+        });
+        assert!(directories[1].join("client.zst_").is_dir());
+        let [whole, found] = directories.map(|directory| of(&["events", "--no-sync"], &[directory]));
+        assert!(!whole.is_empty() && whole == found, "{command:?}");
+    }
 }
 
 /// Pieces that were written once are read by every later version: their excerpts always, their models as long

@@ -216,10 +216,12 @@ fn what_changed_in_the_shop_is_named_first() {
         };
         let (what, change, verdict) = named([&before, &after]);
         assert_eq!((what, &*verdict), (format!("srvhog {cause}"), "slower"), "{name}");
-        assert!((change - MORE as i64).abs() < MORE as i64 / 50, "{name}: {change}");
+        // Of requests at one time, one can wait for the worker of the other.
+        let is_it = |change: i64| (98..125).contains(&(change * 100 / MORE as i64));
+        assert!(is_it(change), "{name}: {change}");
         let (what, change, verdict) = named([&after, &before]);
         assert_eq!((what, &*verdict), (format!("srvhog {cause}"), "faster"), "{name}");
-        assert!((change + MORE as i64).abs() < MORE as i64 / 50, "{name}: {change}");
+        assert!(is_it(-change), "{name}: {change}");
         assert_eq!(most(&after), Some(1), "{name}");
     }
 }
