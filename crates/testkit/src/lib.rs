@@ -4,7 +4,7 @@
 //! hosts whose [`SimClock`]s are wrong in known ways exchanges packets and is written as one trace per host, so that
 //! what a synchronization finds can be compared with the truth. The same description and seed give the same bytes.
 //!
-//! [`altered`] copies a real trace, with time and events that it does not have.
+//! [`altered()`] copies a real trace, with time and events that it does not have.
 //!
 //! This crate knows LTTng's output and nothing of how traces are analyzed; its only way to bytes is the writer
 //! of [`isochrone_ctf`].
