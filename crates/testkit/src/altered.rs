@@ -6,7 +6,7 @@ use std::path::Path;
 use isochrone_ctf::Trace;
 use isochrone_ctf::write::{PacketHead, PacketWriter, TraceDirectory};
 
-use crate::compiled::{Body, Compiled};
+use crate::compiled::Compiled;
 use crate::error::{Misuse, TestkitError};
 use crate::value::FieldValue;
 
@@ -85,15 +85,8 @@ impl Passed<'_> {
         while let Some((pause, left)) = self.pauses.split_first().filter(|(pause, _)| pause.at <= at) {
             for Inserted { after, name, fields } in pause.events.iter().filter(|_| self.has_events) {
                 let class = compiled.class(name)?;
-                writer.event(compiled.event_plan(class), pause.at + self.cycles + after, None)?;
-                match compiled.body(name, class, fields)? {
-                    Body::Bytes(bytes) => writer.body_bytes(&bytes),
-                    Body::Values(values, _) => {
-                        for (node, value) in compiled.nodes(class).zip(&values) {
-                            writer.field(node, value)?;
-                        }
-                    }
-                }
+                let body = compiled.body(name, class, fields)?;
+                compiled.write(writer, class, pause.at + self.cycles + after, &body)?;
             }
             self.pauses = left;
             self.cycles += pause.cycles;

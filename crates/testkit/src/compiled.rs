@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use isochrone_ctf::Value;
 use isochrone_ctf::plan::{EventPlan, Node, Plan};
 use isochrone_ctf::schema::{FieldClass, Location, Schema, Scope, StructClass};
-use isochrone_ctf::write::{BitWriter, encode};
+use isochrone_ctf::write::{BitWriter, EncodeError, PacketWriter, encode};
 
 use crate::assign::{Assignment, Given, needed};
 use crate::error::Misuse;
@@ -103,6 +103,26 @@ impl Compiled {
     pub(crate) fn nodes(&self, class: usize) -> impl Iterator<Item = &Node> {
         let context = self.plan.streams[self.channel(class)].common_context.as_ref();
         context.into_iter().chain(&self.event_plan(class).payload)
+    }
+
+    /// Writes an event with a body of its class.
+    pub(crate) fn write(
+        &self,
+        writer: &mut PacketWriter<'_>,
+        class: usize,
+        cycles: u64,
+        body: &Body,
+    ) -> Result<(), EncodeError> {
+        writer.event(self.event_plan(class), cycles, None)?;
+        match body {
+            Body::Bytes(bytes) => writer.body_bytes(bytes),
+            Body::Values(values, _) => {
+                for (node, value) in self.nodes(class).zip(values) {
+                    writer.field(node, value)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The body of an event.

@@ -15,6 +15,8 @@ use crate::render::figures;
 use crate::render::plain::plain;
 use crate::render::table::Table;
 
+/// What each event has, by `$` and these names.
+const EACH_HAS: [&str; 3] = ["host", "event", "cpu"];
 /// Names of columns that are of no field of that name.
 const TAKEN: [&str; 4] = ["host", "event", "cpu", "count"];
 
@@ -64,7 +66,7 @@ impl Counts {
         let absent = |number: usize| self.by_values.keys().all(|values| values[number].is_none());
         let names = self.names.iter().enumerate().filter(move |(number, _)| absent(*number));
         let named = names.filter_map(|(_, name)| Some((name.as_str(), name.strip_prefix("$evt.")?)));
-        named.filter(|(_, name)| *name != "count" && !self.by_values.is_empty())
+        named.filter(|(_, name)| EACH_HAS.contains(name) && !self.by_values.is_empty())
     }
 
     /// Prints the most frequent ones, of equal counts by their values.

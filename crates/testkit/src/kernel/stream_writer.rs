@@ -99,15 +99,7 @@ impl<'c> StreamWriter<'c> {
             self.close(self.last)?;
         }
         self.open(time)?;
-        self.writer.event(self.compiled.event_plan(class), time, None)?;
-        match body {
-            Body::Bytes(bytes) => self.writer.body_bytes(bytes),
-            Body::Values(values, _) => {
-                for (node, value) in self.compiled.nodes(class).zip(values) {
-                    self.writer.field(node, value)?;
-                }
-            }
-        }
+        self.compiled.write(&mut self.writer, class, time, body)?;
         self.open = self.open.map(|events| events + 1);
         self.last = time;
         Ok(())

@@ -146,6 +146,12 @@ fn counts_by_fields() {
         &["--by: no event has a field `next_com`"],
     );
     check(&run(&["events", "--by", "ret", &client]), 2, &["--count"]);
+    // A field that some events have, where what each event has is meant.
+    check(
+        &run(&["events", "--count", "--by", "event", &client]),
+        0,
+        &["the field $evt.event;", "--by '$event'"],
+    );
     // A field that is named twice is counted once.
     let once = run(&["events", "-q", "--count", "--by", "ret,$host", &client]);
     assert_eq!(run(&["events", "-q", "--count", "--by", "ret,$host,ret,$evt.ret", &client]).out, once.out);
