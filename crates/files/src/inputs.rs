@@ -14,6 +14,7 @@ use crate::excerpt::{OpenedExcerpt, StreamContent, open_excerpt};
 use crate::packed::{find_packed, is_packed, open_packed};
 use crate::piece::{self, Kind, PieceError, PieceFile, Section};
 use crate::recorded::{find_recordings, open_recording, recording};
+use crate::search::below;
 use crate::spans::{find_spans, is_spans, open_spans};
 use isochrone_corrections::artefact::{Refused, RefusedKind};
 
@@ -263,11 +264,9 @@ impl Inputs {
         match open_spans(path, &beside, schemas) {
             Ok((traces, notes)) => {
                 self.notes.extend(notes);
-                let below = path.strip_prefix(argument).map(Path::to_owned).unwrap_or_default();
+                let packed = path.strip_prefix(argument).unwrap_or(Path::new(""));
                 for (inner, trace) in traces {
-                    // Joining nothing would end the path with a slash.
-                    let inner = if inner.as_os_str().is_empty() { below.clone() } else { below.join(inner) };
-                    let argument = argument.to_owned();
+                    let (argument, inner) = (argument.to_owned(), below(packed, &inner));
                     self.add(InputTrace { argument, inner, trace, excerpt: None, is_packed: true }, seen);
                 }
             }

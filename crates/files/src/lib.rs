@@ -20,3 +20,4 @@ pub use excerpt::{
 pub use inputs::{ExcerptOf, InputTrace, Inputs, UnknownCapture};
 pub use packed::{PackedError, is_packed, open_packed, unpack};
 pub use recorded::{RecordingError, open_recording, recording};
+pub use search::below;

@@ -99,17 +99,17 @@ pub fn open_packed(path: &Path, known: &Schemas) -> Result<Vec<(PathBuf, Trace)>
     let directory = UnfinishedDirectory::temporary("isochrone-unpacked")?;
     unpack(path, directory.path())?;
     let root = directory.path();
-    let below = |source: isochrone_ctf::Error| PackedError::Trace { inner: PathBuf::new(), source };
-    let found = find_traces(root).map_err(below)?;
+    let of_file = |source: isochrone_ctf::Error| PackedError::Trace { inner: PathBuf::new(), source };
+    let found = find_traces(root).map_err(of_file)?;
     if let Some(source) = found.unreadable.into_iter().next() {
-        return Err(below(source));
+        return Err(of_file(source));
     }
     if found.traces.is_empty() {
         return Err(PackedError::NoTrace);
     }
     let open = |directory: &PathBuf| {
         let inner = directory.strip_prefix(root).map(Path::to_owned).unwrap_or_default();
-        let trace = Trace::open_moved(directory, &path.join(&inner), known);
+        let trace = Trace::open_moved(directory, &search::below(path, &inner), known);
         let trace = trace.map_err(|source| PackedError::Trace { inner: inner.clone(), source })?;
         Ok((inner, trace))
     };

@@ -48,3 +48,9 @@ impl Search<'_> {
         }
     }
 }
+
+/// The path of what lies below a path. Nothing below it is the path itself, where [`Path::join`] ends it with
+/// a slash.
+pub fn below(path: &Path, inner: &Path) -> PathBuf {
+    if inner.as_os_str().is_empty() { path.to_owned() } else { path.join(inner) }
+}

@@ -61,14 +61,11 @@ pub(crate) fn open_spans(
     }
     let mut traces = Vec::new();
     for (number, (directory, host)) in written.iter().zip(&file.hosts).enumerate() {
-        // Joining nothing would end the path with a slash.
-        let (inner, at) = match file.hosts.len() {
-            1 => (PathBuf::new(), path.to_owned()),
-            _ => {
-                let inner = inner_name(number, host.name.as_deref());
-                (PathBuf::from(&inner), path.join(inner))
-            }
+        let inner = match file.hosts.len() {
+            1 => PathBuf::new(),
+            _ => PathBuf::from(inner_name(number, host.name.as_deref())),
         };
+        let at = search::below(path, &inner);
         traces.push((inner, Trace::open_moved(directory, &at, known)?));
     }
     Ok((traces, notes))

@@ -340,7 +340,8 @@ impl<'t> Host<'t> {
         &self.archives
     }
 
-    /// First and last raw time, ns, as the packets say; `None` where there are none.
+    /// First and last raw time, ns, as the packets say; `None` where there are none. They may begin long
+    /// before the first event and end after the last: see [`Host::first_event`].
     pub fn extent(&self) -> Option<(RawNs, RawNs)> {
         self.extent
     }

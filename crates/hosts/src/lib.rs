@@ -18,6 +18,7 @@ pub mod clocks;
 mod core;
 mod coverage;
 mod cursor;
+mod edges;
 mod host;
 mod lists;
 mod losses;

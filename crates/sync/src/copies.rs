@@ -17,7 +17,7 @@ use isochrone_ctf::write::{CopySummary, NewClock, copy_trace};
 
 use isochrone_corrections::{Clock, Clocks};
 use isochrone_files::output;
-use isochrone_files::{InputTrace, Inputs};
+use isochrone_files::{InputTrace, Inputs, below};
 use isochrone_time::RawNs;
 use isochrone_unfinished::UnfinishedDirectory;
 
@@ -134,11 +134,11 @@ pub fn write_each<T>(
     let mut copied = Vec::new();
     let mut roots = BTreeSet::new();
     for (input, Target { root, inner }) in inputs.traces.iter().zip(targets) {
-        let below = Path::new(&root).join(inner);
-        let copy = partial.path().join(&below);
-        make_above(partial.path(), &below).map_err(io(&copy))?;
+        let name = below(Path::new(&root), inner);
+        let copy = partial.path().join(&name);
+        make_above(partial.path(), &name).map_err(io(&copy))?;
         let Some(written) = write_one(input, &copy)? else { continue };
-        copied.push((input.path().to_owned(), directory.join(&root).join(inner), written));
+        copied.push((input.path().to_owned(), directory.join(name), written));
         roots.insert(root);
     }
     output::flush(partial.path()).map_err(io(partial.path()))?;

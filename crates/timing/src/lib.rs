@@ -15,4 +15,4 @@ pub use conversion::{Conversion, ConversionError, Converted, Scale};
 pub use host::{TimedHost, UnknownHost, check_names, is_on_one_clock, recorded, share_a_clock};
 pub use stamp::{RawStamp, Stamp, Timing};
 pub use steps::{MOST_STEPS, SOME_STEPS, TooManySteps, step_length, steps};
-pub use window::{Times, WrongTimes, extent};
+pub use window::{Times, WrongTimes, extent, extent_of_events};

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
-use isochrone_analysis::{AnalysisKind, Interrupt, OptionKind};
+use isochrone_analysis::{AnalysisKind, Interrupt};
 use isochrone_strace::errno_of;
 use wildmatch::WildMatch;
 
 use super::common::{Clock, Cluster, Threads, TimeWindow, at_least_one, number};
-use super::options::GivenOptions;
+use super::options::{GivenOptions, PHASES, STATES, STORED};
 use super::time::{TimeArg, Zone, duration};
 use crate::suggest::did_you_mean;
 
@@ -212,32 +212,6 @@ pub(crate) enum Names {
     /// Where the time of phases went, from a store.
     Phases,
 }
-
-/// An analysis that is read from a store.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StoredAnalysis {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    /// The options of some analyses that it accepts.
-    pub(crate) accepts: &'static [OptionKind],
-}
-
-pub(crate) const PHASES: &str = "phases";
-pub(crate) const STATES: &str = "states";
-
-/// The analyses that are read from a store.
-pub(crate) const STORED: [StoredAnalysis; 2] = [
-    StoredAnalysis {
-        name: PHASES,
-        about: "Durations of phases of programs, and where their time went: by call, by file or peer, by cause; from a store, as states",
-        accepts: &[OptionKind::Threads, OptionKind::Durations],
-    },
-    StoredAnalysis {
-        name: STATES,
-        about: "What each thread did, and when; from a store, which is built if there is none",
-        accepts: &[OptionKind::Threads],
-    },
-];
 
 /// An analysis as a command, with the options of `isochrone analyze`.
 #[derive(Debug, Subcommand)]

@@ -27,9 +27,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use isochrone_analysis::AnalysisKind;
 
-pub(crate) use analyze::{
-    Analyze, AnalyzeNamed, MapNames, Names, PHASES, STATES, STORED, Short, TableFormat,
-};
+pub(crate) use analyze::{Analyze, AnalyzeNamed, MapNames, Names, Short, TableFormat};
 pub(crate) use cache::{Cache, CacheAction};
 pub use common::{Clock, Keys};
 pub(crate) use common::{Cluster, Threads};
@@ -42,7 +40,7 @@ pub(crate) use export::{Export, ExportFormat, Overview, Summary};
 pub(crate) use flame::{Flame, FlameFormat, FlameOf};
 pub(crate) use in_place::{ExecCommand, MapInPlace};
 pub(crate) use live::{Live, SessionUrl};
-pub(crate) use options::{Applies, Decides, GivenOptions};
+pub(crate) use options::{Applies, Decides, GivenOptions, PHASES, STATES, STORED};
 pub(crate) use order::{EventArg, Order};
 pub(crate) use pieces::{Map, Merge};
 pub(crate) use record::{Probe, Record, WayOptions};

@@ -6,7 +6,31 @@ use clap::{ArgMatches, Command};
 use isochrone_analysis::{AnalysisKind, OptionKind};
 use isochrone_export::lami;
 
-use super::analyze::{PHASES, STATES, STORED};
+/// An analysis that is read from a store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoredAnalysis {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// The options of some analyses that it accepts.
+    pub(crate) accepts: &'static [OptionKind],
+}
+
+pub(crate) const PHASES: &str = "phases";
+pub(crate) const STATES: &str = "states";
+
+/// The analyses that are read from a store.
+pub(crate) const STORED: [StoredAnalysis; 2] = [
+    StoredAnalysis {
+        name: PHASES,
+        about: "Durations of phases of programs, and where their time went: by call, by file or peer, by cause; from a store, as states",
+        accepts: &[OptionKind::Threads, OptionKind::Durations],
+    },
+    StoredAnalysis {
+        name: STATES,
+        about: "What each thread did, and when; from a store, which is built if there is none",
+        accepts: &[OptionKind::Threads],
+    },
+];
 
 /// What an option decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -96,7 +96,7 @@ mod tests {
     fn events_are_named() {
         let check = |text: &str, host: &str, at: Option<i128>, number: Option<u64>| {
             let read = EventArg::parse(text).unwrap();
-            let at_ns = read.at.map(|at| at.unix(None, None).unwrap().0);
+            let at_ns = read.at.map(|at| at.unix(None).unwrap().0);
             assert_eq!(
                 (read.host.as_str(), at_ns, read.number.map(NonZeroU64::get)),
                 (host, at, number),

@@ -101,13 +101,25 @@ impl TimeArg {
         }
     }
 
-    /// The instant, for traces from `start` to `end`; `None`: unknown, so that a time of day, or one after the
-    /// start or before the end, is an error.
-    pub(crate) fn unix(self, start: Option<UnixNs>, end: Option<UnixNs>) -> Result<UnixNs, String> {
-        self.in_zone(start, end, time::zone())
+    /// Whether it counts from the start or the end of traces.
+    pub(crate) fn is_relative(self) -> bool {
+        matches!(self, Self::AfterStart(_) | Self::BeforeEnd(_))
     }
 
-    fn in_zone(self, start: Option<UnixNs>, end: Option<UnixNs>, zone: &TimeZone) -> Result<UnixNs, String> {
+    /// The instant, for traces with their first and their last event at `events`; `None`: unknown, so that a
+    /// time of day, or one after the start or before the end, is an error.
+    pub(crate) fn unix(self, events: Option<(UnixNs, UnixNs)>) -> Result<UnixNs, String> {
+        self.in_zone(events, time::zone())
+    }
+
+    /// The instant where there are no traces to count from: one after their start or before their end is an
+    /// error. `near`: what stands for their start where a time of day has no day.
+    pub(crate) fn absolute(self, near: Option<UnixNs>) -> Result<UnixNs, String> {
+        self.unix(near.map(|near| (near, near)).filter(|_| !self.is_relative()))
+    }
+
+    fn in_zone(self, events: Option<(UnixNs, UnixNs)>, zone: &TimeZone) -> Result<UnixNs, String> {
+        let (start, end) = events.unzip();
         let of_day = match self {
             Self::Unix(unix) => return Ok(unix),
             Self::Civil(civil) => return in_zone(civil, zone),
@@ -237,7 +249,7 @@ mod tests {
 
     fn read(text: &str, zone: &TimeZone) -> Result<i128, String> {
         TimeArg::parse(text)?
-            .in_zone(Some(UnixNs(BEGIN)), Some(UnixNs(BEGIN + 9_000_000_000)), zone)
+            .in_zone(Some((UnixNs(BEGIN), UnixNs(BEGIN + 9_000_000_000))), zone)
             .map(|at| at.0)
     }
 
@@ -291,7 +303,7 @@ mod tests {
         check("02:11:21.5", BEGIN - 21_600_000_000_000);
         let late = TimeArg::parse("00:10")
             .unwrap()
-            .in_zone(Some(UnixNs(BEGIN + 50_000_000_000_000)), None, &zone)
+            .in_zone(Some((UnixNs(BEGIN + 50_000_000_000_000), UnixNs::MAX)), &zone)
             .unwrap();
         assert_eq!(late.0, BEGIN - 1_500_000_000 + 57_520_000_000_000);
     }

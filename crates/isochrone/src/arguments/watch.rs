@@ -9,10 +9,11 @@ use clap::Args;
 use clap::error::ErrorKind;
 use isochrone_analysis::AnalysisKind;
 
-use super::analyze::{Analyze, Names, PHASES, names, size};
+use super::analyze::{Analyze, Names, names, size};
 use super::common::listen;
 use super::in_place::MapInPlace;
 use super::live::wait;
+use super::options::PHASES;
 
 /// `isochrone watch`: the options of `isochrone analyze`, for sessions that are being rotated.
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use isochrone_experiment::{
 use isochrone_hosts::Progress as Read;
 use isochrone_timing::{TimedHost, Times, is_on_one_clock, recorded};
 
-use super::analyze::{model_error, note_unmatched, report_missing};
+use super::analysis::{model_error, note_unmatched, report_missing};
 use super::{Named, index, lami, periods};
 use crate::arguments::Analyze;
 use crate::output::Console;

@@ -16,8 +16,7 @@ use isochrone_files::piece::{PieceFile, is_chunks};
 use isochrone_pipeline::Piece;
 use isochrone_timing::{TimedHost, Times, Timing, recorded};
 
-use super::analyze::{add_notes, model_error, options, report_undecodable, style};
-use super::pieces::refuse;
+use super::analysis::{add_notes, model_error, options, refuse, report_undecodable, style};
 use super::reports::check_scratch;
 use super::{answers, host_selection, lami, open};
 use crate::arguments::{Analyze, Decides, Merge};

@@ -102,7 +102,7 @@ impl<'c> Row<'c> {
         let (given, scale) = match raw {
             true => (typed::raw(text), Scale::Raw),
             false => {
-                let given = TimeArg::parse(text).and_then(|given| given.unix(conversion.start(), None));
+                let given = TimeArg::parse(text).and_then(|given| given.absolute(conversion.start()));
                 (given.map(|at| at.0), Scale::Unix)
             }
         };

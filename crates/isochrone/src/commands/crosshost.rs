@@ -19,7 +19,7 @@ use isochrone_timing::{
 };
 use wildmatch::WildMatch;
 
-use super::analyze::{add_needs, thread_filter};
+use super::analysis::{add_needs, thread_filter};
 use super::reports::{ReportStyle, TEXT_ROWS};
 use super::{Named, host_selection, index, named, open_named};
 use crate::arguments::time::TimeArg;
@@ -263,12 +263,12 @@ pub(super) fn with_store_of<T>(
 ) -> anyhow::Result<T> {
     let experiment = opened.experiment();
     let hosts = host_selection::choose(opened, &experiment, &[], host_selection::NOT_FOLLOWED, console)?;
-    let extent = extent(hosts.iter().copied()).unwrap_or_default();
-    let times = host_selection::times([begin, end, None], Some(extent))?;
+    let times = host_selection::times([begin, end, None], hosts.iter().copied(), console)?;
     let spread = Spread { threads, pieces: None };
     let store = index::store(named, kept, opened, spread, console)?;
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
-    let (window, is_synchronized) = (window(times, extent), is_on_one_clock(&hosts));
+    let window = window(times, extent(hosts.iter().copied()).unwrap_or_default());
+    let is_synchronized = is_on_one_clock(&hosts);
     with(&Store { cluster: &cluster, hosts: &hosts, times, window, is_synchronized, console })
 }
 

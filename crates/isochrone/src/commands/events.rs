@@ -1,6 +1,6 @@
 //! `isochrone events`: events of many traces in the order of time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
 use isochrone_analysis::{Need, lacking};
@@ -155,8 +155,8 @@ pub(super) fn chosen<'e>(
     let clocks = sources.iter().filter_map(TimedTrace::clock);
     host_selection::report_clocks(opened, clocks, ": the order of their events is unknown", console);
     host_selection::note_names(hosts_of(experiment, &sources), console);
-    let extent = extent(hosts_of(experiment, &sources));
-    let times = host_selection::times([filters.window.begin, filters.window.end, None], extent)?;
+    let given = [filters.window.begin, filters.window.end, None];
+    let times = host_selection::times(given, hosts_of(experiment, &sources), console)?;
     if !console.is_quiet() && !filters.names.is_empty() {
         let classes = sources.iter().flat_map(|source| &source.trace().schema().streams);
         let known =
@@ -253,13 +253,13 @@ impl Backwards {
 }
 
 /// The hosts of some traces.
-fn hosts_of<'e, 'o>(
+pub(super) fn hosts_of<'e, 'o, 's: 'e>(
     experiment: &'e Experiment<'o>,
-    sources: &[TimedTrace<'_>],
+    sources: impl IntoIterator<Item = &'s TimedTrace<'s>>,
 ) -> impl Iterator<Item = &'e TimedHost<'o>> {
-    let is_of = |host: &&TimedHost<'_>| {
-        sources.iter().any(|source| host.traced.trace_indices.contains(&source.place))
-    };
+    let indices: BTreeSet<usize> = sources.into_iter().map(|source| source.place).collect();
+    let is_of =
+        move |host: &&TimedHost<'_>| host.traced.trace_indices.iter().any(|index| indices.contains(index));
     experiment.hosts().iter().filter(is_of)
 }
 

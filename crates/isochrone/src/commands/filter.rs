@@ -14,7 +14,7 @@ use isochrone_timing::Times;
 use rustc_hash::FxHashMap;
 use wildmatch::WildMatch;
 
-use super::follow::Follower;
+use super::follow::{Class, Follower};
 use crate::arguments::{EventFilters, HostNumber, Threads};
 use crate::event_cpu::EventCpus;
 use crate::output::{Console, note};
@@ -67,9 +67,6 @@ pub(super) struct BoundFields {
     /// By trace and stream: the last packet, and its context.
     packets: FxHashMap<(usize, usize), (*const Packet, PacketFields)>,
 }
-
-/// A class of events: trace, stream class, event class.
-pub(super) type Class = (usize, usize, usize);
 
 /// The contexts of a class that identify the thread of an event.
 #[derive(Debug)]

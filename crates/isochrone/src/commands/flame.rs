@@ -15,7 +15,7 @@ use isochrone_files::output as files;
 use isochrone_time::{UnixNs, Window};
 use isochrone_timing::{Times, check_names, recorded};
 
-use super::analyze::thread_filter;
+use super::analysis::thread_filter;
 use super::crosshost::with_store_of;
 use super::events::{chosen, refuse_chunks};
 use super::filter::Filter;

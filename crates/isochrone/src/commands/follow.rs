@@ -6,7 +6,8 @@
 use isochrone_ctf::{Event, FieldRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::filter::Class;
+/// A class of events: trace, stream class, event class.
+pub(super) type Class = (usize, usize, usize);
 
 /// The threads that are followed on each host.
 pub(super) struct Follower {

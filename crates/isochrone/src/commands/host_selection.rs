@@ -7,7 +7,7 @@ use isochrone_corrections::artefact::RefusedKind;
 use isochrone_corrections::{Clock, Clocks};
 use isochrone_experiment::{Experiment, Opened, Selection};
 use isochrone_time::UnixNs;
-use isochrone_timing::{TimedHost, Times, Timing, UnknownHost, WrongTimes};
+use isochrone_timing::{TimedHost, Times, Timing, UnknownHost, WrongTimes, extent_of_events};
 use wildmatch::WildMatch;
 
 use crate::arguments::time::TimeArg;
@@ -195,15 +195,42 @@ pub(super) fn note_unmatched<'p>(
     }
 }
 
-/// The requested times: `--begin`, `--end` and `--at`, of traces of an extent.
-pub(super) fn times(given: [Option<TimeArg>; 3], extent: Option<(UnixNs, UnixNs)>) -> anyhow::Result<Times> {
-    let mut times = [None; 3];
-    for (time, given) in times.iter_mut().zip(given) {
-        let (start, end) = extent.unzip();
-        *time = given.map(|given| given.unix(start, end)).transpose().map_err(anyhow::Error::msg)?;
+/// The first and the last event.
+type FirstAndLast = (UnixNs, UnixNs);
+
+/// Instants of some hosts that were given in any form, and the first and the last event of these hosts.
+pub(super) fn instants<'h, 'o: 'h, const N: usize>(
+    given: [Option<TimeArg>; N],
+    hosts: impl IntoIterator<Item = &'h TimedHost<'o>>,
+    console: &Console,
+) -> anyhow::Result<([Option<UnixNs>; N], Option<FirstAndLast>)> {
+    let (events, is_exact) = extent_of_events(hosts).unzip();
+    if is_exact == Some(false) && given.iter().flatten().any(|given| given.is_relative()) {
+        note!(
+            console,
+            "no event of some hosts can be read here (their packets are empty, or only mapped pieces were \
+             named): the given time counts from the start or the end of their packets"
+        );
     }
+    let mut instants = [None; N];
+    for (instant, given) in instants.iter_mut().zip(given) {
+        *instant = given.map(|given| given.unix(events)).transpose().map_err(anyhow::Error::msg)?;
+    }
+    Ok((instants, events))
+}
+
+/// The requested times of some hosts: `--begin`, `--end` and `--at`.
+pub(super) fn times<'h, 'o: 'h>(
+    given: [Option<TimeArg>; 3],
+    hosts: impl IntoIterator<Item = &'h TimedHost<'o>>,
+    console: &Console,
+) -> anyhow::Result<Times> {
+    if given.iter().all(Option::is_none) {
+        return Ok(Times::default());
+    }
+    let (times, events) = instants(given, hosts, console)?;
     let [begin, end, at] = times;
-    Times::new(times, extent).map_err(|wrong| match wrong {
+    Times::new(times, events).map_err(|wrong| match wrong {
         WrongTimes::Empty => anyhow::anyhow!("--end is not after --begin"),
         WrongTimes::Outside { first, last } => {
             let shown = [("--begin", begin), ("--end", end), ("--at", at)]

@@ -18,8 +18,8 @@ use isochrone_export::ExportError;
 use isochrone_store::{Manifest, Store, StoreError};
 use isochrone_unfinished::UnfinishedDirectory;
 
-use super::analyze::{model_error, report_missing};
-use super::pieces::{pieces_error, spans};
+use super::analysis::{model_error, report_missing};
+use super::mapped::{pieces_error, spans};
 use super::{Named, named, open_named, sql, writable};
 use crate::arguments::Index;
 use crate::output::{self, Console, note};

@@ -14,6 +14,7 @@ use crate::progress::Progress;
 use crate::render::complaints;
 use crate::render::plain::Plain;
 
+mod analysis;
 pub(crate) mod analyze;
 mod answers;
 pub(crate) mod cache;
@@ -35,6 +36,7 @@ mod lami;
 pub(crate) mod live;
 mod live_clocks;
 mod live_page;
+mod mapped;
 mod named_events;
 mod on_cluster;
 pub(crate) mod order;

@@ -3,13 +3,12 @@
 
 use std::collections::VecDeque;
 
-use isochrone_corrections::Clock;
 use isochrone_ctf::{Diagnostic, Event};
 use isochrone_experiment::{Experiment, Instant, Opened, TimedTrace, TimedTraces};
 use isochrone_time::UnixNs;
-use isochrone_timing::check_names;
+use isochrone_timing::{check_names, extent_of_events};
 
-use super::events::refuse_chunks;
+use super::events::{hosts_of, refuse_chunks};
 use super::filter::BoundCondition;
 use super::host_selection;
 use crate::arguments::{EventArg, EventFormat};
@@ -77,12 +76,9 @@ pub(super) fn find<'c>(
     sources.retain(|source| wanted.iter().any(|event| is_of(source, event)));
     let mut searches = Vec::with_capacity(wanted.len());
     for event in wanted {
-        let of_host = sources.iter().filter(|source| is_of(source, event));
-        let span = |clock: &Clock| clock.span().map(|(first, last)| (clock.unix(first), clock.unix(last)));
-        let spans: Vec<_> = of_host.filter_map(|source| span(source.clock()?)).collect();
-        let begin = spans.iter().map(|(first, _)| *first).min();
-        let end = spans.iter().map(|(_, last)| *last).max();
-        let at = event.at.map(|at| at.unix(begin, end)).transpose().map_err(anyhow::Error::msg)?;
+        let traces = || sources.iter().filter(|source| is_of(source, event));
+        let events = || extent_of_events(hosts_of(&experiment, traces())).map(|(events, _)| events);
+        let at = event.at.map(|at| at.unix(events())).transpose().map_err(anyhow::Error::msg)?;
         let condition = BoundCondition::new("--event", &event.condition, &sources)?;
         searches.push(Search {
             wanted: event,

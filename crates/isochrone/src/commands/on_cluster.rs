@@ -14,9 +14,9 @@ use isochrone_experiment::pieces::{Mapping, ToMap};
 use isochrone_timing::Times;
 use isochrone_unfinished::UnfinishedDirectory;
 
-use super::analyze::options;
+use super::analysis::options;
 use super::answers::Answering;
-use super::{index, pieces, sql};
+use super::{index, mapped, pieces, sql};
 use crate::arguments::Analyze;
 use crate::output::{Console, note};
 use crate::render::plain::{Plain, plain};
@@ -68,7 +68,7 @@ pub(super) fn analyse(of: Answering<'_, '_>, kinds: &[AnalysisKind]) -> anyhow::
     let directory = mapped(arguments, &ToMap::Shared(Box::new(mapping)))?;
     let files = pieces_in(directory.path())?;
     let set = pieces::read(&files)?;
-    let clocks = set.clocks().map_err(|error| pieces::pieces_error(&error))?;
+    let clocks = set.clocks().map_err(|error| mapped::pieces_error(&error))?;
     pieces::answer(arguments, kinds, set, clocks.as_ref(), console)
 }
 

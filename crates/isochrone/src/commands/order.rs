@@ -107,7 +107,7 @@ fn of_time<'c>(
     let begin = Instant::begin_of(clocks, host, of).map_err(|error| conversion_error(&error))?;
     let ns = match of {
         TimesOf::Raw => typed::raw(text),
-        _ => TimeArg::parse(text).and_then(|given| given.unix(begin.map(UnixNs), None)).map(|at| at.0),
+        _ => TimeArg::parse(text).and_then(|given| given.absolute(begin.map(UnixNs))).map(|at| at.0),
     };
     let ns = ns.map_err(anyhow::Error::msg)?;
     let instant = Instant::new(clocks, host, ns, of).map_err(|error| beyond(error, text))?;

@@ -6,7 +6,7 @@ use isochrone_experiment::{ModelledHost, PeriodLog, Spread};
 use isochrone_periods::Definitions;
 use isochrone_timing::TimedHost;
 
-use super::analyze::model_error;
+use super::analysis::model_error;
 use super::filter::check_fields;
 use crate::output::Console;
 use crate::progress::Progress;

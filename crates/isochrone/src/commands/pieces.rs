@@ -7,32 +7,27 @@ use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Recorded};
 use isochrone_corrections::Clocks;
 use isochrone_experiment::chunks::ChunkHead;
 use isochrone_experiment::pieces::{
-    Asked, Held, HostFacts, MappedPiece, MissingPiece, Part, PieceSet, PiecesError, holds_spans, map_spans,
-    traces_of_spans,
+    Asked, Held, HostFacts, MappedPiece, Part, PieceSet, holds_spans, map_spans, traces_of_spans,
 };
 use isochrone_experiment::{
     ModelError, ModelledHost, Question, Spread, TimeBase, read_clocks, read_corrections, reports,
 };
 use isochrone_files::piece::is_chunks;
+use isochrone_pipeline::SpanLog;
 use isochrone_pipeline::piece_file::is_piece;
-use isochrone_pipeline::{Border, Piece, SpanLog};
-use isochrone_time::UnixNs;
-use isochrone_timing::{TimedHost, Times, Timing, check_names, extent};
+use isochrone_timing::{TimedHost, Times, Timing, check_names};
 
-use super::analyze::{
-    add_notes, check_options, hosts, model_error, note_unmatched, options, report_undecodable, style,
+use super::analysis::{
+    SPANS, add_notes, check_options, hosts, model_error, note_unmatched, options, refuse, report_undecodable,
+    style,
 };
+use super::mapped::{pieces_error, shown_piece};
 use super::reports::check_scratch;
 use super::{check_output, chunks, host_selection, lami, open, refuse_missing};
-use crate::arguments::time::TimeArg;
 use crate::arguments::{Analyze, Decides, Map, MapNames, Merge};
 use crate::output::{Console, note, warning};
 use crate::progress::Progress;
 use crate::render::plain::{Plain, plain};
-use crate::render::time;
-
-/// Pieces that hold all spans, in messages.
-const SPANS: &str = "pieces with spans";
 
 /// Maps a part of each host to a file.
 pub(crate) fn map(arguments: &Map, console: &Console) -> anyhow::Result<()> {
@@ -92,7 +87,7 @@ pub(super) fn map_checked(
     let opened = open(&analyze.traces, base, console)?;
     let experiment = opened.experiment();
     let (hosts, times) = hosts(analyze, &opened, &experiment, console)?;
-    let part = part(arguments, extent(hosts.iter().copied()))?;
+    let part = part(arguments, &hosts, console)?;
     let options = options(analyze).of_mapping();
     let question = Question { kinds, options: &options, times, periods: None };
     let spread = Spread { threads: analyze.threads, pieces: None };
@@ -132,7 +127,7 @@ fn map_all_spans(
     let opened = open(&analyze.traces, TimeBase::Own, console)?;
     let experiment = opened.experiment();
     let (hosts, _) = hosts(analyze, &opened, &experiment, console)?;
-    let part = part(arguments, extent(hosts.iter().copied()))?;
+    let part = part(arguments, &hosts, console)?;
     let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();
     let spread = Spread { threads: analyze.threads, pieces: None };
     if is_chunk(arguments) {
@@ -279,19 +274,6 @@ pub(super) fn traces_of(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(existing)
 }
 
-/// All spans of traces, from pieces of them.
-///
-/// # Errors
-/// A file cannot be read, or pieces are missing.
-pub(super) fn spans(files: &[PathBuf]) -> Result<PieceSet<SpanLog>, PiecesError> {
-    let set = PieceSet::read(files)?;
-    let set = set.unwrap_or_else(|| PieceSet::new(Asked::spans()));
-    match set.missing().first() {
-        Some(missing) => Err(PiecesError::Missing(missing.host.clone())),
-        None => Ok(set),
-    }
-}
-
 /// Answers `isochrone analyze` from mapped pieces.
 pub(super) fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], console: &Console) -> anyhow::Result<()> {
     refuse("mapped pieces", arguments, Decides::Kept)?;
@@ -406,66 +388,15 @@ pub(super) fn read<C: Held>(files: &[PathBuf]) -> anyhow::Result<PieceSet<C>> {
 }
 
 /// The requested part of each host of traces of an extent.
-fn part(arguments: &Map, extent: Option<(UnixNs, UnixNs)>) -> anyhow::Result<Part> {
+fn part(arguments: &Map, hosts: &[&TimedHost<'_>], console: &Console) -> anyhow::Result<Part> {
     if let Some((number, of)) = arguments.piece {
         return Ok(Part::Share { number, of });
     }
-    let (start, end) = extent.unzip();
-    let unix = |given: Option<TimeArg>| {
-        given.map(|given| given.unix(start, end)).transpose().map_err(anyhow::Error::msg)
-    };
-    let (from, to) = (unix(arguments.from)?, unix(arguments.to)?);
-    anyhow::ensure!(from.zip(to).is_none_or(|(from, to)| from < to), "--to is not after --from");
-    Ok(match (from, to) {
-        (None, None) => Part::Whole,
-        (from, to) => Part::Between { from, to },
-    })
-}
-
-/// Refuses options that decide what does not apply.
-pub(super) fn refuse(to: &str, arguments: &Analyze, decides: Decides) -> anyhow::Result<()> {
-    let Some(option) = arguments.given.iter().find(|option| option.decides == decides) else { return Ok(()) };
-    let why = match decides {
-        Decides::Kept if to == SPANS => "they hold all of the traces: give it to `isochrone analyze`",
-        Decides::Kept => "it is for reading traces: give it to `isochrone map`",
-        Decides::Tables => "it is for tables: give it to `isochrone analyze`",
-        Decides::Traces => "it needs the traces: give it to `isochrone analyze` with them",
-        Decides::Neither => return Ok(()),
-    };
-    anyhow::bail!("{} does not apply to {to}: {why}", option.name)
-}
-
-/// `web1 from 2026-11-20 06:10:24.1 to the end`
-fn shown_piece(missing: &MissingPiece) -> String {
-    format!("{} {}", plain(&missing.host), between(missing.piece, missing.offset_ns))
-}
-
-/// The time of a piece, by the host's own clock.
-fn between(piece: Piece, offset_ns: i64) -> String {
-    let border = |border: Border, open: &str| match border {
-        Border::At(raw) => time::full(Timing::Own { offset_ns }.unix(raw)),
-        Border::Begin | Border::End => open.to_owned(),
-    };
-    format!("from {} to {}", border(piece.from, "the start"), border(piece.to, "the end"))
-}
-
-/// An error with the names of hosts, which come from traces, escaped, and times as such.
-pub(super) fn pieces_error(error: &PiecesError) -> anyhow::Error {
-    match error {
-        PiecesError::Twice { one, other, host, piece, offset_ns } if one == other => anyhow::anyhow!(
-            "{}: is named twice, or has a piece of {} twice, {}",
-            Plain(one.display()),
-            plain(host),
-            between(*piece, *offset_ns)
-        ),
-        PiecesError::Twice { one, other, host, piece, offset_ns } => anyhow::anyhow!(
-            "{} and {}: both have a piece of {}, {}",
-            Plain(one.display()),
-            Plain(other.display()),
-            plain(host),
-            between(*piece, *offset_ns)
-        ),
-        PiecesError::Corrections(source) => anyhow::anyhow!("{error}: {source}"),
-        other => anyhow::anyhow!("{}", Plain(other)),
+    if (arguments.from, arguments.to) == (None, None) {
+        return Ok(Part::Whole);
     }
+    let given = [arguments.from, arguments.to];
+    let ([from, to], _) = host_selection::instants(given, hosts.iter().copied(), console)?;
+    anyhow::ensure!(from.zip(to).is_none_or(|(from, to)| from < to), "--to is not after --from");
+    Ok(Part::Between { from, to })
 }

@@ -12,7 +12,7 @@ use isochrone_experiment::{Question, Spread, TimeBase, reports};
 use isochrone_timing::{Times, recorded};
 use serde::Serialize;
 
-use super::analyze::add_needs;
+use super::analysis::add_needs;
 use super::answers::modelled;
 use super::crosshost::{Opening, Store, with_store};
 use super::reports::{ReportStyle, TEXT_ROWS};

@@ -3,7 +3,7 @@
 use isochrone_experiment::{Experiment, PhaseFilter, Spread, StateFilter, phases};
 use isochrone_timing::{is_on_one_clock, recorded};
 
-use super::analyze::{add_needs, check_options, hosts, options, style};
+use super::analysis::{add_needs, check_options, hosts, options, style};
 use super::pieces::{self, PieceKind};
 use super::{index, lami, named, open_named, periods};
 use crate::arguments::{Analyze, Names, PHASES, STATES};

@@ -15,7 +15,7 @@ use isochrone_matching::sample::MessageSample;
 use isochrone_store::{Message, Store};
 use isochrone_timing::{TimedHost, Times, extent, is_on_one_clock, recorded};
 
-use super::analyze::add_needs;
+use super::analysis::add_needs;
 use super::answers::modelled;
 use super::crosshost::{steps_of, window};
 use super::view::{command_line, name_of};
@@ -85,13 +85,13 @@ fn find(
     let opened = open_named(&named, kept, sources.clock.time_base()?, console)?;
     let experiment = opened.experiment();
     let hosts = host_selection::choose(&opened, &experiment, names, host_selection::NOT_FOLLOWED, console)?;
-    let extent = extent(hosts.iter().copied());
-    let times = host_selection::times([sources.window.begin, sources.window.end, None], extent)?;
+    let given = [sources.window.begin, sources.window.end, None];
+    let times = host_selection::times(given, hosts.iter().copied(), console)?;
     let spread = Spread { threads: sources.store.threads, pieces: None };
     let (reports, events) = analysed(kinds, &hosts, times, spread, console)?;
     let store = index::store(&named, kept, &opened, spread, console)?;
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
-    let window = window(times, extent.unwrap_or_default());
+    let window = window(times, extent(hosts.iter().copied()).unwrap_or_default());
     let is_synchronized = is_on_one_clock(&hosts);
     let requests = requests(&cluster, &RequestQuery { of: Requests::Outermost, window, only_sums: true })?;
     let slowest = requests.iter().max_by_key(|it| (it.duration(), std::cmp::Reverse(it.number)));

@@ -7,18 +7,23 @@ use isochrone_testkit::{Bulk, LttngTrace};
 use isochrone_time::RawNs;
 use proptest::prelude::*;
 
-/// Times and sources of a host's events, in order; cut in any way they are the same.
+/// Times and sources of a host's events, in order; cut in any way they are the same. The host knows the first
+/// and the last of them.
 fn ordered(streams: &[Vec<Raw>]) -> Vec<(i64, usize, u64)> {
     let directory = tempfile::tempdir().unwrap();
     write_raw(directory.path(), streams);
     let traces = open(directory.path());
     let hosts = Hosts::group(&traces);
-    let said = same_for_all_cuts(&hosts.hosts[0]);
+    let host = &hosts.hosts[0];
+    let said = same_for_all_cuts(host);
     let event = |said| match said {
         Said::Event(time, source, own, ..) => Some((time.ns(), source, own)),
         _ => None,
     };
-    said.model.into_iter().filter_map(event).collect()
+    let events: Vec<_> = said.model.into_iter().filter_map(event).collect();
+    let times = [events.first(), events.last()].map(|event| event.map(|&(time, ..)| RawNs(time)));
+    assert_eq!([host.first_event(), host.last_event()], times);
+    events
 }
 
 /// Packets of a stream: begin, end, times.

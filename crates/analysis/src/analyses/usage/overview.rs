@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_kernel::Name;
 
+use super::series::Traced;
 use super::{Usage, Used};
 use crate::analysis::HostResult;
 use crate::host::ThreadIdentity;
@@ -29,20 +30,24 @@ enum Sort {
 /// Adds the lines of a host to the table.
 struct Lines<'t> {
     host: Cell,
-    steps: usize,
+    steps: Vec<Traced>,
     table: &'t mut Table,
 }
 
 impl Lines<'_> {
-    /// A line of the figures of steps; those that are not given are 0. None where all are.
+    /// A line of the figures of steps. Those that are not given are 0, or unknown where nothing is known of
+    /// the step. None where nothing is more than 0.
     fn add(&mut self, resource: &str, of: Cell, sort: Sort, figures: impl Iterator<Item = (u32, u64)>) {
-        let mut all = vec![0u128; self.steps];
+        let mut given: BTreeMap<u32, u128> = BTreeMap::new();
         for (step, figure) in figures {
-            if let Some(sum) = all.get_mut(step as usize) {
-                *sum += u128::from(figure);
-            }
+            *given.entry(step).or_default() += u128::from(figure);
         }
-        let sum = all.iter().sum::<u128>();
+        let known = |it: &Traced| match given.get(&it.step).copied().unwrap_or_default() {
+            0 if it.is_dark => None,
+            figure => Some(figure),
+        };
+        let all: Vec<Option<u128>> = self.steps.iter().map(known).collect();
+        let sum = all.iter().flatten().sum::<u128>();
         if sum == 0 {
             return;
         }
@@ -67,8 +72,7 @@ pub(super) fn table(hosts: &[HostResult<'_, Usage>], options: &Options) -> Table
         .with_columns(Unit::None, &["line"])
         .show(&["line"], Visibility::Trailing);
     for result in hosts {
-        let steps = result.of.steps.count() as usize;
-        let mut lines = Lines { host: result.name(), steps, table: &mut table };
+        let mut lines = Lines { host: result.name(), steps: Traced::of(result), table: &mut table };
         of_machine(result, &mut lines);
         of_processes(result, options, &mut lines);
     }
@@ -124,15 +128,17 @@ fn of_processes(result: &HostResult<'_, Usage>, options: &Options, lines: &mut L
 }
 
 /// Figures as characters of growing height, the greatest the highest; zero is the lowest, and nothing else
-/// is. Figures that share a character where there are more than `width` are added up.
-fn sparkline(figures: &[u128], width: usize) -> String {
+/// is. Figures that share a character where there are more than `width` are added up; where none of them is
+/// known, it is `?`.
+fn sparkline(figures: &[Option<u128>], width: usize) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let each = figures.len().div_ceil(width.max(1)).max(1);
-    let sums: Vec<u128> = figures.chunks(each).map(|some| some.iter().sum()).collect();
-    let greatest = sums.iter().copied().max().unwrap_or_default().max(1);
+    let sum = |some: &[Option<u128>]| some.iter().flatten().copied().reduce(|sum, one| sum + one);
+    let sums: Vec<Option<u128>> = figures.chunks(each).map(sum).collect();
+    let greatest = sums.iter().flatten().copied().max().unwrap_or_default().max(1);
     // 1 to 7, rounded up: what is more than nothing is never shown as nothing.
     let height = |sum: u128| (sum.saturating_mul(7).div_ceil(greatest) as usize).min(7);
-    sums.into_iter().map(|sum| HEIGHTS[height(sum)]).collect()
+    sums.into_iter().map(|sum| sum.map_or('?', |sum| HEIGHTS[height(sum)])).collect()
 }
 
 #[cfg(test)]
@@ -142,12 +148,15 @@ mod tests {
     #[test]
     fn heights() {
         let check = |figures: &[u128], width, expect: &str| {
-            assert_eq!(sparkline(figures, width), expect, "{figures:?} {width}");
+            let figures: Vec<_> = figures.iter().map(|&figure| Some(figure)).collect();
+            assert_eq!(sparkline(&figures, width), expect, "{figures:?} {width}");
         };
         check(&[], 4, "");
         check(&[0, 0], 4, "▁▁");
         check(&[0, 1, 700, 350], 4, "▁▂█▅");
         check(&[1, 1, 0, 0, 4], 3, "▅▁█");
         check(&[u64::MAX.into(), 0], 4, "█▁");
+        assert_eq!(sparkline(&[Some(0), None, Some(7), None], 4), "▁?█?");
+        assert_eq!(sparkline(&[Some(1), None, None, None, Some(3)], 3), "▄?█");
     }
 }

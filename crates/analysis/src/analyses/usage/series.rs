@@ -36,17 +36,17 @@ fn faults(result: &HostResult<'_, Usage>, step: u32, faults: u64) -> Cell {
 }
 
 /// A step in which a host was traced.
-struct Traced {
-    step: u32,
+pub(super) struct Traced {
+    pub(super) step: u32,
     /// How long the host was traced in it, raw ns: the first and the last are cut.
     ns: u64,
     /// Whether nothing is known of any CPU: whatever else happened then is not known, either.
-    is_dark: bool,
+    pub(super) is_dark: bool,
 }
 
 impl Traced {
     /// All of a host.
-    fn of(result: &HostResult<'_, Usage>) -> Vec<Self> {
+    pub(super) fn of(result: &HostResult<'_, Usage>) -> Vec<Self> {
         let mut known: BTreeMap<u32, bool> = BTreeMap::new();
         for (&(_, step), cpu) in &result.of.cpus {
             *known.entry(step).or_default() |= cpu.busy > 0 || cpu.idle > 0;

@@ -26,7 +26,7 @@ use super::lines::Lines;
 use super::share::{Share, lower_priority};
 use super::{note_missing_chunks, notices, refuse, wait, warn_unreadable, watch_error};
 use crate::arguments::{Analyze, Map, MapInPlace, MapNames, TableFormat, Watch};
-use crate::commands::analyze::options;
+use crate::commands::analysis::options;
 use crate::commands::signals::stop_on_signals;
 use crate::commands::{pieces, refuse_missing};
 use crate::output::{Console, note, warn_partial, warning};

@@ -24,7 +24,7 @@ use isochrone_server::serve_metrics;
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecursiveMode, Watcher as _};
 
-use super::analyze::{add_notes, check_options, model_error, style};
+use super::analysis::{add_notes, check_options, model_error, style};
 use super::chunks;
 use super::signals::stop_on_signals;
 use super::{check_output, refuse_missing};

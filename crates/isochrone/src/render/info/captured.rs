@@ -9,7 +9,7 @@ use isochrone_matching::capture::InterfaceFacts;
 use isochrone_time::UnixNs;
 use serde::Serialize;
 
-use super::text::{duration, line};
+use super::{duration, line};
 use crate::render::plain::plain;
 use crate::render::{figures, time};
 

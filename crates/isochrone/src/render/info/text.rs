@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use isochrone_time::UnixNs;
 
 use super::summary::{ClockInfo, Gap, Gaps, Kind, Setting, StreamInfo, TraceInfo};
+use super::{duration, line};
 use crate::render::figures::{self, plural};
 use crate::render::plain::plain;
 use crate::render::table::Table;
@@ -70,11 +71,6 @@ pub(crate) fn print(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()
         event_classes(info, out)?;
     }
     Ok(())
-}
-
-/// A line of the head.
-pub(super) fn line(out: &mut impl Write, label: &str, text: &str) -> io::Result<()> {
-    writeln!(out, "  {label:<12} {text}")
 }
 
 /// The tracer, its system, and the rest of the environment.
@@ -190,10 +186,6 @@ fn totals(info: &TraceInfo<'_>, out: &mut impl Write) -> io::Result<()> {
         ),
     };
     line(out, "for sync", &network)
-}
-
-pub(super) fn duration(ns: i128) -> String {
-    figures::duration(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
 /// The streams, without columns that are the same for all.

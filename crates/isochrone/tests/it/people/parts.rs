@@ -81,6 +81,12 @@ fn a_cut_of_some_events_says_so() {
     check(&run(&["cut", "-q", "-o", small, "--event", "sched_switch", &shop("app")]), 0, &[]);
     let said = run(&["analyze", "syscallstats", small]);
     assert!(said.err.contains("syscall"), "{}", said.err);
+    // A trace that is named itself.
+    let (named, copies) = (shop("app/kernel"), directory.path().join("named"));
+    let said = run(&["cut", "-q", "-o", copies.to_str().unwrap(), "--event", "sched_switch", &named]);
+    check(&said, 0, &[]);
+    let first = format!("{named} -> {}\n", copies.join("kernel_").display());
+    assert!(said.out.starts_with(&first), "{}", said.out);
     // Nothing is written over, or among the traces.
     check(&run(&["cut", "-q", "-o", small, &shop("app")]), 2, &["exists already; nothing was written"]);
     check(&run(&["cut", "-q", "-o", target]), 2, &["required arguments"]);
@@ -155,4 +161,42 @@ fn counts_by_fields() {
     // A field that is named twice is counted once.
     let once = run(&["events", "-q", "--count", "--by", "ret,$host", &client]);
     assert_eq!(run(&["events", "-q", "--count", "--by", "ret,$host,ret,$evt.ret", &client]).out, once.out);
+}
+
+/// Tracers open their buffers before the first event: of the database more than a second.
+#[test]
+fn relative_times_count_from_the_first_and_the_last_event() {
+    let [client, app, db] = ["client", "app", "db"].map(shop);
+    for hosts in [&[&*db][..], &[&*client, &*app, &*db]] {
+        let events = |options: &[&str]| {
+            let said =
+                run(&[&["events", "-q", "--no-sync", "--format", "json"][..], options, hosts].concat());
+            check(&said, 0, &[]);
+            said.out.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let all = events(&[]);
+        let time = |line: &String| {
+            let (time, _) = line.strip_prefix("{\"time_ns\":").unwrap().split_once(',').unwrap();
+            time.parse::<i64>().unwrap()
+        };
+        let (first, last) = (time(&all[0]), time(&all[all.len() - 1]));
+        let part = |from: i64, to: i64| {
+            let is_in = |line: &&String| (from..to).contains(&time(line));
+            all.iter().filter(is_in).cloned().collect::<Vec<_>>()
+        };
+        let s = 1_000_000_000;
+        assert_eq!(events(&["--begin", "+0s", "--end", "+1s"]), part(first, first + s));
+        assert_eq!(events(&["--begin", "+1.5s", "--end", "-1s"]), part(first + s * 3 / 2, last - s));
+        assert_eq!(events(&["--begin", "-1ms"]), part(last - s / 1_000, i64::MAX));
+        for outside in [["--end", &first.to_string()], ["--begin", &(last + 1).to_string()]] {
+            let said = run(&[&["events", "-q", "--no-sync"][..], &outside, hosts].concat());
+            check(&said, 2, &["outside the traces, which run from 2026-11-20 06:1"]);
+            assert_eq!(said.out, "");
+        }
+    }
+    // Corrections alone do not say when the first event is.
+    let traces = shop("");
+    let convert = |time| run(&["convert", "-q", "--from", "h3", "--to", "h1", time, "--traces", &traces]);
+    check(&convert("06:10:20"), 0, &[]);
+    check(&convert("+1s"), 2, &["a time after the start of the traces, which is unknown here"]);
 }

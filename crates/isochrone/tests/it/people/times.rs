@@ -64,7 +64,11 @@ fn times_of_other_zones() {
 #[test]
 fn times_outside_of_the_traces() {
     let app = shop("app");
-    let outside = ["outside the traces, which run from 2026-11-20 06:11:20.5", " to 2026-11-20 06:11:31.3"];
+    // From the first event to the last; packets start a second earlier.
+    let outside = [
+        "outside the traces, which run from 2026-11-20 06:11:21.414973651",
+        " to 2026-11-20 06:11:31.366339510",
+    ];
     for arguments in [
         &["analyze", "processes", "--at", "23:00:00"][..],
         &["analyze", "syscalls", "--at", "23:00:00"],
