@@ -38,28 +38,28 @@ pub enum WrongTimes {
 /// `None` where there are no packets. No event is outside, but the first and the last may be far inside: see
 /// [`extent_of_events`].
 pub fn extent<'h, 'o: 'h>(hosts: impl IntoIterator<Item = &'h TimedHost<'o>>) -> Option<(UnixNs, UnixNs)> {
-    let of_host = |host: &TimedHost<'_>| {
-        let (timing, (first, last)) = (host.timing?, host.traced.extent()?);
+    union(hosts, |host| host.traced.extent())
+}
+
+/// The first and the last event of some hosts on the requested clock; `None` where no event can be read.
+/// Reads the first and the last packets of each host.
+pub fn extent_of_events<'h, 'o: 'h>(
+    hosts: impl IntoIterator<Item = &'h TimedHost<'o>>,
+) -> Option<(UnixNs, UnixNs)> {
+    union(hosts, |host| host.traced.first_event().zip(host.traced.last_event()))
+}
+
+/// What spans of some hosts cover together, on the requested clock.
+fn union<'h, 'o: 'h>(
+    hosts: impl IntoIterator<Item = &'h TimedHost<'o>>,
+    span: impl Fn(&TimedHost<'o>) -> Option<(RawNs, RawNs)>,
+) -> Option<(UnixNs, UnixNs)> {
+    let of_host = |host: &TimedHost<'o>| {
+        let (timing, (first, last)) = (host.timing?, span(host)?);
         Some((timing.unix(first), timing.unix(last)))
     };
     let all = hosts.into_iter().filter_map(of_host);
     all.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
-}
-
-/// The first and the last event of some hosts, on the requested clock, and whether they are exact: where
-/// only the heads of packets are at hand, as of traces that were mapped elsewhere, these stand for the
-/// events. `None` where there are no packets. Reads the first and the last packets of each host.
-pub fn extent_of_events<'h, 'o: 'h>(
-    hosts: impl IntoIterator<Item = &'h TimedHost<'o>>,
-) -> Option<((UnixNs, UnixNs), bool)> {
-    let of_host = |host: &TimedHost<'_>| {
-        let (timing, packets) = (host.timing?, host.traced.extent()?);
-        let events = host.traced.first_event().zip(host.traced.last_event());
-        let (first, last) = events.unwrap_or(packets);
-        Some(((timing.unix(first), timing.unix(last)), events.is_some()))
-    };
-    let all = hosts.into_iter().filter_map(of_host);
-    all.reduce(|(all, is_exact), (one, is_too)| ((all.0.min(one.0), all.1.max(one.1)), is_exact && is_too))
 }
 
 impl Times {

@@ -101,21 +101,17 @@ impl TimeArg {
         }
     }
 
-    /// Whether it counts from the start or the end of traces.
-    pub(crate) fn is_relative(self) -> bool {
-        matches!(self, Self::AfterStart(_) | Self::BeforeEnd(_))
-    }
-
     /// The instant, for traces with their first and their last event at `events`; `None`: unknown, so that a
     /// time of day, or one after the start or before the end, is an error.
     pub(crate) fn unix(self, events: Option<(UnixNs, UnixNs)>) -> Result<UnixNs, String> {
         self.in_zone(events, time::zone())
     }
 
-    /// The instant where there are no traces to count from: one after their start or before their end is an
-    /// error. `near`: what stands for their start where a time of day has no day.
+    /// The instant where there are no events to count from: one after the first or before the last is an
+    /// error. `near`: what stands for the first where a time of day has no day.
     pub(crate) fn absolute(self, near: Option<UnixNs>) -> Result<UnixNs, String> {
-        self.unix(near.map(|near| (near, near)).filter(|_| !self.is_relative()))
+        let is_relative = matches!(self, Self::AfterStart(_) | Self::BeforeEnd(_));
+        self.unix(near.map(|near| (near, near)).filter(|_| !is_relative))
     }
 
     fn in_zone(self, events: Option<(UnixNs, UnixNs)>, zone: &TimeZone) -> Result<UnixNs, String> {

@@ -62,7 +62,7 @@ pub(super) fn hosts<'e, 'o>(
     let is_corrected = hosts.iter().any(|host| host.timing.and_then(Timing::clock).is_some());
     anyhow::ensure!(!arguments.bounds || is_corrected, host_selection::NO_BOUNDS);
     let given = [arguments.window.begin, arguments.window.end, arguments.at];
-    let times = host_selection::times(given, hosts.iter().copied(), console)?;
+    let times = host_selection::times(given, &hosts)?;
     Ok((hosts, times))
 }
 

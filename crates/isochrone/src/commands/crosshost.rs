@@ -263,7 +263,7 @@ pub(super) fn with_store_of<T>(
 ) -> anyhow::Result<T> {
     let experiment = opened.experiment();
     let hosts = host_selection::choose(opened, &experiment, &[], host_selection::NOT_FOLLOWED, console)?;
-    let times = host_selection::times([begin, end, None], hosts.iter().copied(), console)?;
+    let times = host_selection::times([begin, end, None], &hosts)?;
     let spread = Spread { threads, pieces: None };
     let store = index::store(named, kept, opened, spread, console)?;
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;

@@ -156,7 +156,7 @@ pub(super) fn chosen<'e>(
     host_selection::report_clocks(opened, clocks, ": the order of their events is unknown", console);
     host_selection::note_names(hosts_of(experiment, &sources), console);
     let given = [filters.window.begin, filters.window.end, None];
-    let times = host_selection::times(given, hosts_of(experiment, &sources), console)?;
+    let times = host_selection::times(given, &hosts_of(experiment, &sources).collect::<Vec<_>>())?;
     if !console.is_quiet() && !filters.names.is_empty() {
         let classes = sources.iter().flat_map(|source| &source.trace().schema().streams);
         let known =

@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Export, console: &Console) -> anyhow::Result<()> {
     let experiment = opened.experiment();
     let hosts = host_selection::choose(&opened, &experiment, names, host_selection::NOT_COMPARABLE, console)?;
     let given = [sources.window.begin, sources.window.end, None];
-    let times = host_selection::times(given, hosts.iter().copied(), console)?;
+    let times = host_selection::times(given, &hosts)?;
     let spread = Spread { threads: sources.store.threads, pieces: None };
     if is_series {
         let of_usage = usage(*every, &hosts, times, spread, console)?;

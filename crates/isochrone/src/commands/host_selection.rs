@@ -7,7 +7,7 @@ use isochrone_corrections::artefact::RefusedKind;
 use isochrone_corrections::{Clock, Clocks};
 use isochrone_experiment::{Experiment, Opened, Selection};
 use isochrone_time::UnixNs;
-use isochrone_timing::{TimedHost, Times, Timing, UnknownHost, WrongTimes, extent_of_events};
+use isochrone_timing::{TimedHost, Times, Timing, UnknownHost, WrongTimes, extent, extent_of_events};
 use wildmatch::WildMatch;
 
 use crate::arguments::time::TimeArg;
@@ -195,42 +195,41 @@ pub(super) fn note_unmatched<'p>(
     }
 }
 
-/// The first and the last event.
-type FirstAndLast = (UnixNs, UnixNs);
+/// When some hosts were traced: from the first to the last event, where these can be read.
+pub(super) struct Traced {
+    events: Option<(UnixNs, UnixNs)>,
+    /// The same, or that of the packets where no event can be read.
+    extent: Option<(UnixNs, UnixNs)>,
+}
 
-/// Instants of some hosts that were given in any form, and the first and the last event of these hosts.
-pub(super) fn instants<'h, 'o: 'h, const N: usize>(
-    given: [Option<TimeArg>; N],
-    hosts: impl IntoIterator<Item = &'h TimedHost<'o>>,
-    console: &Console,
-) -> anyhow::Result<([Option<UnixNs>; N], Option<FirstAndLast>)> {
-    let (events, is_exact) = extent_of_events(hosts).unzip();
-    if is_exact == Some(false) && given.iter().flatten().any(|given| given.is_relative()) {
-        note!(
-            console,
-            "no event of some hosts can be read here (their packets are empty, or only mapped pieces were \
-             named): the given time counts from the start or the end of their packets"
-        );
+impl Traced {
+    pub(super) fn of(hosts: &[&TimedHost<'_>]) -> Self {
+        let events = extent_of_events(hosts.iter().copied());
+        Self { events, extent: events.or_else(|| extent(hosts.iter().copied())) }
     }
-    let mut instants = [None; N];
-    for (instant, given) in instants.iter_mut().zip(given) {
-        *instant = given.map(|given| given.unix(events)).transpose().map_err(anyhow::Error::msg)?;
+
+    /// An instant that was given in any form.
+    ///
+    /// # Errors
+    /// It counts from an event, and none can be read.
+    pub(super) fn instant(&self, given: Option<TimeArg>) -> anyhow::Result<Option<UnixNs>> {
+        let unix = |given: TimeArg| match self.events {
+            None => given.absolute(self.extent.map(|(start, _)| start)),
+            events => given.unix(events),
+        };
+        given.map(unix).transpose().map_err(anyhow::Error::msg)
     }
-    Ok((instants, events))
 }
 
 /// The requested times of some hosts: `--begin`, `--end` and `--at`.
-pub(super) fn times<'h, 'o: 'h>(
-    given: [Option<TimeArg>; 3],
-    hosts: impl IntoIterator<Item = &'h TimedHost<'o>>,
-    console: &Console,
-) -> anyhow::Result<Times> {
-    if given.iter().all(Option::is_none) {
+pub(super) fn times(given: [Option<TimeArg>; 3], hosts: &[&TimedHost<'_>]) -> anyhow::Result<Times> {
+    if given == [None; 3] {
         return Ok(Times::default());
     }
-    let (times, events) = instants(given, hosts, console)?;
-    let [begin, end, at] = times;
-    Times::new(times, events).map_err(|wrong| match wrong {
+    let traced = Traced::of(hosts);
+    let [begin, end, at] = given.map(|given| traced.instant(given));
+    let times @ [begin, end, at] = [begin?, end?, at?];
+    Times::new(times, traced.extent).map_err(|wrong| match wrong {
         WrongTimes::Empty => anyhow::anyhow!("--end is not after --begin"),
         WrongTimes::Outside { first, last } => {
             let shown = [("--begin", begin), ("--end", end), ("--at", at)]

@@ -77,7 +77,7 @@ pub(super) fn find<'c>(
     let mut searches = Vec::with_capacity(wanted.len());
     for event in wanted {
         let traces = || sources.iter().filter(|source| is_of(source, event));
-        let events = || extent_of_events(hosts_of(&experiment, traces())).map(|(events, _)| events);
+        let events = || extent_of_events(hosts_of(&experiment, traces()));
         let at = event.at.map(|at| at.unix(events())).transpose().map_err(anyhow::Error::msg)?;
         let condition = BoundCondition::new("--event", &event.condition, &sources)?;
         searches.push(Search {

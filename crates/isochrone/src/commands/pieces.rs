@@ -21,6 +21,7 @@ use super::analysis::{
     SPANS, add_notes, check_options, hosts, model_error, note_unmatched, options, refuse, report_undecodable,
     style,
 };
+use super::host_selection::Traced;
 use super::mapped::{pieces_error, shown_piece};
 use super::reports::check_scratch;
 use super::{check_output, chunks, host_selection, lami, open, refuse_missing};
@@ -87,7 +88,7 @@ pub(super) fn map_checked(
     let opened = open(&analyze.traces, base, console)?;
     let experiment = opened.experiment();
     let (hosts, times) = hosts(analyze, &opened, &experiment, console)?;
-    let part = part(arguments, &hosts, console)?;
+    let part = part(arguments, &hosts)?;
     let options = options(analyze).of_mapping();
     let question = Question { kinds, options: &options, times, periods: None };
     let spread = Spread { threads: analyze.threads, pieces: None };
@@ -127,7 +128,7 @@ fn map_all_spans(
     let opened = open(&analyze.traces, TimeBase::Own, console)?;
     let experiment = opened.experiment();
     let (hosts, _) = hosts(analyze, &opened, &experiment, console)?;
-    let part = part(arguments, &hosts, console)?;
+    let part = part(arguments, &hosts)?;
     let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();
     let spread = Spread { threads: analyze.threads, pieces: None };
     if is_chunk(arguments) {
@@ -388,15 +389,15 @@ pub(super) fn read<C: Held>(files: &[PathBuf]) -> anyhow::Result<PieceSet<C>> {
 }
 
 /// The requested part of each host of traces of an extent.
-fn part(arguments: &Map, hosts: &[&TimedHost<'_>], console: &Console) -> anyhow::Result<Part> {
+fn part(arguments: &Map, hosts: &[&TimedHost<'_>]) -> anyhow::Result<Part> {
     if let Some((number, of)) = arguments.piece {
         return Ok(Part::Share { number, of });
     }
     if (arguments.from, arguments.to) == (None, None) {
         return Ok(Part::Whole);
     }
-    let given = [arguments.from, arguments.to];
-    let ([from, to], _) = host_selection::instants(given, hosts.iter().copied(), console)?;
+    let traced = Traced::of(hosts);
+    let (from, to) = (traced.instant(arguments.from)?, traced.instant(arguments.to)?);
     anyhow::ensure!(from.zip(to).is_none_or(|(from, to)| from < to), "--to is not after --from");
     Ok(Part::Between { from, to })
 }

@@ -86,7 +86,7 @@ fn find(
     let experiment = opened.experiment();
     let hosts = host_selection::choose(&opened, &experiment, names, host_selection::NOT_FOLLOWED, console)?;
     let given = [sources.window.begin, sources.window.end, None];
-    let times = host_selection::times(given, hosts.iter().copied(), console)?;
+    let times = host_selection::times(given, &hosts)?;
     let spread = Spread { threads: sources.store.threads, pieces: None };
     let (reports, events) = analysed(kinds, &hosts, times, spread, console)?;
     let store = index::store(&named, kept, &opened, spread, console)?;

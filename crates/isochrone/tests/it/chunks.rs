@@ -15,10 +15,12 @@ const ANALYSES: &str = "cputop,fds,iolatencystats,iolog,iousagetop,irqstats,memt
                         schedfreq,schedstats,syscalls,syscallstats";
 
 /// Commands that read traces or a store.
-const COMMANDS: [&[&str]; 10] = [
+const COMMANDS: [&[&str]; 11] = [
     &["info"],
     &["analyze", "cputop,syscallstats,schedlog,irqstats,periodstats,usage"],
     &["states"],
+    // From the first event and to the last one, which pieces hold.
+    &["states", "--begin", "+1ms", "--end", "-1ms"],
     &["phases"],
     &["critical-path"],
     &["accounting"],
