@@ -227,6 +227,17 @@ impl<'e> Cluster<'e> {
         Ok(Self { hosts, messages, mpi, clocks, work: None })
     }
 
+    /// Of no hosts.
+    pub fn of_no_hosts() -> Self {
+        Self {
+            hosts: Arc::default(),
+            messages: Arc::default(),
+            mpi: Arc::default(),
+            clocks: None,
+            work: None,
+        }
+    }
+
     /// The same for somebody who may leave meanwhile: the work counts windows that are read; where it is
     /// stopped, reading the next one fails.
     #[must_use]

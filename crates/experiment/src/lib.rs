@@ -46,8 +46,8 @@ mod phases;
 pub mod pieces;
 mod question;
 mod sample;
+mod sampled_stacks;
 mod states;
-mod symbols;
 mod temporary;
 mod watch;
 mod within;
@@ -75,8 +75,8 @@ pub use periods::{PeriodLog, periods, unfinished};
 pub use phases::{PhaseFilter, phases};
 pub use question::{Question, reports};
 pub use sample::{HostSample, SampledPart, sample};
+pub use sampled_stacks::{Frame, Location, MappedFile, Sampled, SampledStacks};
 pub use states::{StateFilter, states};
-pub use symbols::Symbols;
 pub use temporary::scratch;
 pub use watch::{
     Change, ChunkFacts, Entry, FinishedChunk, HostProgress, InPlace, PieceJournal, PieceRecord, Retention,

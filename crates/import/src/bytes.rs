@@ -45,6 +45,14 @@ impl Order {
             Self::Big => number.to_be_bytes(),
         }
     }
+
+    /// The bytes of a number of 64 bits.
+    pub(crate) fn eight(self, number: u64) -> [u8; 8] {
+        match self {
+            Self::Little => number.to_le_bytes(),
+            Self::Big => number.to_be_bytes(),
+        }
+    }
 }
 
 impl<'b> Bytes<'b> {

@@ -20,6 +20,8 @@ pub(crate) struct Machine {
 pub(crate) struct Class {
     /// The name that LTTng would have given them.
     pub(crate) name: String,
+    /// The contexts in TSDL, beside those that all classes have.
+    pub(crate) context: String,
     /// The fields in TSDL.
     pub(crate) fields: String,
     steps: Vec<Step>,
@@ -62,12 +64,20 @@ impl Class {
     /// Without fields. `None`: the format lacks what all events of the kernel have.
     fn empty(format: &EventFormat, name: String, machine: Machine) -> Option<Self> {
         let thread = format.field("common_pid").map(|field| (field.offset, field.size))?;
-        Some(Self { name, fields: String::new(), steps: Vec::new(), machine, thread, packet: None })
+        Some(Self { thread, ..Self::without_record(&name, String::new(), machine) })
     }
 
     /// Of events that no record is made into.
     pub(crate) fn without_record(name: &str, fields: String, machine: Machine) -> Self {
-        Self { name: name.to_owned(), fields, steps: Vec::new(), machine, thread: (0, 0), packet: None }
+        Self {
+            name: name.to_owned(),
+            context: String::new(),
+            fields,
+            steps: Vec::new(),
+            machine,
+            thread: (0, 0),
+            packet: None,
+        }
     }
 
     /// With the process of the new thread as last field: LTTng has it.

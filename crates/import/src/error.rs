@@ -47,7 +47,7 @@ pub enum ImportError {
     #[error("its events do not say {0}: record with `perf record -a -T --sample-cpu`")]
     Unsaid(&'static str),
     /// It has nothing that a trace is made of.
-    #[error("no event in it was recorded by a tracepoint or a probe of the kernel")]
+    #[error("no event in it was recorded by a tracepoint or a probe of the kernel, or by sampling")]
     NoEvents,
     /// A record of a file of spans cannot be read.
     #[error("the record at byte {offset} cannot be read as OpenTelemetry's spans: {why}")]

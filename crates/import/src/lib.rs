@@ -19,6 +19,7 @@ mod packet;
 mod perf_data;
 mod perf_sections;
 mod recording;
+mod samples;
 mod threads;
 mod trace_dat;
 mod trace_writer;
@@ -30,6 +31,7 @@ use std::path::Path;
 use isochrone_ctf::parse_metadata;
 use isochrone_ctf::plan::Plan;
 
+use class::Class;
 pub use error::ImportError;
 pub use otlp::{HostOfSpans, SpanClock, SpanFile};
 use perf_data::PerfData;
@@ -102,23 +104,24 @@ pub fn import(recording: &Path, format: Format, to: &Path) -> Result<Imported, I
     match format {
         Format::TraceDat => {
             let recording = TraceDat::open(recording)?;
-            write(recording.recorded(), to, |sink| recording.read(sink))
+            write(recording.recorded(), Vec::new(), to, |sink| recording.read(sink))
         }
         Format::PerfData => {
             let mut recording = PerfData::open(recording)?;
             let (machine, formats, host, clock) = recording.parts();
             let recorded = Recorded { machine, formats: &formats, host: &host, clock, lists_threads: true };
-            write(recorded, to, |sink| recording.read(sink))
+            write(recorded, recording.written(), to, |sink| recording.read(sink))
         }
     }
 }
 
 fn write(
     recorded: Recorded<'_>,
+    written: Vec<Class>,
     to: &Path,
     read: impl FnOnce(&mut dyn Sink) -> Result<(), ImportError>,
 ) -> Result<Imported, ImportError> {
-    let classes = Classes::new(recorded)?;
+    let classes = Classes::new(recorded, written)?;
     let plan = Plan::compile(&parse_metadata(&classes.metadata)?);
     let mut writer = TraceWriter::create(to, recorded, &classes, &plan)?;
     read(&mut writer)?;

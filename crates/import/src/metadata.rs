@@ -76,10 +76,14 @@ pub(crate) fn text<'c>(
     }
     let _ = write!(text, " }};\n\tevent.context := struct {{ {} _tid; }};\n}};\n", integer(4, true));
     for (id, class) in classes.enumerate() {
-        let Class { name, fields, .. } = class;
+        let Class { name, context, fields, .. } = class;
+        let context = match context.is_empty() {
+            true => String::new(),
+            false => format!("\tcontext := struct {{ {context}}};\n"),
+        };
         let _ = write!(
             text,
-            "\nevent {{\n\tname = \"{}\";\n\tid = {id};\n\tstream_id = 0;\n\
+            "\nevent {{\n\tname = \"{}\";\n\tid = {id};\n\tstream_id = 0;\n{context}\
              \tfields := struct {{ {fields}}};\n}};\n",
             escaped(name)
         );

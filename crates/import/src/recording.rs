@@ -46,6 +46,9 @@ pub(crate) trait Sink {
     fn stream(&mut self, instance: &str, cpu: u32) -> Result<(), ImportError>;
     /// An event: its time in ns, and its record.
     fn event(&mut self, ns: u64, record: &[u8]) -> Result<(), ImportError>;
+    /// An event of a class that has no records, by its index among these: its time in ns, the thread that
+    /// ran, and its contexts and fields as they are written.
+    fn written(&mut self, ns: u64, class: usize, body: &[u8]) -> Result<(), ImportError>;
     /// The threads that were there before the first event.
     fn threads(&mut self, list: ThreadList);
     /// The process of a thread of which an event will say that it is new.

@@ -32,6 +32,8 @@ pub(crate) struct Classes {
     calls: Vec<(HashMap<u32, usize>, usize)>,
     /// The index of the first class of a dump, if threads are listed.
     dump: Option<usize>,
+    /// The index of the first class whose events come as they are written.
+    written: usize,
     pub(crate) metadata: String,
 }
 
@@ -52,7 +54,8 @@ enum Kind {
 }
 
 impl Classes {
-    pub(crate) fn new(recorded: Recorded<'_>) -> Result<Self, ImportError> {
+    /// The classes of a recording. `written`: those whose events come as they are written.
+    pub(crate) fn new(recorded: Recorded<'_>, written: Vec<Class>) -> Result<Self, ImportError> {
         let probes = recorded.formats.iter().filter_map(packet::probe);
         let probed: Vec<_> = probes.map(|probe| probe.direction).collect();
         let mut by_id = vec![Kind::None; usize::from(u16::MAX) + 1];
@@ -91,16 +94,18 @@ impl Classes {
                 None => offset("skbaddr").map_or(Kind::None, |skb| Kind::Device(skb, offset("name"))),
             };
         }
-        if all.is_empty() {
+        if all.is_empty() && written.is_empty() {
             return Err(ImportError::NoEvents);
         }
         let dump = recorded.lists_threads.then_some(all.len());
         if recorded.lists_threads {
             all.extend(threads::dump(recorded.machine));
         }
+        let first_written = all.len();
+        all.extend(written);
         let Recorded { machine, host, clock, .. } = recorded;
         let metadata = metadata::text(machine, host, clock, all.iter());
-        Ok(Self { by_id, all, calls, dump, metadata })
+        Ok(Self { by_id, all, calls, dump, written: first_written, metadata })
     }
 }
 
@@ -166,6 +171,8 @@ impl<'p> TraceWriter<'p> {
         // What is lost behind the last event of a CPU may be anything until the others end.
         let end = self.streams.iter().map(|stream| stream.last).max().unwrap_or_default();
         for mut stream in self.streams {
+            // A CPU was recorded as long as the others, whether it had events or not.
+            stream.last = end;
             stream.close()?;
             if stream.is_unreported {
                 stream.open(end)?;
@@ -195,6 +202,17 @@ impl<'p> TraceWriter<'p> {
         stream.writer.body_bytes(&self.body);
         stream.last = ns;
         Ok(())
+    }
+
+    /// Writes the list of threads that is still to be written, while a thread runs.
+    fn dump_list(&mut self, ns: u64, thread: Result<u32, Damaged>) -> Result<(), ImportError> {
+        match (thread, self.list.take()) {
+            (Ok(thread), Some(list)) => self.dump(ns, thread, &list),
+            (_, list) => {
+                self.list = list;
+                Ok(())
+            }
+        }
     }
 
     /// Writes a list of threads, while a thread runs.
@@ -292,12 +310,7 @@ impl Sink for TraceWriter<'_> {
             }
         };
         let class = &self.classes.all[index];
-        if let Some(list) = self.list.take() {
-            match class.thread_of(record) {
-                Ok(thread) => self.dump(ns, thread, &list)?,
-                Err(Damaged) => self.list = Some(list),
-            }
-        }
+        self.dump_list(ns, class.thread_of(record))?;
         let stream = &self.streams[self.now];
         let packet = class.packet.and_then(|at| record.get(at..at + 8)).map(|it| order.number(it));
         let device = if packet == Some(stream.device.0) { &*stream.device.1 } else { b"" };
@@ -309,6 +322,20 @@ impl Sink for TraceWriter<'_> {
         }
         self.body.extend(process.iter().flat_map(|&process| order.four(process as u32)));
         self.write(index, ns)?;
+        self.imported.events += 1;
+        Ok(())
+    }
+
+    fn written(&mut self, ns: u64, class: usize, body: &[u8]) -> Result<(), ImportError> {
+        if ns < self.streams[self.now].last {
+            self.imported.damaged += 1;
+            return self.lost(Some(1));
+        }
+        let thread = body.get(..4).map(|bytes| self.recorded.machine.order.number(bytes) as u32);
+        self.dump_list(ns, thread.ok_or(Damaged))?;
+        self.body.clear();
+        self.body.extend_from_slice(body);
+        self.write(self.classes.written + class, ns)?;
         self.imported.events += 1;
         Ok(())
     }

@@ -76,12 +76,14 @@ fn analyses() -> Vec<(String, String)> {
     kinds.chain(stored).map(|(name, about)| (name.to_owned(), about.to_owned())).collect()
 }
 
-/// The tables of the analyses that were named, without rows.
+/// The tables of the analyses or of the question across hosts that were named, without rows.
 fn tables_of_line() -> Vec<Table> {
     let words = words();
-    let names = words.iter().filter_map(|word| word.to_str()).flat_map(|word| word.split(','));
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    let names = words.iter().flat_map(|word| word.split(','));
     let kinds: Vec<AnalysisKind> = names.filter_map(AnalysisKind::of).collect();
-    empty_reports(&kinds, &Options::default()).into_iter().flat_map(|report| report.tables).collect()
+    let across = words.get(1).into_iter().flat_map(|question| isochrone_crosshost::empty_reports(question));
+    empty_reports(&kinds, &Options::default()).into_iter().chain(across).flat_map(|it| it.tables).collect()
 }
 
 fn tables() -> Vec<(String, String)> {

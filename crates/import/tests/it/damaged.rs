@@ -68,6 +68,20 @@ fn parts_of_perf_data() {
     changed_parts(&whole, Format::PerfData, &[0..104, features..features + 400, features..whole.len()]);
 }
 
+/// With stacks of calls and what is mapped where.
+#[test]
+fn parts_of_samples() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../isochrone/tests/it/data/samples/perf.data");
+    let whole = std::fs::read(path).unwrap();
+    let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap()) as usize;
+    let (data, features) = (number(40), number(40) + number(48));
+    changed_parts(&whole, Format::PerfData, &[0..104, data..features, features..whole.len()]);
+    let scratch = tempfile::tempdir().unwrap();
+    let intact = imported(&whole, Format::PerfData, scratch.path()).unwrap();
+    assert_eq!((intact.damaged, intact.lost, intact.unknown), (0, 0, 0));
+    assert_eq!((intact.clock, intact.has_unix_time), ("mono", true));
+}
+
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
 fn parts_of_trace_dat() {

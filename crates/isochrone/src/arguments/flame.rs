@@ -15,13 +15,18 @@ pub(crate) struct Flame {
     /// How to write it [default: a picture where the name of the file ends in `.svg`, else collapsed stacks]
     #[arg(long, value_enum)]
     pub(crate) format: Option<FlameFormat>,
-    /// Of what [default: functions where programs recorded them, else waits]
+    /// Of what [default: functions where programs recorded them, else samples where events have stacks of
+    /// calls, else waits]
     #[arg(long, value_enum)]
     pub(crate) of: Option<FlameOf>,
-    /// Names of functions: what `nm PROGRAM` prints, or `nm -S`. For a library or a program that is mapped
-    /// anywhere, NAME=FILE with the name of its file, as in libcairo.so.2=FILE. May be repeated
+    /// Names of functions: the program or the library itself, or for functions what `nm PROGRAM` prints, or
+    /// `nm -S`. NAME=FILE where its file has another name or NAME is a path, as in libcairo.so.2=FILE; for
+    /// the kernel, [kernel]=FILE with a copy of /proc/kallsyms. May be repeated
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(crate) symbols: Vec<String>,
+    /// Only samples of these events; `*` stands for anything
+    #[arg(long = "event", value_name = "NAME", value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) events: Vec<String>,
     /// Only these hosts
     #[arg(long = "host", value_name = "HOST", value_delimiter = ',', help_heading = "Filters")]
     pub(crate) hosts: Vec<String>,
@@ -36,7 +41,7 @@ pub(crate) struct Flame {
 pub(crate) enum FlameFormat {
     /// A picture for browsers
     Svg,
-    /// A line for each stack, with its time in ns: for flamegraph.pl, inferno, speedscope
+    /// A line for each stack, with its time in ns, or how often it was sampled: for flamegraph.pl, inferno, speedscope
     Collapsed,
 }
 
@@ -48,4 +53,7 @@ pub(crate) enum FlameOf {
     /// Functions: how long they took, waits included, as programs recorded their entries and exits
     /// (liblttng-ust-cyg-profile)
     Functions,
+    /// Samples: how many events were recorded in which calls (`perf record -g`, LTTng's contexts
+    /// callstack-kernel and callstack-user)
+    Samples,
 }

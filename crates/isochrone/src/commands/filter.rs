@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use anyhow::ensure;
 use isochrone_ctf::plan::{EventPlan, StreamPlan};
-use isochrone_ctf::schema::shown_name;
+use isochrone_ctf::schema::{FieldClass, StructClass, shown_name};
 use isochrone_ctf::{Event, FieldRef, Packet, Trace};
 use isochrone_experiment::TimedTrace;
-use isochrone_periods::{Binding, Condition, Field, Fields, PacketFields, Reading};
+use isochrone_periods::{Binding, Condition, Field, FieldScope, Fields, PacketFields, Reading};
 use isochrone_time::UnixNs;
 use isochrone_timing::Times;
 use rustc_hash::FxHashMap;
@@ -303,21 +303,58 @@ const VARIABLES: [&str; 3] = ["$host", "$event", "$cpu"];
 /// Checks that some trace has each of some fields.
 pub(super) fn check_fields(option: &str, fields: &Fields, traces: &[&Trace]) -> anyhow::Result<()> {
     for field in fields.iter() {
-        let Field::Named(_, name) = field else { continue };
+        let Field::Named(scope, name) = field else { continue };
         if plans(traces.iter().copied())
             .any(|plan| plan.events.iter().any(|class| Binding::has(field, class, plan)))
         {
             continue;
         }
-        let schemas = traces.iter().map(|trace| trace.schema());
-        let classes = schemas.flat_map(|schema| &schema.streams).flat_map(|stream| &stream.events);
-        let members = classes.filter_map(|class| class.payload.as_ref()).flat_map(|payload| &payload.members);
-        let known: BTreeSet<&str> =
-            VARIABLES.into_iter().chain(members.map(|member| shown_name(&member.name))).collect();
+        let fields = names_of_fields(*scope, traces);
+        let known = VARIABLES.into_iter().chain(fields.iter().map(String::as_str));
         let similar = did_you_mean(name, known);
         anyhow::bail!("{option}: no event has a field `{}`{}", plain(&field.to_string()), plain(&similar));
     }
     Ok(())
+}
+
+/// The names of all fields where one is looked for, with points between those of structures.
+fn names_of_fields(scope: FieldScope, traces: &[&Trace]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut add = |whole: Option<&StructClass>| {
+        whole.into_iter().for_each(|fields| add_members(fields, "", &mut names));
+    };
+    let is_in = |one: FieldScope| scope == FieldScope::Any || scope == one;
+    for stream in traces.iter().flat_map(|trace| &trace.schema().streams) {
+        add(stream.packet_context.as_ref().filter(|_| is_in(FieldScope::PacketContext)));
+        let is_of_stream = is_in(FieldScope::StreamContext) || scope == FieldScope::Context;
+        add(stream.common_context.as_ref().filter(|_| is_of_stream));
+        for event in &stream.events {
+            add(event.specific_context.as_ref().filter(|_| is_in(FieldScope::Context)));
+            add(event.payload.as_ref().filter(|_| is_in(FieldScope::Payload)));
+        }
+    }
+    names
+}
+
+fn add_members(fields: &StructClass, before: &str, names: &mut BTreeSet<String>) {
+    for member in &fields.members {
+        add_field(&member.class, format!("{before}{}", shown_name(&member.name)), names);
+    }
+}
+
+fn add_field(class: &FieldClass, name: String, names: &mut BTreeSet<String>) {
+    match class {
+        FieldClass::Struct(fields) => add_members(fields, &format!("{name}."), names),
+        FieldClass::Variant(variant) => {
+            for option in &variant.options {
+                add_field(&option.class, format!("{name}.{}", shown_name(&option.name)), names);
+            }
+        }
+        FieldClass::Optional(optional) => add_field(&optional.class, name, names),
+        _ => {
+            names.insert(name);
+        }
+    }
 }
 
 impl Contexts {

@@ -121,7 +121,7 @@ fn what_is_missing_is_named() {
         &["--of", "functions"],
         "no program recorded its functions: compile it with -finstrument-functions",
     );
-    check(&["--symbols", "/dev/null"], "no functions: not what `nm` prints");
+    check(&["--symbols", "/dev/null"], "no functions: neither a program nor what `nm` prints");
     check(&["--host", "h9"], "no host is called `h9`");
 }
 

@@ -39,6 +39,7 @@ mod record;
 mod recordings;
 mod relay;
 mod safe_outputs;
+mod samples;
 mod schemas;
 mod scripted;
 mod server;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use isochrone_analysis::{Cell, Need};
 use isochrone_crosshost::{Request, ThreadRef};
+use isochrone_experiment::SampledStacks;
 use isochrone_time::UnixNs;
 
 use super::{Findings, by_cause, verdict, word};
@@ -123,13 +124,14 @@ fn parts(findings: &Findings<'_, '_>) -> (String, Vec<String>) {
         .iter()
         .filter(|host| host.traced.sources().iter().any(|source| !source.is_kernel))
         .count();
-    let mut recorded = recorded.join(", ");
-    if programs > 0 {
-        let more = format!("events of programs on {programs} of {}", lacking.len());
-        recorded = if recorded.is_empty() { more } else { format!("{recorded}; {more}") };
-    }
+    let groups = [
+        (!recorded.is_empty()).then(|| recorded.join(", ")),
+        (programs > 0).then(|| format!("events of programs on {programs} of {}", lacking.len())),
+        has_stacks(findings).then(|| "stacks of calls".to_owned()),
+    ];
+    let groups: Vec<String> = groups.into_iter().flatten().collect();
     let recorded =
-        if recorded.is_empty() { "nothing that analyses are made of".to_owned() } else { recorded };
+        if groups.is_empty() { "nothing that analyses are made of".to_owned() } else { groups.join("; ") };
     let advice = "; `isochrone info` says how to record it";
     let missing = (!missing.is_empty()).then(|| format!("{}{advice}", missing.join(", ")));
     (recorded, missing.into_iter().collect())
@@ -212,6 +214,12 @@ fn when(findings: &Findings<'_, '_>, at: UnixNs) -> String {
     }
 }
 
+/// Whether events have stacks of calls.
+fn has_stacks(findings: &Findings<'_, '_>) -> bool {
+    let mut traces = findings.hosts.iter().flat_map(|host| host.traced.traces());
+    traces.any(|trace| SampledStacks::recorded(trace).contains(&true))
+}
+
 /// `wget 263 on h1`.
 fn thread(findings: &Findings<'_, '_>, party: ThreadRef) -> String {
     let cluster = findings.cluster;
@@ -253,5 +261,8 @@ fn next(findings: &Findings<'_, '_>) -> Vec<String> {
     }
     lines.push(of("summary -o summary.html"));
     lines.push(of("analyze cputop"));
+    if has_stacks(findings) {
+        lines.push(of("flame -o flame.svg"));
+    }
     lines
 }

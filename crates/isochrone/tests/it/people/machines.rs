@@ -112,6 +112,8 @@ fn words_are_completed() {
     check(&["analyze", "cputop,irqst"], &["cputop,irqstats"]);
     check(&["analyze", "cputop", "--table", "p"], &["processes"]);
     check(&["analyze", "cputop", "--sort", "cpu_"], &["cpu_ns"]);
+    check(&["critical-path", "--table", "se"], &["services"]);
+    check(&["blocking", "--sort", "depth"], &["depth"]);
     assert!(completed(&["crit"]).contains(&"critical-path".to_owned()));
     check(&["events", &app, "--host", ""], &["h2"]);
     // Threads are known once the traces have been indexed.
