@@ -84,26 +84,28 @@ pub struct Sampled<'s> {
 
 #[derive(Debug)]
 enum Kind {
-    Stack {
-        kernel: Option<FieldRef>,
-        user: Option<FieldRef>,
-        pid: Option<FieldRef>,
-        procname: Option<FieldRef>,
-    },
-    Map {
-        pid: FieldRef,
-        range: [FieldRef; 3],
-        path: FieldRef,
-        build_id: FieldRef,
-    },
-    Fork {
-        pid: FieldRef,
-        parent: FieldRef,
-    },
-    Exec {
-        pid: FieldRef,
-    },
+    Stack(Box<StackFields>),
+    Map(Box<MapFields>),
+    Fork { pid: FieldRef, parent: FieldRef },
+    Exec { pid: FieldRef },
     Other,
+}
+
+#[derive(Debug)]
+struct StackFields {
+    kernel: Option<FieldRef>,
+    user: Option<FieldRef>,
+    pid: Option<FieldRef>,
+    procname: Option<FieldRef>,
+}
+
+#[derive(Debug)]
+struct MapFields {
+    pid: FieldRef,
+    /// Start, size, and offset in the file.
+    range: [FieldRef; 3],
+    path: FieldRef,
+    build_id: FieldRef,
 }
 
 /// What is mapped in a process: ranges of addresses that do not overlap, by their starts.
@@ -137,7 +139,8 @@ impl SampledStacks {
         let class = (source, stream_class, event.class().index);
         match self.classes.entry(class).or_insert_with(|| Kind::of(event)) {
             Kind::Other => {}
-            Kind::Map { pid, range, path, build_id } => {
+            Kind::Map(fields) => {
+                let MapFields { pid, range, path, build_id } = &**fields;
                 let Some(pid) = event.signed(pid) else { return };
                 let [Some(start), Some(size), Some(offset)] = range.each_ref().map(|it| event.unsigned(it))
                 else {
@@ -164,7 +167,8 @@ impl SampledStacks {
                     self.processes.remove(&(source, pid));
                 }
             }
-            Kind::Stack { kernel, user, pid, procname } => {
+            Kind::Stack(fields) => {
+                let StackFields { kernel, user, pid, procname } = &**fields;
                 if !is_counted() {
                     return;
                 }
@@ -259,12 +263,8 @@ impl Kind {
         let kind = match event.name() {
             Some("perf_mmap") => (|| {
                 let range = [field("start")?, field("size")?, field("offset")?];
-                Some(Self::Map {
-                    pid: field("pid")?,
-                    range,
-                    path: field("path")?,
-                    build_id: field("build_id")?,
-                })
+                let [pid, path, build_id] = [field("pid")?, field("path")?, field("build_id")?];
+                Some(Self::Map(Box::new(MapFields { pid, range, path, build_id })))
             })(),
             Some("perf_fork") => {
                 field("pid").zip(field("parent_pid")).map(|(pid, parent)| Self::Fork { pid, parent })
@@ -275,7 +275,7 @@ impl Kind {
                 let [kernel, user] = STACK_CONTEXTS.map(context);
                 let has_stack = kernel.is_some() || user.is_some();
                 let [pid, procname] = ["pid", "procname"].map(context);
-                has_stack.then_some(Self::Stack { kernel, user, pid, procname })
+                has_stack.then(|| Self::Stack(Box::new(StackFields { kernel, user, pid, procname })))
             }
         };
         kind.unwrap_or(Self::Other)
@@ -310,9 +310,9 @@ mod tests {
                 mappings.map(start, Mapping { end: start + size, file, offset: 1000 * file as u64 });
             }
             for address in 0..70 {
-                let is_in = |(_, (start, size)): &(usize, &(u64, u64))| (*start..start + size).contains(&address);
-                let last = maps.iter().enumerate().rfind(is_in);
-                let expect = last.map(|(file, (start, _))| {
+                let last = maps.iter().rposition(|(start, size)| (*start..start + size).contains(&address));
+                let expect = last.map(|file| {
+                    let (start, _) = maps[file];
                     Location::File(file, 1000 * file as u64 + address - start)
                 });
                 prop_assert_eq!(mappings.at(address), expect, "{:?} {}", maps, address);

@@ -62,9 +62,9 @@ pub(crate) struct Damaged;
 
 impl Class {
     /// Without fields. `None`: the format lacks what all events of the kernel have.
-    fn empty(format: &EventFormat, name: String, machine: Machine) -> Option<Self> {
+    fn empty(format: &EventFormat, name: &str, machine: Machine) -> Option<Self> {
         let thread = format.field("common_pid").map(|field| (field.offset, field.size))?;
-        Some(Self { thread, ..Self::without_record(&name, String::new(), machine) })
+        Some(Self { thread, ..Self::without_record(name, String::new(), machine) })
     }
 
     /// Of events that no record is made into.
@@ -101,13 +101,13 @@ impl Class {
                 fields: format!("{address}{length}{}", packet::fields(machine.order)),
                 steps: vec![address_step, length_step, packet],
                 packet: Some(probe.address.offset),
-                ..Self::empty(format, packet::event_name(probe.direction).to_owned(), machine)?
+                ..Self::empty(format, packet::event_name(probe.direction), machine)?
             });
         }
         if packet::without_headers(format).is_some_and(|direction| probed.contains(&direction)) {
             return None;
         }
-        let mut class = Self::empty(format, names::event(format), machine)?;
+        let mut class = Self::empty(format, &names::event(format), machine)?;
         let is_own = |field: &&Field| !field.name.starts_with("common_") && field.name != "__syscall_nr";
         for field in format.fields.iter().filter(is_own) {
             class.add(format, field);
@@ -121,7 +121,7 @@ impl Class {
 
     /// Of an end of one call, of those that a format has by number. `None`: the format is another one.
     pub(crate) fn of_call(format: &EventFormat, end: End, call: &str, machine: Machine) -> Option<Self> {
-        let mut class = Self::empty(format, format!("{}{call}", end.prefix()), machine)?;
+        let mut class = Self::empty(format, &format!("{}{call}", end.prefix()), machine)?;
         // Those that the number is of have no names; without a name it is the number that is left.
         let fields: &[&str] = match end {
             End::Entry if call == calls::UNKNOWN => &["id", "args"],

@@ -1,6 +1,6 @@
 //! Recordings by perf, `perf.data`: the events of tracepoints and of dynamic probes (`perf sched record`,
-//! `perf trace record`, `perf record -e`), samples of other events (`perf record -g`), and the threads that it
-//! lists.
+//! `perf trace record`, `perf record -e`), samples of other events (`perf record -g`), and the threads that
+//! it lists.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -13,8 +13,8 @@ use linux_perf_data::{AttributeDescription, DsoKey, PerfFile};
 use crate::class::{Class, Machine, integer};
 use crate::error::ImportError;
 
-/// Markers among the addresses of a stack: what follows is of the kernel, of a program, or of neither
-/// (`PERF_CONTEXT_KERNEL`, `_USER`, `_MAX` of `linux/perf_event.h`).
+/// Markers among the addresses of a stack, as `linux/perf_event.h` has them: what follows is of the kernel,
+/// of a program, or of neither.
 const KERNEL: u64 = -128_i64 as u64;
 const USER: u64 = -512_i64 as u64;
 const MARKERS: u64 = -4095_i64 as u64;
@@ -239,7 +239,9 @@ impl Samples {
 fn length_of_stack(attribute: &AttributeDescription) -> Result<Option<usize>, ImportError> {
     let format = attribute.attr.sample_format;
     if format.contains(SampleFormat::READ) {
-        return Err(ImportError::Perf("samples with values of counters (`perf record` of `:S`)".to_owned()));
+        return Err(ImportError::Perf(
+            "it has samples with values of counters (`:S`), which are not read".to_owned(),
+        ));
     }
     let before = [
         SampleFormat::IDENTIFIER,

@@ -41,7 +41,7 @@ pub(crate) struct Flame {
 pub(crate) enum FlameFormat {
     /// A picture for browsers
     Svg,
-    /// A line for each stack, with its time in ns, or how often it was sampled: for flamegraph.pl, inferno, speedscope
+    /// A line for each stack, with its time in ns or its number of events: for flamegraph.pl and others
     Collapsed,
 }
 

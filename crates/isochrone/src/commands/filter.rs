@@ -321,7 +321,9 @@ pub(super) fn check_fields(option: &str, fields: &Fields, traces: &[&Trace]) -> 
 fn names_of_fields(scope: FieldScope, traces: &[&Trace]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut add = |whole: Option<&StructClass>| {
-        whole.into_iter().for_each(|fields| add_members(fields, "", &mut names));
+        if let Some(fields) = whole {
+            add_members(fields, "", &mut names);
+        }
     };
     let is_in = |one: FieldScope| scope == FieldScope::Any || scope == one;
     for stream in traces.iter().flat_map(|trace| &trace.schema().streams) {

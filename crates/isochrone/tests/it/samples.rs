@@ -84,6 +84,25 @@ fn windows_and_threads_are_those_of_events() {
     }
 }
 
+/// A part of a recording is a trace with the events of that time; what was mapped before is not in it.
+#[test]
+fn a_cut_of_a_recording_has_its_events() {
+    let window = ["--begin", "+500ms", "--end", "+1s"];
+    let directory = tempfile::tempdir().unwrap();
+    let to = directory.path().join("part");
+    let cut = isochrone(&[&["cut", "-q", "-o", to.to_str().unwrap()][..], &window].concat(), &recording());
+    assert!(cut.status.success(), "{}", String::from_utf8_lossy(&cut.stderr));
+    let events = |options: &[&str], traces: &[PathBuf]| {
+        let said = isochrone(&[&["events", "-q", "--format", "json"], options].concat(), traces);
+        String::from_utf8(said.stdout).unwrap()
+    };
+    let (whole, part) = (events(&window, &recording()), events(&[], std::slice::from_ref(&to)));
+    assert_eq!(whole.lines().count(), 37);
+    assert_eq!(whole, part);
+    let drawn = isochrone(&["flame"], &[to]);
+    assert!(String::from_utf8(drawn.stderr).unwrap().contains("functions of [unknown] have no names"));
+}
+
 #[test]
 fn a_picture_has_numbers_of_events() {
     let said = isochrone(&["flame", "-q", "--format", "svg"], &recording());
@@ -173,4 +192,15 @@ fn events_of_lttng_with_stacks() {
     );
     assert!(notes.contains("addresses of programs' stacks were not recorded"), "{notes}");
     assert_eq!(drawn(&["--event", "sched_switch"])[0], "web app;wait_[k];schedule_[k] 2\n");
+    // Another host has another kernel.
+    let mut other = LttngTrace::kernel("db");
+    other.context(&addresses("callstack_kernel")).define("sched_switch", "");
+    other.event(0, 1_000, "sched_switch", &[("context.callstack_kernel", stack(&[0x1100]))]);
+    let of_other = directory.path().join("db");
+    other.write(&of_other).unwrap();
+    let refused = isochrone(&["flame", "--symbols", &symbols], &[path.clone(), of_other.clone()]);
+    let words = String::from_utf8(refused.stderr).unwrap();
+    assert!(words.contains("choose one of db, web with --host"), "{words}");
+    let one = isochrone(&["flame", "-q", "--symbols", &symbols, "--host", "db"], &[path.clone(), of_other]);
+    assert_eq!(String::from_utf8(one.stdout).unwrap(), "db ?;schedule_[k] 1\n");
 }

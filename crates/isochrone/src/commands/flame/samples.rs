@@ -56,7 +56,9 @@ pub(super) fn samples(
         flame.add(std::iter::once(first).chain(event).chain(functions), sampled.count);
         all += sampled.count;
         let without: BTreeSet<&str> = sampled.frames.iter().filter_map(|frame| names.of(frame).1).collect();
-        without.into_iter().for_each(|file| *unnamed.entry(file).or_default() += sampled.count);
+        for file in without {
+            *unnamed.entry(file).or_default() += sampled.count;
+        }
     }
     let mut unnamed: Vec<_> = unnamed.into_iter().collect();
     unnamed.sort_by_key(|&(file, count)| (std::cmp::Reverse(count), file));
@@ -90,6 +92,20 @@ fn check_recorded(traces: &[TimedTrace<'_>], console: &Console) -> anyhow::Resul
     Ok(())
 }
 
+/// Refuses a list of the kernel's functions for several hosts: each kernel has other addresses.
+fn check_kernel(stacks: &SampledStacks) -> anyhow::Result<()> {
+    let is_of_kernel = |frame: &Frame| matches!(frame.location, Location::Kernel(_));
+    let sampled = stacks.each().filter(|sampled| sampled.frames.iter().any(is_of_kernel));
+    let hosts: Vec<String> =
+        sampled.map(|sampled| sampled.host.to_owned()).collect::<BTreeSet<_>>().into_iter().collect();
+    anyhow::ensure!(
+        hosts.len() <= 1,
+        "[kernel]=FILE is of one host, as each kernel has other addresses: choose one of {} with --host",
+        plain(&figures::listed(&hosts, MOST_FILES))
+    );
+    Ok(())
+}
+
 /// Names of functions.
 struct Names<'s> {
     stacks: &'s SampledStacks,
@@ -116,6 +132,7 @@ impl<'s> Names<'s> {
         for symbols in symbols {
             let path = plain(&symbols.path);
             if symbols.binary.as_deref() == Some(KERNEL) {
+                check_kernel(stacks)?;
                 names.kernel = Some(symbols);
                 continue;
             }
@@ -152,6 +169,11 @@ impl<'s> Names<'s> {
                 "{path} would name functions of several files: give one of them, as in {}={path}",
                 plain(&same[0].1.path)
             );
+            for (_, file) in
+                same.iter().filter(|(_, file)| file.build_id.is_none() || program.build_id.is_none())
+            {
+                note!(console, "nothing says whether {path} is the build of {} that ran", plain(&file.path));
+            }
             names.files.extend(same.into_iter().map(|(index, _)| (*index, symbols)));
         }
         Ok(names)

@@ -1,6 +1,7 @@
 //! Names of functions by their addresses, from programs and libraries (ELF), or from what `nm` prints.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -146,12 +147,13 @@ impl Functions {
 
     /// Functions that reach to the next one, of a list that has all.
     fn without_gaps(self) -> Self {
-        let starts: Vec<u64> = self.0.keys().copied().collect();
-        let next = starts.iter().skip(1).map(|next| Some(*next)).chain([None]);
-        let reach = |((start, (_, name)), next): ((u64, (Option<u64>, String)), Option<u64>)| {
-            (start, (next.map(|next| next - start), name))
-        };
-        Self(self.0.into_iter().zip(next).map(reach).collect())
+        let mut next: Option<u64> = None;
+        let mut reaching = BTreeMap::new();
+        for (start, (_, name)) in self.0.into_iter().rev() {
+            reaching.insert(start, (next.map(|next| next - start), name));
+            next = Some(start);
+        }
+        Self(reaching)
     }
 
     /// The function that is at an address: that starts there, or whose size reaches it.
@@ -168,7 +170,13 @@ impl Program {
             let (offset, size) = segment.file_range();
             (offset, size, segment.address())
         });
-        let build_id = file.build_id()?.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect());
+        let digits = |id: &[u8]| {
+            id.iter().fold(String::new(), |mut digits, byte| {
+                let _ = write!(digits, "{byte:02x}");
+                digits
+            })
+        };
+        let build_id = file.build_id()?.map(digits);
         let is_fixed = file.kind() == ObjectKind::Executable;
         Ok(Self { segments: segments.collect(), is_fixed, build_id })
     }

@@ -112,7 +112,15 @@ fn names_that_match_nothing() {
     }
     for (arguments, told) in [
         (
-            &["analyze", "cputopp"][..],
+            &["events", "--where", "network_header.ipv4.tot_ln == 1"][..],
+            "a field `network_header.ipv4.tot_ln`; did you mean `network_header.ipv4.tot_len`",
+        ),
+        (
+            &["events", "--where", "$ctx.procnam == \"x\""],
+            "no event has a field `$ctx.procnam`; did you mean `procname`?",
+        ),
+        (
+            &["analyze", "cputopp"],
             "no analysis is called `cputopp`; did you mean `cputop`? [possible values: cputop, fds",
         ),
         (
