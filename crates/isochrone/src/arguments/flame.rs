@@ -21,7 +21,7 @@ pub(crate) struct Flame {
     pub(crate) of: Option<FlameOf>,
     /// Names of functions: the program or the library itself, or for functions what `nm PROGRAM` prints, or
     /// `nm -S`. NAME=FILE where its file has another name or NAME is a path, as in libcairo.so.2=FILE; for
-    /// the kernel, [kernel]=FILE with a copy of /proc/kallsyms. May be repeated
+    /// the kernel, `[kernel]=FILE` with a copy of /proc/kallsyms. May be repeated
     #[arg(long, value_name = "[NAME=]FILE")]
     pub(crate) symbols: Vec<String>,
     /// Only samples of these events; `*` stands for anything

@@ -295,7 +295,7 @@ fn every_option_does_something() {
 
     tried.extend(["--root", "--no-token"]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let outside = root.join("../crates/isochrone/tests").canonicalize().unwrap();
+    let outside = root.join("../crates/isochrone/src").canonicalize().unwrap();
     let body = format!("{{\"parameters\":{{\"uri\":\"{}\"}}}}", outside.display());
     let add = |server: &Server| {
         let host = server.parts().0.to_owned();
