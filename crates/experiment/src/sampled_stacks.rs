@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use isochrone_ctf::plan::StreamPlan;
-use isochrone_ctf::schema::IntegerClass;
+use isochrone_ctf::schema::{IntegerClass, StructClass, shown_name};
 use isochrone_ctf::{Event, FieldRef, Trace, Visitor};
 use rustc_hash::FxHashMap;
 
@@ -123,12 +122,13 @@ struct Mapping {
 impl SampledStacks {
     /// Whether some events of a trace have stacks: of the kernel, of programs.
     pub fn recorded(trace: &Trace) -> [bool; 2] {
-        let has = |plan: &StreamPlan, name| {
-            plan.events.iter().any(|class| class.context_field(plan, name).is_some())
-        };
         STACK_CONTEXTS.map(|name| {
-            let mut streams = 0..trace.streams().len();
-            streams.any(|stream| has(trace.stream_plan(stream), name))
+            let has = |context: &Option<StructClass>| {
+                let mut members = context.iter().flat_map(|context| &context.members);
+                members.any(|member| shown_name(&member.name) == name)
+            };
+            let mut streams = trace.schema().streams.iter();
+            streams.any(|it| has(&it.common_context) || it.events.iter().any(|it| has(&it.specific_context)))
         })
     }
 

@@ -1,6 +1,8 @@
 //! Numbers and texts at the start of some bytes, in the byte order of the machine that wrote them. Nothing is
 //! allocated by what they say, and what is cut is an error.
 
+use std::fmt::Write as _;
+
 /// The end came before what was expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it is cut")]
@@ -104,6 +106,15 @@ impl<'b> Bytes<'b> {
         self.rest = &self.rest[end + 1..];
         Ok(text)
     }
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The bytes of a text up to its first NUL.

@@ -5,11 +5,12 @@
 use std::collections::HashMap;
 
 use linux_perf_data::linux_perf_event_reader::{
-    EventRecord, Mmap2FileId, PerfEventType, RawData, RawDataU64, SampleFormat, SampleRecord,
+    AttrFlags, EventRecord, Mmap2FileId, PerfEventType, RawData, RawDataU64, SampleFormat, SampleRecord,
     SoftwareCounterType,
 };
 use linux_perf_data::{AttributeDescription, DsoKey, PerfFile};
 
+use crate::bytes::hex;
 use crate::class::{Class, Machine, integer};
 use crate::error::ImportError;
 
@@ -67,6 +68,9 @@ struct Sampled {
 
 impl Samples {
     /// What some attributes sample.
+    ///
+    /// # Errors
+    /// Records do not say when files were mapped, so that addresses may be in what was mapped before.
     pub(crate) fn new(machine: Machine, file: &PerfFile) -> Result<Self, ImportError> {
         let lengths = file.event_attributes().iter().map(length_of_stack).collect::<Result<_, _>>()?;
         let mut count = 0;
@@ -75,7 +79,12 @@ impl Samples {
             count += 1;
             Some(sampled)
         });
-        let sampled = sampled.collect();
+        let sampled: Vec<Option<Sampled>> = sampled.collect();
+        let is_timed =
+            |attribute: &AttributeDescription| attribute.attr.flags.contains(AttrFlags::SAMPLE_ID_ALL);
+        if count > 0 && !file.event_attributes().iter().all(is_timed) {
+            return Err(ImportError::Unsaid("when files were mapped"));
+        }
         let build_ids = file.build_ids()?.into_iter().map(|(key, file)| (key, file.build_id)).collect();
         Ok(Self { machine, sampled, lengths, count, names: HashMap::new(), build_ids, body: Vec::new() })
     }
@@ -228,9 +237,7 @@ impl Samples {
         self.body.extend_from_slice(path);
         self.body.push(0);
         let build_id = build_id.or_else(|| self.build_ids.get(&key?).map(Vec::as_slice));
-        for byte in build_id.unwrap_or_default() {
-            self.body.extend_from_slice(format!("{byte:02x}").as_bytes());
-        }
+        self.body.extend_from_slice(hex(build_id.unwrap_or_default()).as_bytes());
         self.body.push(0);
     }
 }

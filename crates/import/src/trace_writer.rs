@@ -171,8 +171,6 @@ impl<'p> TraceWriter<'p> {
         // What is lost behind the last event of a CPU may be anything until the others end.
         let end = self.streams.iter().map(|stream| stream.last).max().unwrap_or_default();
         for mut stream in self.streams {
-            // A CPU was recorded as long as the others, whether it had events or not.
-            stream.last = end;
             stream.close()?;
             if stream.is_unreported {
                 stream.open(end)?;

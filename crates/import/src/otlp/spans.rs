@@ -1,8 +1,7 @@
 //! What of a span is known: whose it is, when it was, and the fields of its two events.
 
-use std::fmt::Write as _;
-
 use super::message::{self, Resource, Span};
+use crate::bytes::hex;
 
 /// Whose attributes are those of the kernel: `isochrone export --to otlp` writes them.
 const OWN_SCOPE: &str = "isochrone";
@@ -103,12 +102,7 @@ pub(super) fn put_end(resource: &Resource, span: &Span, out: &mut Vec<u8>) {
 fn put_ids(span: &Span, ids: &[&[u8]], out: &mut Vec<u8>) {
     put(&span.name, out);
     for id in ids {
-        let text = id.iter().fold(String::new(), |mut text, byte| {
-            // Writing to a text does not fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
-        put(&text, out);
+        put(&hex(id), out);
     }
 }
 

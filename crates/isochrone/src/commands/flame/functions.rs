@@ -7,14 +7,14 @@ use isochrone_export::flame::Flame;
 use isochrone_time::{UnixNs, Window};
 use isochrone_timing::Times;
 
+use super::each_event;
 use super::symbols::{NamedSymbols, file_name};
 use crate::arguments::EventFilters;
 use crate::commands::events::{chosen, refuse_chunks};
 use crate::commands::filter::Filter;
 use crate::output::{Console, note};
-use crate::progress::Progress;
+use crate::render::figures;
 use crate::render::plain::plain;
-use crate::render::{complaints, figures};
 
 /// The functions of the threads that were chosen.
 pub(super) fn functions(
@@ -29,21 +29,15 @@ pub(super) fn functions(
     let mut filter = Filter::new(filters, &[], Times::default(), &traces)?;
     let window = Window::new(times.start.unwrap_or(UnixNs::MIN), times.end.unwrap_or(UnixNs::MAX));
     let mut stacks = CallStacks::new(window);
-    let bar = Progress::over_bytes(opened.inputs(), "reading calls of functions", console);
-    let mut merge = experiment.events(&traces);
-    for (source, unix, event) in merge.by_ref() {
+    let from = (opened, &*traces);
+    each_event(&experiment, from, "reading calls of functions", console, |source, host, unix, event| {
         let name = event.name().unwrap_or_default();
         let (is_mapping, is_function) = (name.starts_with(MAPPING_EVENTS), name.starts_with(FUNCTION_EVENTS));
-        let Some(at) = unix.filter(|_| is_mapping || is_function) else { continue };
-        let host = &traces[source].host;
-        if is_mapping || filter.keeps(source, host, unix, &event) {
-            stacks.add(source, host, at, &event);
+        let Some(at) = unix.filter(|_| is_mapping || is_function) else { return };
+        if is_mapping || filter.keeps(source, host, unix, event) {
+            stacks.add(source, host, at, event);
         }
-    }
-    bar.finish();
-    experiment.hosts().iter().for_each(|host| complaints::of_host(host, console));
-    let lost: Vec<_> = merge.diagnostics().cloned().collect();
-    complaints::show(&lost, console);
+    });
     filter.note_unmatched(console);
     let is_filtered = !filters.hosts.is_empty() || filter.has_threads();
     note_unused(stacks.counts(), is_filtered, console)?;

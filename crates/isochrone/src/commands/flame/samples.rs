@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use isochrone_experiment::{Frame, Location, MappedFile, Opened, SampledStacks, TimedTrace};
 use isochrone_export::flame::Flame;
 
+use super::each_event;
 use super::symbols::{KERNEL, NamedSymbols, file_name};
 use crate::arguments::EventFilters;
 use crate::commands::events::{chosen, refuse_chunks};
 use crate::commands::filter::Filter;
 use crate::output::{Console, note};
-use crate::progress::Progress;
+use crate::render::figures;
 use crate::render::plain::plain;
-use crate::render::{complaints, figures};
 
 /// What is drawn where nothing is known of an address.
 const UNKNOWN: &str = "[unknown]";
@@ -34,16 +34,10 @@ pub(super) fn samples(
     check_recorded(&traces, console)?;
     let mut filter = Filter::new(filters, &[], times, &traces)?;
     let mut stacks = SampledStacks::default();
-    let bar = Progress::over_bytes(opened.inputs(), "reading stacks of calls", console);
-    let mut merge = experiment.events(&traces);
-    for (source, unix, event) in merge.by_ref() {
-        let host = &traces[source].host;
-        stacks.add(source, host, &event, || filter.keeps(source, host, unix, &event));
-    }
-    bar.finish();
-    experiment.hosts().iter().for_each(|host| complaints::of_host(host, console));
-    let lost: Vec<_> = merge.diagnostics().cloned().collect();
-    complaints::show(&lost, console);
+    let from = (opened, &*traces);
+    each_event(&experiment, from, "reading stacks of calls", console, |source, host, unix, event| {
+        stacks.add(source, host, event, || filter.keeps(source, host, unix, event));
+    });
     filter.note_unmatched(console);
     let names = Names::new(&stacks, symbols, console)?;
     let has_several = stacks.events() > 1;
@@ -52,11 +46,11 @@ pub(super) fn samples(
     for sampled in stacks.each() {
         let first = format!("{} {}", sampled.host, sampled.program.unwrap_or("?"));
         let event = has_several.then(|| sampled.event.to_owned());
-        let functions = sampled.frames.iter().rev().map(|frame| names.of(frame).0);
+        let (functions, without): (Vec<_>, Vec<_>) =
+            sampled.frames.iter().rev().map(|frame| names.of(frame)).unzip();
         flame.add(std::iter::once(first).chain(event).chain(functions), sampled.count);
         all += sampled.count;
-        let without: BTreeSet<&str> = sampled.frames.iter().filter_map(|frame| names.of(frame).1).collect();
-        for file in without {
+        for file in without.into_iter().flatten().collect::<BTreeSet<&str>>() {
             *unnamed.entry(file).or_default() += sampled.count;
         }
     }
@@ -142,9 +136,9 @@ impl<'s> Names<'s> {
                      or the library itself (for the kernel, [kernel]=FILE with a copy of /proc/kallsyms)"
                 );
             };
+            let named = used.iter().map(|&index| (index, stacks.file(index)));
             let named: Vec<(usize, &MappedFile)> =
-                used.iter().map(|&index| (index, stacks.file(index))).collect();
-            let named: Vec<_> = named.into_iter().filter(|(_, file)| symbols.is_of(&file.path)).collect();
+                named.filter(|(_, file)| symbols.is_of(&file.path)).collect();
             let is_other = |file: &MappedFile| {
                 program.build_id.as_ref().zip(file.build_id.as_ref()).is_some_and(|(it, other)| it != other)
             };
