@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 /// The cfg, the variable with which the build fails where the program is absent, and a shell command that ends with 0 where
 /// it is installed.
-const PROGRAMS: [(&str, &str, &str); 8] = [
+const PROGRAMS: [(&str, &str, &str); 10] = [
     ("babeltrace2", "ISOCHRONE_REQUIRE_SHARED", "command -v babeltrace2"),
     (
         "lttng",
@@ -14,6 +14,13 @@ const PROGRAMS: [(&str, &str, &str); 8] = [
         // Hosts that record programs are reached over ssh, too.
         "command -v lttng && command -v lttng-relayd && command -v lttng-sessiond && command -v ssh &&
          test -x /usr/sbin/sshd && echo '#include <lttng/tracef.h>' | cc -E -",
+    ),
+    ("trace_cmd", "ISOCHRONE_REQUIRE_SHARED", "command -v trace-cmd"),
+    // Not each machine lets its kernel be traced.
+    (
+        "tracefs",
+        "ISOCHRONE_REQUIRE_TRACEFS",
+        "test -w /sys/kernel/tracing/trace_clock && test -d /sys/kernel/tracing/instances",
     ),
     ("prometheus", "ISOCHRONE_REQUIRE_PROMETHEUS", "command -v prometheus && command -v promtool"),
     ("python3", "ISOCHRONE_REQUIRE_SHARED", "command -v python3"),

@@ -8,5 +8,7 @@ mod test_programs;
 fn main() {
     shared_data::tell_cargo();
     let of_python = ["python3", "python_arrow", "python_engines"];
-    test_programs::set_cfgs(&[&["babeltrace2", "lttng", "prometheus"], &of_python[..]].concat());
+    test_programs::set_cfgs(
+        &[&["babeltrace2", "lttng", "prometheus", "trace_cmd", "tracefs"], &of_python[..]].concat(),
+    );
 }

@@ -359,10 +359,13 @@ impl<'e> Cluster<'e> {
         self.hosts.is_empty()
     }
 
-    /// The thread of a host that has a number from the kernel; the last one, where several had it.
-    pub fn thread_of(&self, host: usize, tid: i32) -> Option<ThreadRef> {
-        let threads = self.hosts.get(host)?.store.threads();
-        let row = threads.iter().rposition(|thread| thread.tid == Some(tid))?;
+    /// The thread of a host that had a number from the kernel at an instant of the requested clock; where
+    /// none had it then, the last one before.
+    pub fn thread_at(&self, host: usize, tid: i32, at: UnixNs) -> Option<ThreadRef> {
+        let of = self.hosts.get(host)?;
+        let at = of.raw(at);
+        let had = |thread: &ThreadInfo| thread.tid == Some(tid) && thread.start <= at;
+        let row = of.store.threads().iter().rposition(had)?;
         Some(ThreadRef { host, thread: ThreadRow(row as u32) })
     }
 

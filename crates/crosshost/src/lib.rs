@@ -71,8 +71,8 @@ pub use needs::needs;
 pub use network::Carried;
 pub use relations::ipc;
 pub use request::{
-    Path, Request, RequestQuery, Requests, Served, Service, ThreadRef, path, phase_names, requests,
-    thread_path,
+    Path, Request, RequestQuery, Requests, Served, Service, ThreadRef, named_paths, path, phase_names,
+    requests, thread_path,
 };
 pub use spent::SpentOn;
 pub use through::{ObjectName, Through};

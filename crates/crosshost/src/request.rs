@@ -192,22 +192,29 @@ pub fn path(cluster: &Cluster<'_>, request: &Request) -> Result<Path, StoreError
 pub fn thread_path(
     cluster: &Cluster<'_>,
     party: ThreadRef,
-    Window { start, end }: Window<UnixNs>,
+    window: Window<UnixNs>,
 ) -> Result<Request, StoreError> {
-    let at = cluster.hosts[party.host].raw(end);
-    let position = Position { host: party.host, thread: party.thread, at };
-    let plan = Plan {
-        number: 1,
-        service: None,
-        client: Some(party),
-        server: None,
-        start,
-        end,
-        may_be_several: false,
-        position,
-    };
-    let mut found = follow(cluster, std::slice::from_ref(&plan), true)?;
+    let mut found = follow(cluster, &[Plan::of_thread(cluster, party, window, None)], true)?;
     Ok(found.swap_remove(0))
+}
+
+/// The paths of threads in windows of names, as if these were phases: in the order of their starts,
+/// numbered in that order.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn named_paths(
+    cluster: &Cluster<'_>,
+    mut parts: Vec<(Name, ThreadRef, Window<UnixNs>)>,
+    has_paths: bool,
+) -> Result<Vec<Request>, StoreError> {
+    parts.sort_by_key(|(_, _, window)| window.start);
+    let of = |(number, (name, party, window)): (usize, (Name, ThreadRef, Window<UnixNs>))| Plan {
+        number: number + 1,
+        ..Plan::of_thread(cluster, party, window, Some(Served::Phase(name)))
+    };
+    let plans: Vec<Plan> = parts.into_iter().enumerate().map(of).collect();
+    follow(cluster, &plans, has_paths)
 }
 
 /// What is to be followed.
@@ -224,6 +231,25 @@ struct Plan {
 }
 
 impl Plan {
+    fn of_thread(
+        cluster: &Cluster<'_>,
+        party: ThreadRef,
+        Window { start, end }: Window<UnixNs>,
+        service: Option<Served>,
+    ) -> Self {
+        let at = cluster.hosts[party.host].raw(end);
+        Self {
+            number: 1,
+            service,
+            client: Some(party),
+            server: None,
+            start,
+            end,
+            may_be_several: false,
+            position: Position { host: party.host, thread: party.thread, at },
+        }
+    }
+
     fn of(cluster: &Cluster<'_>, exchange: &Exchange) -> Option<Self> {
         let party = |side: &Side| ThreadRef { host: side.host, thread: side.last };
         let seen = exchange.client.as_ref().or(exchange.server.as_ref())?;

@@ -9,7 +9,7 @@ use isochrone_analysis::Need;
 use isochrone_corrections::Clocks;
 use isochrone_corrections::artefact::{Artefact, ArtefactError, RefusedKind};
 use isochrone_ctf::Truncations;
-use isochrone_files::Inputs;
+use isochrone_files::{Inputs, list_beside};
 use isochrone_hosts::{Host, LossKind, Progress, ReadReport};
 use isochrone_kernel::Finished;
 use isochrone_matching::{End, Matched, MpiEnd, MpiMatched, Recordings, clocks_of};
@@ -80,6 +80,10 @@ pub fn sources(inputs: &Inputs) -> Result<Vec<Source>, StoreError> {
     for input in inputs.traces.iter().filter(|input| input.excerpt.is_none()) {
         if input.is_packed {
             all.push(Source::of(&input.argument)?);
+            let list = list_beside(&input.argument);
+            if list.exists() {
+                all.push(Source::of(&list)?);
+            }
             continue;
         }
         let directory = input.trace.path();

@@ -5,6 +5,7 @@
 mod captures;
 mod excerpt;
 mod inputs;
+mod kept_recordings;
 pub mod output;
 mod packed;
 pub mod piece;
@@ -18,6 +19,8 @@ pub use excerpt::{
     open_excerpt, traces_of_chunks,
 };
 pub use inputs::{ExcerptOf, InputTrace, Inputs, UnknownCapture};
+pub use isochrone_import::list_beside;
+pub use kept_recordings::{Conversions, KeptRecording, set_conversions};
 pub use packed::{PackedError, is_packed, open_packed, unpack};
 pub use recorded::{RecordingError, open_recording, recording};
 pub use search::below;

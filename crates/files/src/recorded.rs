@@ -1,8 +1,8 @@
 //! Recordings of other tracers of the kernel: `trace.dat` of trace-cmd, `perf.data` of perf.
 //!
-//! They are turned into a trace in a temporary directory, opened, and removed again: open traces keep their
-//! files in memory maps. The disk has to have room for the trace while it is open, about as much as the
-//! recording takes.
+//! They are turned into a trace, about as large as the recording, which is kept for the next time where the
+//! program has a directory for that ([`crate::set_conversions`]). Else it is in a temporary directory,
+//! opened, and removed again: open traces keep their files in memory maps.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use isochrone_ctf::{Schemas, Trace};
 use isochrone_import::{Format, ImportError, Imported, import};
 use isochrone_unfinished::UnfinishedDirectory;
 
+use crate::kept_recordings::{Place, progress};
 use crate::search;
 
 /// Why a recording cannot be opened.
@@ -40,7 +41,7 @@ pub(crate) fn find_recordings(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Opens a recording as a trace, which says that it is at the path of the recording; gives what became of
-/// it, in words. Linear in the recording.
+/// it, in words. Linear in the recording, unless its trace is kept.
 ///
 /// # Errors
 /// It cannot be read, or there is no room for the trace.
@@ -49,16 +50,31 @@ pub fn open_recording(
     format: Format,
     known: &Schemas,
 ) -> Result<(Trace, Vec<String>), RecordingError> {
+    let open = |inside: &Path, imported: &Imported| {
+        let trace = Trace::open_moved(inside, path, known)?;
+        Ok::<_, RecordingError>((trace, notes(path, imported)))
+    };
+    let convert = |to: &Path| Ok::<_, RecordingError>(import(path, format, to, &*progress(path))?);
+    if let Some(place) = Place::of(path) {
+        // One that is removed meanwhile, or damaged, is made again.
+        if let Some(opened) = place.kept().and_then(|(trace, imported)| open(&trace, &imported).ok()) {
+            return Ok(opened);
+        }
+        // Where it cannot be kept, there may be room among temporary files; what else fails there fails
+        // again.
+        if let Ok(opened) = place.keep(convert).and_then(|(trace, imported)| open(&trace, &imported)) {
+            return Ok(opened);
+        }
+    }
     let directory = UnfinishedDirectory::temporary("isochrone-recording")?;
     let inside = directory.path().join("trace");
-    let imported = import(path, format, &inside)?;
-    let trace = Trace::open_moved(&inside, path, known)?;
-    Ok((trace, notes(path, &imported)))
+    let imported = convert(&inside)?;
+    open(&inside, &imported)
 }
 
 /// What is to be known of a recording besides its trace.
 fn notes(path: &Path, imported: &Imported) -> Vec<String> {
-    let Imported { uncounted, unknown, damaged, clock, has_unix_time, is_clock_of_cpu, .. } = *imported;
+    let Imported { uncounted, unknown, damaged, ref clock, has_unix_time, is_clock_of_cpu, .. } = *imported;
     let mut notes = Vec::new();
     let mut note = |text: String| notes.push(format!("{}: {text}", path.display()));
     if !has_unix_time {
@@ -87,6 +103,9 @@ fn notes(path: &Path, imported: &Imported) -> Vec<String> {
     }
     if unknown > 0 {
         note(format!("{unknown} events are of kinds that it does not describe: left out"));
+    }
+    if imported.is_list_damaged {
+        note("the list of threads beside it is damaged, and left out".to_owned());
     }
     if damaged > 0 {
         note(format!("{damaged} events are damaged: shown as lost"));

@@ -30,12 +30,14 @@ use std::path::Path;
 
 use isochrone_ctf::parse_metadata;
 use isochrone_ctf::plan::Plan;
+use serde::{Deserialize, Serialize};
 
 use class::Class;
 pub use error::ImportError;
 pub use otlp::{HostOfSpans, SpanClock, SpanFile};
 use perf_data::PerfData;
 use recording::{Recorded, Sink};
+pub use threads::list_beside;
 use trace_dat::TraceDat;
 use trace_writer::{Classes, TraceWriter};
 
@@ -49,7 +51,7 @@ pub enum Format {
 }
 
 /// What became of a recording.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Imported {
     /// The number of events that were written.
     pub events: u64,
@@ -62,11 +64,13 @@ pub struct Imported {
     /// Events that are shorter than they should be, or earlier than the one before on their CPU: they are
     /// among those that were lost.
     pub damaged: u64,
+    /// Whether there is a list of threads beside the recording that is damaged: it is left out.
+    pub is_list_damaged: bool,
     /// Whether calls were recorded by their numbers: those of 32-bit programs on a machine of 64 bits have
     /// other numbers, and nothing says whose a call is.
     pub are_calls_numbers: bool,
     /// The clock of their times, as the kernel calls it.
-    pub clock: &'static str,
+    pub clock: String,
     /// Whether the recording says which Unix time its clock had. Else times are those since its zero, mostly
     /// the start of the machine.
     pub has_unix_time: bool,
@@ -96,21 +100,29 @@ impl Format {
 
 /// Writes a recording as a CTF trace, in a directory that must not be one yet. Linear in the recording;
 /// memory is that of its descriptions and of a packet for each CPU, of perf's also that of what it sorts.
+/// `progress` gets the bytes of the recording that were read.
 ///
 /// # Errors
 /// It cannot be read, or is not of the format; the trace cannot be written. What has been written is left
 /// without metadata, so that no reader takes it for a trace.
-pub fn import(recording: &Path, format: Format, to: &Path) -> Result<Imported, ImportError> {
+pub fn import(
+    recording: &Path,
+    format: Format,
+    to: &Path,
+    progress: &dyn Fn(u64),
+) -> Result<Imported, ImportError> {
     match format {
         Format::TraceDat => {
             let recording = TraceDat::open(recording)?;
-            write(recording.recorded(), Vec::new(), to, |sink| recording.read(sink))
+            let imported =
+                write(recording.recorded(), Vec::new(), to, |sink| recording.read(sink, progress))?;
+            Ok(Imported { is_list_damaged: recording.is_list_damaged(), ..imported })
         }
         Format::PerfData => {
             let mut recording = PerfData::open(recording)?;
             let (machine, formats, host, clock) = recording.parts();
             let recorded = Recorded { machine, formats: &formats, host: &host, clock, lists_threads: true };
-            write(recorded, recording.written(), to, |sink| recording.read(sink))
+            write(recorded, recording.written(), to, |sink| recording.read(sink, progress))
         }
     }
 }

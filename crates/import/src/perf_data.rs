@@ -71,7 +71,7 @@ impl PerfData {
     }
 
     /// Passes all events on, in the order of time, as far as perf wrote them so.
-    pub(crate) fn read(&mut self, sink: &mut dyn Sink) -> Result<(), ImportError> {
+    pub(crate) fn read(&mut self, sink: &mut dyn Sink, progress: &dyn Fn(u64)) -> Result<(), ImportError> {
         let PerfFileReader { perf_file, record_iter } = &mut self.reader;
         let samples = &mut self.samples;
         let is_tracepoint: Vec<bool> = perf_file
@@ -82,6 +82,7 @@ impl PerfData {
         let mut before = Some(Before::default());
         while let Some(record) = record_iter.next_record(perf_file)? {
             let PerfFileRecord::EventRecord { attr_index, record } = record else { continue };
+            progress(record.data.len() as u64);
             let about = record.common_data().map_err(ImportError::Read)?;
             let cpu = || about.cpu.ok_or(ImportError::Unsaid("on which CPU they were recorded"));
             // What perf found itself, before it recorded, has no time.
@@ -191,6 +192,6 @@ impl Before {
             let &ppid = self.parents.get(&thread.pid)?;
             Some(ListedThread { ppid, ..thread })
         };
-        ThreadList { threads: self.threads.into_iter().filter_map(of).collect() }
+        ThreadList { threads: self.threads.into_iter().filter_map(of).collect(), at: None }
     }
 }

@@ -1,6 +1,14 @@
 //! The threads that a recording lists, as LTTng's dump of the state has them, and the processes of new ones.
+//!
+//! Recordings by trace-cmd list none: `isochrone record` writes a list beside them, in a file of that name
+//! with [`SUFFIX`].
 
-use crate::class::{Class, Machine, integer};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use crate::class::{Class, Damaged, Machine, integer};
 use crate::event_format::EventFormat;
 
 /// A thread that was there before the recording.
@@ -13,9 +21,28 @@ pub(crate) struct ListedThread {
 }
 
 /// All that were there.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ThreadList {
     pub(crate) threads: Vec<ListedThread>,
+    /// When, in ns of the recording's clock; `None`: before its first event.
+    pub(crate) at: Option<u64>,
+}
+
+/// What the name of a list ends with, behind that of its recording.
+const SUFFIX: &str = ".threads";
+/// How a list begins.
+const HEAD: &str = "isochrone threads 1";
+/// How it ends.
+const END: &[u8] = b"\nend\n";
+/// The largest one, bytes: a million threads.
+const MAX_LIST: u64 = 64 << 20;
+
+/// The path of the list of threads of a recording by trace-cmd, which `isochrone record` writes: whether
+/// there is one or not.
+pub fn list_beside(recording: &Path) -> PathBuf {
+    let mut name = OsString::from(recording);
+    name.push(SUFFIX);
+    name.into()
 }
 
 /// The kernel's thread that starts all others of its own.
@@ -35,6 +62,35 @@ pub(crate) enum Dump {
 }
 
 impl ThreadList {
+    /// The list beside a recording, `None` if there is none; or that it is not as it is written.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn beside(recording: &Path) -> io::Result<Option<Result<Self, Damaged>>> {
+        let file = match File::open(list_beside(recording)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let mut bytes = Vec::new();
+        file.take(MAX_LIST + 1).read_to_end(&mut bytes)?;
+        Ok(Some(Self::parse(&bytes)))
+    }
+
+    /// Reads a list: a line that says what it is, one with the time (s, with six digits behind the point),
+    /// one for each thread (its number, its process, the parent of that, when it started in ticks, its
+    /// name), and one that says that all are there.
+    fn parse(bytes: &[u8]) -> Result<Self, Damaged> {
+        let bytes = bytes.strip_suffix(END).filter(|_| bytes.len() as u64 <= MAX_LIST).ok_or(Damaged)?;
+        let mut lines = bytes.split(|&byte| byte == b'\n');
+        let mut text = || lines.next().and_then(|line| std::str::from_utf8(line).ok());
+        if text() != Some(HEAD) {
+            return Err(Damaged);
+        }
+        let at = text().and_then(|line| nanoseconds(line.strip_prefix("at ")?)).ok_or(Damaged)?;
+        let threads = lines.map(|line| ListedThread::parse(line).ok_or(Damaged)).collect::<Result<_, _>>()?;
+        Ok(Self { threads, at: Some(at) })
+    }
+
     /// Whether all threads of the host are in it: tools that list those of some processes leave out the
     /// kernel's own.
     pub(crate) fn is_complete(&self) -> bool {
@@ -43,13 +99,32 @@ impl ThreadList {
     }
 }
 
+/// A time in s with six digits behind the point, in ns.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let (seconds, micros) = text.split_once('.').filter(|(_, micros)| micros.len() == 6)?;
+    let [seconds, micros] = [seconds, micros].map(|digits| digits.parse::<u32>().ok().map(u64::from));
+    Some(seconds? * 1_000_000_000 + micros? * 1_000)
+}
+
 impl ListedThread {
+    /// A line of a list: the name is what is behind the fourth space.
+    fn parse(line: &[u8]) -> Option<Self> {
+        let mut parts = line.splitn(5, |&byte| byte == b' ');
+        let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse::<i64>().ok();
+        let [tid, pid, ppid, _started] = [number()?, number()?, number()?, number()?];
+        let [tid, pid, ppid] =
+            [tid, pid, ppid].map(|number| i32::try_from(number).ok().filter(|it| *it >= 0));
+        Some(Self { tid: tid?, pid: pid?, ppid: ppid?, name: parts.next()?.to_vec() })
+    }
+
     /// The name that the scheduler's events have. Lists add to those of the kernel's workers what these do at
     /// the moment.
     fn comm(&self) -> &[u8] {
         let is_worker = self.ppid == KTHREADD && self.name.starts_with(b"kworker/");
-        let end = self.name.iter().position(|it| is_worker && matches!(it, b'-' | b'+'));
-        &self.name[..end.unwrap_or(self.name.len())]
+        // Those that rescue others are called by what they rescue, `kworker/R-name`.
+        let number = self.name.iter().position(|&it| is_worker && it == b':').unwrap_or(self.name.len());
+        let end = self.name[number..].iter().position(|it| matches!(it, b'-' | b'+'));
+        &self.name[..end.map_or(self.name.len(), |end| number + end)]
     }
 
     /// The fields of its event, in the order of [`dump`].
@@ -96,12 +171,31 @@ mod tests {
         check(2, "kworker/0:0", "kworker/0:0");
         check(2, "kthread-x", "kthread-x");
         check(1, "kworker/0:1-mine", "kworker/0:1-mine");
+        check(2, "kworker/R-rcu_g", "kworker/R-rcu_g");
+    }
+
+    #[test]
+    fn lists_beside_recordings() {
+        let list = "isochrone threads 1\nat 12.000034\n1 1 0 5 systemd\n9 7 1 70 a b (c) \nend\n";
+        let threads = vec![thread(1, 0, "systemd"), ListedThread { pid: 7, ..thread(9, 1, "a b (c) ") }];
+        let expect = Ok(ThreadList { threads, at: Some(12_000_034_000) });
+        assert_eq!(ThreadList::parse(list.as_bytes()), expect);
+        for (from, to) in
+            [("threads 1", "threads 2"), (".000034", ".34"), ("9 7 1", "9 x 1"), ("1 1 0", "-1 1 0")]
+        {
+            assert_eq!(ThreadList::parse(list.replacen(from, to, 1).as_bytes()), Err(Damaged), "{to}");
+        }
+        for cut in 0..list.len() {
+            assert_eq!(ThreadList::parse(&list.as_bytes()[..cut]), Err(Damaged), "{cut}");
+        }
     }
 
     #[test]
     fn a_list_of_some_processes_is_not_complete() {
-        let list =
-            |tids: &[i32]| ThreadList { threads: tids.iter().map(|&tid| thread(tid, 0, "")).collect() };
+        let list = |tids: &[i32]| ThreadList {
+            threads: tids.iter().map(|&tid| thread(tid, 0, "")).collect(),
+            at: None,
+        };
         assert!(list(&[1, 2, 77]).is_complete());
         assert!(!list(&[1, 77]).is_complete());
         assert!(!list(&[]).is_complete());

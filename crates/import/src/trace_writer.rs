@@ -185,7 +185,7 @@ impl<'p> TraceWriter<'p> {
         self.imported.are_calls_numbers = !self.classes.calls.is_empty();
         self.imported.has_unix_time = self.recorded.clock.offset.is_some();
         self.imported.is_clock_of_cpu = self.recorded.clock.is_of_cpu;
-        self.imported.clock = self.recorded.clock.name;
+        self.recorded.clock.name.clone_into(&mut self.imported.clock);
         Ok(self.imported)
     }
 
@@ -202,15 +202,14 @@ impl<'p> TraceWriter<'p> {
         Ok(())
     }
 
-    /// Writes the list of threads that is still to be written, while a thread runs.
+    /// Writes the list of threads that is still to be written, before an event of the CPU that is not
+    /// before it. The thread of the event ran then, too: a switch is an event of the thread that it leaves.
     fn dump_list(&mut self, ns: u64, thread: Result<u32, Damaged>) -> Result<(), ImportError> {
-        match (thread, self.list.take()) {
-            (Ok(thread), Some(list)) => self.dump(ns, thread, &list),
-            (_, list) => {
-                self.list = list;
-                Ok(())
-            }
-        }
+        let is_due = |list: &ThreadList| list.at.is_none_or(|at| at <= ns);
+        let Ok(thread) = thread else { return Ok(()) };
+        let Some(list) = self.list.take_if(|list| is_due(list)) else { return Ok(()) };
+        let at = list.at.unwrap_or(ns).max(self.streams[self.now].last);
+        self.dump(at, thread, &list)
     }
 
     /// Writes a list of threads, while a thread runs.

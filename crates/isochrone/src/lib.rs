@@ -6,6 +6,7 @@
 mod arguments;
 mod commands;
 mod completion;
+mod conversions;
 mod event_cpu;
 mod output;
 mod progress;
@@ -83,6 +84,7 @@ fn try_again(error: anyhow::Error) -> anyhow::Result<ExitStatus> {
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitStatus> {
     let console = &Console::new(arguments.quiet);
+    conversions::keep(console);
     if arguments.wide {
         output::be_wide();
     }

@@ -11,6 +11,7 @@ use isochrone_experiment::{Opened, Spread, read_corrections};
 use isochrone_store::Store;
 
 use crate::commands::{host_selection, index, named, open_named};
+use crate::conversions;
 use crate::output::eprint_line;
 use crate::render::complaints;
 use crate::render::plain::PlainLines;
@@ -91,6 +92,7 @@ pub fn open(
     quiet: bool,
 ) -> anyhow::Result<Ready> {
     let console = Console::new(quiet);
+    conversions::keep(&console);
     let named = named(traces)?;
     let opened = open_named(&named, kept, clock.time_base()?, &console)?;
     let experiment = opened.experiment();

@@ -77,6 +77,18 @@ pub enum SwitchCoverage {
 /// No thread of the host that is known: no CPU has this number, so that no switch identifies it.
 pub(crate) const UNKNOWN: ThreadId = ThreadId::Unidentified { cpu: u32::MAX, since: PIECE_BEGIN };
 
+/// Between the name of a phase and an id that tells it from others of that name, in its key alone: no text
+/// of a trace has it.
+const BEFORE_ID: char = '\0';
+
+/// The name of a phase with its id, for its key.
+pub(crate) fn name_with_id(name: &str, id: &[u8]) -> Name {
+    let mut key = Name::from(name);
+    key.push(BEFORE_ID);
+    key.push_str(&String::from_utf8_lossy(id));
+    key
+}
+
 impl PhaseKey {
     /// The key of an event of a thread.
     pub(crate) fn new(thread: ThreadId, name: &Name, context: &EventContext<'_>) -> Self {
@@ -89,7 +101,9 @@ impl PhaseKey {
     fn emit(&self, begin: Edge, end: Edge, spans: &mut impl Spans) {
         let is_sure = !(begin.is_doubtful && end.is_doubtful);
         if is_sure && begin.loss_count.no_loss_between(end.loss_count) {
-            let (name, thread) = (self.name.clone(), self.thread);
+            let name =
+                self.name.split_once(BEFORE_ID).map_or_else(|| self.name.clone(), |(name, _)| name.into());
+            let thread = self.thread;
             spans.phase(&Phase { name, thread, begin: begin.at, end: end.at });
         }
     }

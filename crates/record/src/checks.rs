@@ -209,7 +209,8 @@ const ROOT: &str = "echo \"$(id -un) ALL=(root) NOPASSWD: ALL\" | sudo tee /etc/
                     (or record root@HOST; or --user-space, which needs no root)";
 
 /// Why the kernel's own tracer records neither chunks nor a snapshot.
-pub const FTRACE_KEEPS_ALL: &str = "trace-cmd records from start to end: --rotate and --snapshot need LTTng";
+pub const FTRACE_KEEPS_ALL: &str =
+    "the kernel's own tracer records from start to end: --rotate and --snapshot need LTTng";
 
 fn of_ftrace(answers: &Answers, wanted: &Wanted, family: Family) -> Vec<Finding> {
     if wanted.kept != Kept::All {
@@ -218,9 +219,6 @@ fn of_ftrace(answers: &Answers, wanted: &Wanted, family: Family) -> Vec<Finding>
     let mut found = Vec::new();
     if answers.get("uid") != Some("0") {
         return vec![fatal(NO_ROOT, Some(ROOT.to_owned()))];
-    }
-    if !has_program(answers, "trace-cmd") {
-        found.push(fatal("trace-cmd is not installed", line(INSTALL_TRACE_CMD, family)));
     }
     if answers.get("tracefs").is_none() {
         found.push(fatal(
@@ -233,11 +231,20 @@ fn of_ftrace(answers: &Answers, wanted: &Wanted, family: Family) -> Vec<Finding>
         found.push(fatal("tracefs cannot be written, not even by root: the kernel is locked down", None));
         return found;
     }
-    if answers.get("tracefs_busy").is_some() {
-        found.push(fatal(
-            "the kernel's tracer is in use by another program",
-            Some("trace-cmd reset".to_owned()),
-        ));
+    // An instance of the tracer does not disturb others; reading its buffers needs what `dd` of coreutils
+    // can.
+    if answers.get("tracefs_readable").is_none() {
+        if !has_program(answers, "trace-cmd") {
+            found.push(fatal(
+                "neither trace-cmd nor `dd` with iflag=nonblock is there to read the kernel's buffers",
+                line(INSTALL_TRACE_CMD, family),
+            ));
+        } else if answers.get("tracefs_busy").is_some() {
+            found.push(fatal(
+                "the kernel's tracer is in use by another program",
+                Some("trace-cmd reset".to_owned()),
+            ));
+        }
     }
     let packets = |what: &str, mend| Finding {
         what: format!("{what}: packets would have no headers, and hosts are tied by these"),
@@ -360,6 +367,10 @@ mod tests {
         let ftrace = checked(&["modules=absent", "gro=ens3 off"], &WANTED);
         assert_eq!((ftrace.tracer, ftrace.findings.len()), (Some(Tracer::Ftrace), 0), "{ftrace:?}");
         assert_eq!(ftrace.system, "Debian 12, kernel 6.1.0-56, no LTTng modules: ftrace");
+        // Neither without trace-cmd nor beside another program is it needed.
+        let readable = ["program=tar", "tracefs_busy=yes", "tracefs_readable=yes", "gro=ens3 off"];
+        let ftrace = checked(&readable, &Wanted { tracer: Some(Tracer::Ftrace), ..WANTED });
+        assert!(ftrace.is_ready() && ftrace.findings.is_empty(), "{ftrace:?}");
         // Where LTTng needs something, it is said, and no other tracer is taken.
         let mended = checked(&["gro=ens3 off"], &WANTED);
         assert!(!mended.is_ready() && mended.findings[0].what.contains("GRO is off"), "{mended:?}");
@@ -389,7 +400,7 @@ mod tests {
             (&["uid=1000"], &lttng, "no root", "NOPASSWD"),
             (&["free_kb=1024"], &lttng, "only 1 MiB are free in /var/tmp, of 256", "--on-host DIR"),
             (&["memory_kb=40000"], &lttng, "buffers for 4 CPUs take 32 MiB", "a smaller --buffer"),
-            (&["program=tar"], &ftrace, "trace-cmd is not installed", "apt-get install trace-cmd"),
+            (&["program=tar"], &ftrace, "neither trace-cmd nor `dd`", "apt-get install trace-cmd"),
             (&["skb_data="], &ftrace, "where packets are in memory is unknown", "apt-get install pahole"),
             (&["tracefs="], &ftrace, "tracefs is not there", "mount -t tracefs"),
             (&["tracefs_busy=yes"], &ftrace, "in use by another program", "trace-cmd reset"),

@@ -5,8 +5,8 @@
 main=$$
 # One machine may be reached by two names.
 session=$session-$main
-daemon='' recorder='' responder='' guard='' created='' probed=''
-started='' tracing=''
+daemon='' recorder='' reader='' responder='' guard='' created='' probed=''
+started='' tracing='' instance=''
 for tracing in /sys/kernel/tracing /sys/kernel/debug/tracing; do
     if [ -e "$tracing/trace_clock" ]; then break; fi
 done
@@ -87,9 +87,8 @@ check_ftrace() {
     say "tracefs=$tracing"
     [ -w "$tracing/set_event" ] || return 0
     say "tracefs_writable=yes"
-    if [ "$(cat "$tracing/current_tracer")" != nop ] || [ -n "$(head -c 1 "$tracing/set_event")" ]; then
-        say "tracefs_busy=yes"
-    fi
+    if is_busy; then say "tracefs_busy=yes"; fi
+    if can_read; then say "tracefs_readable=yes"; fi
     probe_kind
     say "packet_events=$probe_kind"
     case $probe_kind in
@@ -97,6 +96,11 @@ check_ftrace() {
     *) say "skb_data=$(skb_field data)" ;;
     esac
 }
+
+# Whether another program uses the buffers that trace-cmd takes.
+is_busy() { [ "$(cat "$tracing/current_tracer")" != nop ] || [ -n "$(head -c 1 "$tracing/set_event")" ]; }
+# Whether buffers of an instance can be read without trace-cmd: `dd` must not wait for what is to come.
+can_read() { [ -d "$tracing/instances" ] && dd if=/dev/null iflag=nonblock >/dev/null 2>&1; }
 
 # Which dynamic events the kernel takes: event probes (`e`), else probes of functions (`p`).
 probe_kind() {
@@ -210,14 +214,31 @@ start_ftrace() {
             ;;
         esac
     fi
+    # What is enabled in the end: `$@`.
     set --
     for system in $ftrace_systems $probed; do
         if [ "$system" = syscalls ] && [ ! -d "$tracing/events/syscalls" ]; then system=raw_syscalls; fi
         if [ -d "$tracing/events/$system" ]; then
-            set -- "$@" -e "$system"
+            set -- "$@" "$system"
         else
             say "warning=the kernel has no events of $system"
         fi
+    done
+    why='trace-cmd is not installed'
+    if has trace-cmd && ! is_busy && start_trace_cmd "$@"; then
+        list_threads "$tracing"
+    else
+        can_read || fail "$why"
+        start_instance "$@"
+        list_threads "$instance"
+    fi
+}
+
+# Not every kernel lets trace-cmd do all that it does.
+start_trace_cmd() {
+    for system; do
+        shift
+        set -- "$@" -e "$system"
     done
     trace-cmd record -C mono --date -b "$buffer_kb" "$@" -o "$d/trace/trace.dat" \
         </dev/null >"$d/trace-cmd.log" 2>&1 3>&- &
@@ -225,9 +246,15 @@ start_ftrace() {
     keep recorder "$recorder"
     tries=0
     while [ "$(cat "$tracing/tracing_on")" = 0 ] || [ -z "$(head -c 1 "$tracing/set_event")" ]; do
-        kill -0 "$recorder" 2>/dev/null || fail "trace-cmd: $(tail -n 3 "$d/trace-cmd.log")"
         tries=$((tries + 1))
-        [ "$tries" -lt 300 ] || fail "trace-cmd does not start"
+        if [ "$tries" -ge 300 ] || ! kill -0 "$recorder" 2>/dev/null; then
+            why="trace-cmd: $(tail -n 3 "$d/trace-cmd.log")"
+            kill -KILL "$recorder" 2>/dev/null
+            recorder=''
+            keep recorder ''
+            rm -f "$d"/trace/trace.dat*
+            return 1
+        fi
         sleep 0.1
     done
 }
@@ -235,6 +262,40 @@ start_ftrace() {
 dynamic() {
     printf '%s\n' "$1" 2>/dev/null >>"$tracing/dynamic_events" ||
         fail "the kernel refuses the event $1: $(tail -n 2 "$tracing/error_log" 2>/dev/null)"
+}
+
+# The threads that are there at an instant of the tracer's clock, beside the recording: those that are the same before it
+# and after it. Threads that begin or end meanwhile have events.
+list_threads() {
+    threads >"$d/before"
+    at=$(now "$1")
+    threads >"$d/after"
+    if [ -n "$at" ]; then
+        {
+            printf 'isochrone threads 1\nat %s\n' "$at"
+            sort "$d/before" "$d/after" | uniq -d
+            printf 'end\n'
+        } >"$d/trace/trace.dat.threads"
+    fi
+    rm -f "$d/before" "$d/after"
+}
+
+# The time of the tracer's clock, s.
+now() { sed -n 's/^now ts: *//p' "$1/per_cpu/cpu0/stats"; }
+
+# Tid, pid, parent, start and name of each thread that has not ended. The names of the kernel's workers stand before what they do.
+threads() {
+    printf '%s\0' /proc/[0-9]*/task/[0-9]*/stat | xargs -0 grep -sH '' | LC_ALL=C awk '
+        $0 ~ /^\/proc\/[0-9]+\/task\/[0-9]+\/stat:[0-9]+ \(/ {
+            split($0, path, "/")
+            name = rest = substr($0, index($0, "(") + 1)
+            while (at = index(rest, ") ")) rest = substr(rest, at + 2)
+            name = substr(name, 1, length(name) - length(rest) - 2)
+            split(rest, field, " ")
+            if (field[1] ~ /[ZXx]/) next
+            if (field[2] == 2 && name ~ /^kworker\/[^-+]*:/) sub(/[-+].*/, "", name)
+            print path[5], path[3], field[2], field[20], name
+        }' || :
 }
 
 status() {
@@ -250,7 +311,8 @@ status() {
         if [ -n "$recorder" ] && ! kill -0 "$recorder" 2>/dev/null; then
             fail "trace-cmd has ended: $(tail -n 3 "$d/trace-cmd.log")"
         fi
-        cat "$tracing"/per_cpu/cpu*/stats | awk '
+        if [ -n "$reader" ] && ! kill -0 "$reader" 2>/dev/null; then fail "the buffers are not read any more"; fi
+        cat "${instance:-$tracing}"/per_cpu/cpu*/stats | awk '
             /^overrun:|^dropped events:/ { lost += $NF }
             /^entries:|^read events:/ { events += $NF }
             END { printf "lost=%d\nevents=%d\n", lost, events }' >&3
@@ -274,12 +336,14 @@ stop() {
         ;;
     ftrace)
         status
+        if [ -n "$instance" ]; then stop_instance; fi
         stop_ftrace
-        [ -s "$d/trace/trace.dat" ] || fail "trace-cmd wrote nothing: $(tail -n 3 "$d/trace-cmd.log")"
+        [ -s "$d/trace/trace.dat" ] || fail "nothing was written: $(tail -n 3 "$d/trace-cmd.log" 2>/dev/null)"
         ;;
     esac
 }
 
+# Ends what records with the kernel's own tracer, and removes its events.
 stop_ftrace() {
     if [ -n "$recorder" ]; then
         kill -INT "$recorder" 2>/dev/null || :
@@ -293,11 +357,217 @@ stop_ftrace() {
         recorder=''
         keep recorder ''
     fi
+    if [ -n "$reader" ]; then
+        kill -KILL "$reader" 2>/dev/null || :
+        wait "$reader" 2>/dev/null || :
+        reader=''
+        keep reader ''
+    fi
+    if [ -n "$instance" ]; then
+        printf '0\n' 2>/dev/null >"$instance/tracing_on" || :
+        # It is in use as long as what was killed reads it.
+        tries=0
+        until rmdir "$instance" 2>/dev/null || [ ! -d "$instance" ] || [ "$tries" -ge 50 ]; do
+            tries=$((tries + 1))
+            sleep 0.1
+        done
+        instance=''
+        keep instance ''
+    fi
     if [ -n "$probed" ]; then
         printf '%s\n' "-:$probed/tx" 2>/dev/null >>"$tracing/dynamic_events" || :
         printf '%s\n' "-:$probed/rx" 2>/dev/null >>"$tracing/dynamic_events" || :
         probed=''
     fi
+}
+
+# --- Without trace-cmd -------------------------------------------------------------------------------------------------------
+
+# Records in an instance of the kernel's tracer, whose buffers are read page by page.
+start_instance() {
+    instance=$tracing/instances/$group
+    systems=$*
+    keep instance "$instance"
+    mkdir "$instance" || fail "the kernel's tracer makes no instance"
+    printf 'mono\n' >"$instance/trace_clock" || fail "the kernel's tracer has no clock \`mono\`"
+    printf '%s\n' "$buffer_kb" 2>/dev/null >"$instance/buffer_size_kb" || fail "buffers of $buffer_kb KiB have no room"
+    date_offset
+    mkdir "$d/trace/pages"
+    for system; do
+        printf '1\n' 2>/dev/null >"$instance/events/$system/enable" || say "warning=not all events of $system are recorded"
+    done
+    printf '1\n' >"$instance/tracing_on"
+    read_buffers </dev/null >/dev/null 2>&1 3>&- &
+    reader=$!
+    keep reader "$reader"
+}
+
+# What to add to the clock of the tracer for Unix time, µs: of some readings, the one that was nearest in time to that of a clock.
+date_offset() {
+    offset_us='' least=''
+    for try in 1 2 3 4 5 6 7 8; do
+        before=$(date +%s%N)
+        at=$(now "$instance")
+        after=$(date +%s%N)
+        case $before$after$at in *[!0-9.]* | '') return 0 ;; esac
+        if [ -z "$least" ] || [ $((after - before)) -lt "$least" ]; then
+            least=$((after - before))
+            fraction=${at#*.}
+            # A number that begins with 0 would be octal.
+            offset_us=$(((before + least / 2) / 1000 - ${at%.*} * 1000000 - (1$fraction - 1000000)))
+        fi
+    done
+}
+
+# Appends the pages that are full to a file for each CPU, again and again, and all pages when it was told to end: reading makes
+# events, so that it would never find a page that is not full yet to be the last.
+read_buffers() {
+    set +e
+    ends=''
+    trap 'ends=yes' TERM
+    trap '' HUP INT
+    page=$(getconf PAGESIZE)
+    while :; do
+        last=$ends
+        for cpu in "$instance"/per_cpu/cpu[0-9]*; do
+            if [ -n "$last" ]; then
+                set --
+            else
+                bytes=0
+                while read -r key value; do
+                    if [ "$key" = bytes: ]; then bytes=$value; fi
+                done <"$cpu/stats"
+                set -- count="$((bytes / page))"
+                [ "$bytes" -ge "$page" ] || continue
+            fi
+            dd if="$cpu/trace_pipe_raw" ibs="$page" obs=1M iflag=nonblock "$@" >>"$d/trace/pages/${cpu##*/cpu}"
+        done
+        if [ -n "$last" ]; then exit 0; fi
+        sleep 0.2
+    done
+}
+
+# Ends the recording of an instance, and makes a file of it as trace-cmd does.
+stop_instance() {
+    printf '0\n' >"$instance/tracing_on"
+    kill -TERM "$reader" 2>/dev/null || :
+    wait "$reader" || :
+    reader=''
+    keep reader ''
+    cp "$instance/saved_cmdlines" "$d/names" 2>/dev/null || : >"$d/names"
+    trace_dat || fail "trace.dat cannot be written"
+    rm -rf "$d/trace/pages"
+}
+
+# Writes a number in so many bytes, in the order of this machine.
+put() {
+    number=$1 left=$2 bytes=''
+    while [ "$left" -gt 0 ]; do
+        octet="\\$((number >> 6 & 3))$((number >> 3 & 7))$((number & 7))"
+        case $order in
+        0) bytes=$bytes$octet ;;
+        *) bytes=$octet$bytes ;;
+        esac
+        number=$((number >> 8)) left=$((left - 1))
+    done
+    # It is made of escapes alone.
+    # shellcheck disable=SC2059
+    printf "$bytes"
+}
+
+# A file behind its length in so many bytes; the tracer's own files say that they are empty.
+put_file() {
+    cp "$1" "$d/part"
+    put "$(wc -c <"$d/part")" "$2"
+    cat "$d/part"
+}
+
+# The formats of all events of a system, each behind its length. There are hundreds: no process is made for each.
+put_formats() {
+    rm -rf "$d/parts"
+    mkdir "$d/parts" || return 1
+    (
+        cd "$tracing/events/$1" || exit 1
+        set -- */format
+        put "$#" 4
+        cp --parents "$@" "$d/parts" && cd "$d/parts" || exit 1
+        # The last line is the sum of several.
+        wc -c "$@" | while read -r size format; do
+            [ "$format" != total ] || continue
+            put "$size" 8 >"${format%format}size"
+            printf '%s\0%s\0' "${format%format}size" "$format"
+        done | xargs -0 cat
+    )
+}
+
+put_option() {
+    put "$1" 2
+    put "$((${#2} + 1))" 4
+    printf '%s\0' "$2"
+}
+
+# The pages and what describes them, in version 6 of the format of trace-cmd.
+trace_dat() {
+    order=0
+    if [ "$(printf '\001\000' | od -An -tx2 | tr -d ' ')" != 0001 ]; then order=1; fi
+    page=$(getconf PAGESIZE)
+    cpus=0
+    [ "$(ls "$d/trace/pages")" ] || return 1
+    for file in "$d"/trace/pages/[0-9]*; do
+        if [ "${file##*/}" -ge "$cpus" ]; then cpus=$((${file##*/} + 1)); fi
+    done
+    {
+        printf '\027\010\104tracing6\0'
+        put "$order" 1
+        put "$(($(getconf LONG_BIT) / 8))" 1
+        put "$page" 4
+        for file in header_page header_event; do
+            printf '%s\0' "$file"
+            put_file "$tracing/events/$file" 8
+        done
+        put_formats ftrace || return 1
+        # Their names hold no spaces.
+        # shellcheck disable=SC2086
+        set -- $systems
+        put "$#" 4
+        for system; do
+            printf '%s\0' "$system"
+            put_formats "$system" || return 1
+        done
+        # Neither addresses of functions nor texts.
+        put 0 8
+        put_file "$d/names" 8
+        put "$cpus" 4
+        printf 'options  \0'
+        put_option 4 "$(cat "$instance/trace_clock")"
+        put_option 5 "$(uname -snrm)"
+        if [ -n "$offset_us" ]; then put_option 1 "$offset_us"; fi
+        put 0 2
+        printf 'flyrecord\0'
+    } >"$d/head" || return 1
+    at=$(($(wc -c <"$d/head") + 16 * cpus))
+    start=$(((at + page - 1) / page * page))
+    {
+        cat "$d/head"
+        next=$start
+        cpu=0
+        while [ "$cpu" -lt "$cpus" ]; do
+            size=0
+            if [ -e "$d/trace/pages/$cpu" ]; then size=$(wc -c <"$d/trace/pages/$cpu"); fi
+            put "$next" 8
+            put "$size" 8
+            next=$((next + size)) cpu=$((cpu + 1))
+        done
+        head -c "$((start - at))" /dev/zero
+        cpu=0
+        while [ "$cpu" -lt "$cpus" ]; do
+            if [ -e "$d/trace/pages/$cpu" ]; then
+                cat "$d/trace/pages/$cpu" || return 1
+                rm -f "$d/trace/pages/$cpu"
+            fi
+            cpu=$((cpu + 1))
+        done
+    } >"$d/trace/trace.dat"
 }
 
 # The recording on stdout, after the line that says how it is packed; nothing follows.

@@ -11,8 +11,10 @@ pub const TRIPS_BETWEEN: u32 = 20;
 const MAX_ALL_PAIRS: usize = 8;
 /// With how many of the next hosts, where there are many.
 const NEXT: [usize; 3] = [1, 2, 5];
+/// Bytes of a packet with the header of UDP.
+pub const DATAGRAM_BYTES: u32 = 32 + 8;
 /// Bytes of a packet with the headers of UDP, IPv4 and Ethernet.
-const PACKET_BYTES: u64 = 32 + 8 + 20 + 14;
+const PACKET_BYTES: u64 = DATAGRAM_BYTES as u64 + 20 + 14;
 
 /// The pairs of hosts that have round trips, by number, the one that sends first. All pairs of up to eight
 /// hosts, a sparse graph that ties all of them of more: linear in the number of hosts.

@@ -67,6 +67,13 @@ impl Status {
     }
 }
 
+impl Host {
+    /// Where it answers packets of others, if it does.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+}
+
 /// Does a step on all of these at once, in their order.
 fn each<T: Send, R: Send>(of: impl IntoIterator<Item = T>, step: impl Fn(T) -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::threads::ThreadRow;
 
 /// The version of the format. A store of another version is built again.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";

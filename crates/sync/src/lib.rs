@@ -25,7 +25,7 @@ mod synchronize;
 
 pub use continued::{Continued, KeptSync};
 pub use error::SyncError;
-pub use options::Options;
+pub use options::{Datagrams, Options};
 pub use steering::{ClockChoice, MissingEvidence, Untraced};
 pub use synchronize::{
     Matching, Outcome, Sinks, match_only, synchronize, synchronize_into, synchronize_messages,

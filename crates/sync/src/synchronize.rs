@@ -112,9 +112,11 @@ pub fn synchronize_into(
     let resolves = said_of(&stamped, &options.resolution)?;
     let mut links = Links::new(groups, &choices.declared_free()).with_exchanges(options.wants_exchanges());
     let mut reading = recordings.read(&options.vantage, progress, &mut |matched| {
-        links.add(matched.message());
-        links.exchange(matched);
-        packets(matched);
+        if options.has(matched) {
+            links.add(matched.message());
+            links.exchange(matched);
+            packets(matched);
+        }
     });
     let mpi = recordings.mpi_messages(&mut |matched| {
         if let Some(message) = matched.message() {

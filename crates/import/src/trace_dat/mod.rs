@@ -9,11 +9,12 @@ mod source;
 use std::fs::File;
 use std::path::Path;
 
-use crate::class::Machine;
+use crate::class::{Damaged, Machine};
 use crate::clock::Clock;
 use crate::error::ImportError;
 use crate::event_format::EventFormat;
 use crate::recording::{Host, Recorded, Sink};
+use crate::threads::ThreadList;
 use head::Head;
 pub(crate) use head::of_perf as formats_of_perf;
 use options::Buffer;
@@ -32,6 +33,8 @@ pub(crate) struct TraceDat {
     buffers: Vec<Buffer>,
     host: Host,
     clock: Clock,
+    /// The list of threads beside it.
+    threads: Option<Result<ThreadList, Damaged>>,
 }
 
 impl TraceDat {
@@ -41,7 +44,13 @@ impl TraceDat {
         let Head { machine, formats, options } = Head::read(&mut source)?;
         let clock = options.clock()?;
         let host = Host::of_uname(&options.uname, "trace-cmd", &options.version);
-        Ok(Self { source, machine, formats, buffers: options.buffers, host, clock })
+        let threads = ThreadList::beside(path)?;
+        Ok(Self { source, machine, formats, buffers: options.buffers, host, clock, threads })
+    }
+
+    /// Whether there is a list of threads beside it that is not as it is written: it is left out.
+    pub(crate) fn is_list_damaged(&self) -> bool {
+        self.threads.as_ref().is_some_and(Result::is_err)
     }
 
     pub(crate) fn recorded(&self) -> Recorded<'_> {
@@ -50,17 +59,20 @@ impl TraceDat {
             formats: &self.formats,
             host: &self.host,
             clock: self.clock,
-            lists_threads: false,
+            lists_threads: self.threads.as_ref().is_some_and(Result::is_ok),
         }
     }
 
     /// Passes all events on, one CPU of a buffer after the other.
-    pub(crate) fn read(&self, sink: &mut dyn Sink) -> Result<(), ImportError> {
+    pub(crate) fn read(&self, sink: &mut dyn Sink, progress: &dyn Fn(u64)) -> Result<(), ImportError> {
+        if let Some(Ok(list)) = &self.threads {
+            sink.threads(list.clone());
+        }
         for buffer in &self.buffers {
             for cpu in buffer.cpus.iter().filter(|cpu| cpu.size > 0) {
                 sink.stream(&buffer.name, cpu.cpu)?;
                 let mut pages = Pages { recording: self, held: Vec::new(), last: 0 };
-                self.pages(buffer, cpu.offset, cpu.size, &mut |page| pages.add(page, sink))?;
+                self.pages(buffer, cpu.offset, cpu.size, progress, &mut |page| pages.add(page, sink))?;
                 pages.pass(None, sink)?;
             }
         }
@@ -74,6 +86,7 @@ impl TraceDat {
         buffer: &Buffer,
         offset: u64,
         size: u64,
+        progress: &dyn Fn(u64),
         each: &mut TakePage<'_>,
     ) -> Result<(), ImportError> {
         const WHAT: &str = "the data of a CPU";
@@ -87,6 +100,7 @@ impl TraceDat {
                 let chunk = self.source.read_most(WHAT, at, step.min(end - at))?;
                 chunk.chunks(page).map(Some).try_for_each(&mut *each)?;
                 at += chunk.len() as u64;
+                progress(chunk.len() as u64);
             }
             return if end == whole { Ok(()) } else { each(None) };
         }
@@ -103,6 +117,7 @@ impl TraceDat {
                 Err(_) => each(None)?,
             }
             at += 8 + packed;
+            progress(8 + packed);
         }
         Ok(())
     }

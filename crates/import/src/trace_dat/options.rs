@@ -263,10 +263,11 @@ fn page_size(size: u32) -> Option<usize> {
     PAGES.contains(&size).then_some(size as usize)
 }
 
-/// The Unix time of the clock's zero, ns, as `--date` has it: a number of C.
+/// The Unix time of the clock's zero, ns: `--date` has it in µs, as a number of C.
 fn date(text: &str) -> Option<i64> {
-    match text.strip_prefix("0x") {
+    let micros: Option<i64> = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as i64),
         None => text.parse().ok(),
-    }
+    };
+    micros?.checked_mul(1_000)
 }

@@ -16,7 +16,7 @@ const COUNTED: u64 = 1 << 30;
 fn imported(recording: &Path) -> (Imported, Trace) {
     let directory = tempfile::tempdir().unwrap();
     let to = directory.path().join("trace");
-    let imported = import(recording, Format::TraceDat, &to).unwrap();
+    let imported = import(recording, Format::TraceDat, &to, &|_| ()).unwrap();
     (imported, Trace::open(&to).unwrap())
 }
 
@@ -43,10 +43,56 @@ fn hosts_clocks_and_times() {
     let schema = trace.schema();
     assert_eq!(schema.environment_text("hostname"), Some("web1"));
     assert_eq!(schema.environment_text("kernel_release"), Some("6.1.0"));
-    assert_eq!(schema.single_clock().unwrap().offset_ns(), 1000);
+    // What trace-cmd records is in µs.
+    assert_eq!(schema.single_clock().unwrap().offset_ns(), 1_000_000);
     let times = |stream| trace.events(stream).map(|event| event.cycles().unwrap()).collect::<Vec<_>>();
     assert_eq!(times(0), [1010, 1020, 1030]);
     assert_eq!(times(1), [1015, 1025]);
+}
+
+/// A list of threads beside a recording is LTTng's dump at its instant, on a CPU that has an event after it; one that
+/// is damaged is left out.
+#[test]
+fn threads_are_listed_at_their_instant() {
+    let list = "isochrone threads 1\nat 0.001001\n1 1 0 5 init\n2 2 0 5 kthreadd\n9 7 1 70 a b\n";
+    let read = |end: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trace.dat");
+        let cpus = [
+            vec![page(1_000_000, 0, &softirqs(2, 100), b"")],
+            vec![page(1_000_500, 0, &softirqs(2, 800), b"")],
+        ];
+        write(&path, "[mono]", &[], &cpus);
+        std::fs::write(isochrone_import::list_beside(&path), format!("{list}{end}")).unwrap();
+        imported(&path)
+    };
+    let (known, trace) = read("end\n");
+    assert!(!known.is_list_damaged && known.events == 4, "{known:?}");
+    let events = |stream| -> Vec<String> {
+        let line = |event: isochrone_ctf::Event<'_>| {
+            let name = event.name().unwrap();
+            let number = |field| event.class().payload_field(event.stream_plan(), &[field]);
+            let ids =
+                ["tid", "pid", "ppid"].map(|field| number(field).and_then(|field| event.signed(&field)));
+            let ids: Vec<String> = ids.iter().flatten().map(i64::to_string).collect();
+            format!("{} {} {}", event.cycles().unwrap(), name.trim_start_matches("lttng_"), ids.join(" "))
+        };
+        trace.events(stream).map(line).collect()
+    };
+    // The first CPU has none after it.
+    assert_eq!(events(0).len(), 2);
+    let on_1: Vec<String> = events(1).into_iter().filter(|line| line.contains("statedump")).collect();
+    let expect = [
+        "1001000 statedump_start ",
+        "1001000 statedump_process_state 1 1 0",
+        "1001000 statedump_process_state 2 2 0",
+        "1001000 statedump_process_state 9 7 1",
+        "1001000 statedump_end ",
+    ];
+    assert_eq!(on_1, expect);
+    let (damaged, trace) = read("en");
+    assert!(damaged.is_list_damaged && damaged.events == 4, "{damaged:?}");
+    assert_eq!((trace.events(0).count(), trace.events(1).count()), (2, 2));
 }
 
 #[test]
@@ -55,7 +101,7 @@ fn clocks_that_count_no_time_are_refused() {
     let path = directory.path().join("trace.dat");
     for clock in ["counter", "uptime", "x86-tsc", "new", ""] {
         write(&path, &format!("mono [{clock}]"), &[], &[vec![page(1, 0, &softirqs(1, 1), b"")]]);
-        let result = import(&path, Format::TraceDat, &directory.path().join(clock));
+        let result = import(&path, Format::TraceDat, &directory.path().join(clock), &|_| ());
         assert!(matches!(result, Err(ImportError::Clock(_))), "{clock}: {result:?}");
     }
 }
@@ -120,7 +166,7 @@ fn what_is_cut_or_of_another_version_is_refused() {
     let path = directory.path().join("trace.dat");
     let result = |bytes: &[u8], name: &str| {
         std::fs::write(&path, bytes).unwrap();
-        import(&path, Format::TraceDat, &directory.path().join(name))
+        import(&path, Format::TraceDat, &directory.path().join(name), &|_| ())
     };
     for length in [12, 40, 400, 800] {
         let cut = result(&whole[..length], &format!("{length}"));
@@ -155,7 +201,7 @@ proptest! {
         let path = directory.path().join("trace.dat");
         std::fs::write(&path, changed).unwrap();
         let to = directory.path().join("trace");
-        if let Ok(imported) = import(&path, Format::TraceDat, &to) {
+        if let Ok(imported) = import(&path, Format::TraceDat, &to, &|_| ()) {
             let trace = Trace::open(&to).unwrap();
             let events: usize = (0..trace.streams().len()).map(|stream| trace.events(stream).count()).sum();
             prop_assert_eq!(events as u64, imported.events);

@@ -8,6 +8,7 @@ use isochrone_crosshost::{Endpoint, Service};
 
 use super::analyze::{TableFormat, step};
 use super::common::{HostNumber, Sources, Threads};
+use super::span_id::SpanId;
 
 /// Analyses across hosts, as commands. `isochrone analyze NAME` is the same: see [`with_command_first`].
 #[derive(Debug, Subcommand)]
@@ -177,6 +178,10 @@ pub(crate) struct CriticalPath {
     /// Follow this thread from --begin to --end instead of requests: a number, or HOST:TID
     #[arg(long, value_name = "TID", value_parser = HostNumber::parse, conflicts_with_all = ["service", "request", "phases"])]
     pub(crate) thread: Option<HostNumber>,
+    /// Follow the thread of a span of OpenTelemetry, from its start to its end, instead of requests: by its
+    /// id, or all spans of a trace by that of the trace
+    #[arg(long, value_name = "ID", conflicts_with_all = ["service", "phases", "thread"])]
+    pub(crate) span: Option<SpanId>,
     #[command(flatten)]
     pub(crate) common: AcrossHosts,
 }

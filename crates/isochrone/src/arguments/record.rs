@@ -152,7 +152,7 @@ pub(crate) struct Probe {
 pub(crate) enum TracerName {
     /// LTTng: its kernel modules, and programs with its tracepoints
     Lttng,
-    /// The kernel's own tracer, by trace-cmd: needs no modules
+    /// The kernel's own tracer, with trace-cmd or without: needs no modules
     Ftrace,
 }
 

@@ -9,7 +9,7 @@ use anyhow::Context;
 use isochrone_analysis::{Options, Report};
 use isochrone_crosshost::{
     Cluster, Request, RequestQuery, Requests, ThreadRef, accounting, blocking, bottleneck, conversation,
-    critical_path, dot, ipc, messages, path, phase_names, requests, thread_path, wait_tree,
+    critical_path, dot, ipc, messages, named_paths, path, phase_names, requests, thread_path, wait_tree,
 };
 use isochrone_experiment::{Opened, Spread, TimeBase};
 use isochrone_time::{UnixNs, Window};
@@ -20,14 +20,15 @@ use isochrone_timing::{
 use wildmatch::WildMatch;
 
 use super::analysis::{add_needs, thread_filter};
+use super::named_spans::{self, NamedSpan};
 use super::reports::{ReportStyle, TEXT_ROWS};
 use super::{Named, host_selection, index, named, open_named};
 use crate::arguments::time::TimeArg;
 use crate::arguments::{
     AcrossHosts, Blocking, CriticalPath, CrossHost, HostNumber, Messages, OfRequests, Sources, TableFormat,
 };
-use crate::output::{self, Console};
-use crate::render::{drawing, plain::plain};
+use crate::output::{self, Console, note};
+use crate::render::{drawing, figures, plain::plain};
 
 /// The store of the hosts, and what of it is analysed.
 pub(super) struct Store<'c, 'o> {
@@ -105,19 +106,24 @@ pub(super) fn steps_of(
 }
 
 fn critical_path_of(arguments: &CriticalPath, console: &Console) -> anyhow::Result<()> {
-    let CriticalPath { of, request, thread, common } = arguments;
-    across(common, console, |store| {
+    let CriticalPath { of, request, thread, span, common } = arguments;
+    let Opening { traces, kept, base, window, threads } = Opening::of(&common.sources)?;
+    let named = named(traces)?;
+    let opened = open_named(&named, kept, base, console)?;
+    let spans = span.as_ref().map(|id| named_spans::of_id(id, &opened, console)).transpose()?;
+    across_opened((&named, &opened), (kept, window, threads), common, console, |store| {
         let cluster = store.cluster;
         // Steps are many: as text they are shown if their table is named.
         let has_steps = common.format != TableFormat::Text || common.table.is_some();
-        let found = match thread {
-            Some(name) => {
+        let found = match (&spans, thread) {
+            (Some(spans), _) => paths_of_spans(store, spans, has_steps)?,
+            (None, Some(name)) => {
                 // The whole time, unless a part is requested.
                 let window = store.window.or_else(|| cluster.range());
                 let window = window.context("the traces have no events")?;
-                vec![thread_path(cluster, party(cluster, name)?, window)?]
+                vec![thread_path(cluster, party(cluster, name, window.end)?, window)?]
             }
-            None => store.requests(of, !has_steps)?,
+            (None, None) => store.requests(of, !has_steps)?,
         };
         let report = critical_path(cluster, &found, has_steps, store.is_synchronized);
         let drawn = match request {
@@ -137,6 +143,39 @@ fn critical_path_of(arguments: &CriticalPath, console: &Console) -> anyhow::Resu
         }
         Ok(Some(report))
     })
+}
+
+/// The paths of the threads of spans, of those of which it is known; the others are counted.
+fn paths_of_spans(
+    store: &Store<'_, '_>,
+    spans: &[NamedSpan],
+    has_paths: bool,
+) -> anyhow::Result<Vec<Request>> {
+    let cluster = store.cluster;
+    let (mut parts, mut of_no_thread, mut not_ended, mut not_traced) = (Vec::new(), 0, 0, 0);
+    for NamedSpan { name, host, tid, start, end } in spans {
+        let thread = tid.map(|tid| Some(cluster.thread_at(cluster.host_named(host)?, tid, *start)?));
+        match (thread, end) {
+            (Some(Some(party)), &Some(end)) => {
+                parts.push((name.as_str().into(), party, Window::new(*start, end)));
+            }
+            (None, _) => of_no_thread += 1,
+            (Some(None), _) => not_traced += 1,
+            (_, None) => not_ended += 1,
+        }
+    }
+    for (count, what) in [
+        (of_no_thread, "do not say which thread they are of (`isochrone.tid`, docs/otlp.md)"),
+        (not_traced, "are of threads that the traces of their hosts do not have"),
+        (not_ended, "have no end"),
+    ] {
+        if count > 0 {
+            let of = figures::plural(spans.len(), "span");
+            note!(store.console, "{count} of {of} {what}: left out");
+        }
+    }
+    anyhow::ensure!(!parts.is_empty(), "--span: no thread can be followed");
+    Ok(named_paths(cluster, parts, has_paths)?)
 }
 
 fn blocking_of(arguments: &Blocking, console: &Console) -> anyhow::Result<()> {
@@ -177,8 +216,8 @@ fn has_log(arguments: &AcrossHosts, table: &str) -> bool {
     }
 }
 
-/// The thread of a name.
-fn party(cluster: &Cluster<'_>, name: &HostNumber) -> anyhow::Result<ThreadRef> {
+/// The thread that had a number at an instant.
+fn party(cluster: &Cluster<'_>, name: &HostNumber, at: UnixNs) -> anyhow::Result<ThreadRef> {
     let hosts = match &name.host {
         Some(host) => {
             let index = cluster.host_named(host);
@@ -187,10 +226,15 @@ fn party(cluster: &Cluster<'_>, name: &HostNumber) -> anyhow::Result<ThreadRef> 
         None => (0..cluster.len()).collect(),
     };
     let found: Vec<ThreadRef> =
-        hosts.iter().filter_map(|&host| cluster.thread_of(host, name.number)).collect();
+        hosts.iter().filter_map(|&host| cluster.thread_at(host, name.number, at)).collect();
     match found.as_slice() {
         [one] => Ok(*one),
-        [] => anyhow::bail!("no thread {} is in the traces", name.number),
+        [] => {
+            let end = cluster.range().map_or(at, |range| range.end);
+            let starts_later = hosts.iter().any(|&host| cluster.thread_at(host, name.number, end).is_some());
+            let later = if starts_later { " before the end of the window" } else { "" };
+            anyhow::bail!("no thread {} is in the traces{later}", name.number)
+        }
         _ => {
             let names: Vec<String> = found
                 .iter()
@@ -213,11 +257,28 @@ fn across(
     console: &Console,
     analyse: impl FnOnce(&Store<'_, '_>) -> anyhow::Result<Option<Report>>,
 ) -> anyhow::Result<()> {
-    with_store(Opening::of(&arguments.sources)?, console, |store| {
+    let Opening { traces, kept, base, window, threads } = Opening::of(&arguments.sources)?;
+    let named = named(traces)?;
+    let opened = open_named(&named, kept, base, console)?;
+    across_opened((&named, &opened), (kept, window, threads), arguments, console, analyse)
+}
+
+/// As [`across`], of traces that are open.
+fn across_opened(
+    (named, opened): (&Named, &Opened),
+    chosen: Chosen<'_>,
+    arguments: &AcrossHosts,
+    console: &Console,
+    analyse: impl FnOnce(&Store<'_, '_>) -> anyhow::Result<Option<Report>>,
+) -> anyhow::Result<()> {
+    with_store_of(named, opened, chosen, console, |store| {
         let Some(report) = analyse(store)? else { return Ok(()) };
         show(report, arguments, store)
     })
 }
+
+/// A store that was named, a window, and a number of threads.
+type Chosen<'a> = (Option<&'a Path>, [Option<TimeArg>; 2], Option<NonZeroUsize>);
 
 /// What is opened, and how.
 pub(super) struct Opening<'a> {
@@ -252,12 +313,11 @@ pub(super) fn with_store<T>(
     with_store_of(&named, &opened, (opening.kept, opening.window, opening.threads), console, with)
 }
 
-/// As [`with_store`], of traces that are open: with a store that was named, a window, and a number of
-/// threads.
+/// As [`with_store`], of traces that are open.
 pub(super) fn with_store_of<T>(
     named: &Named,
     opened: &Opened,
-    (kept, [begin, end], threads): (Option<&Path>, [Option<TimeArg>; 2], Option<NonZeroUsize>),
+    (kept, [begin, end], threads): Chosen<'_>,
     console: &Console,
     with: impl FnOnce(&Store<'_, '_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {

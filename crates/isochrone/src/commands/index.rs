@@ -278,6 +278,16 @@ fn writable_cache() -> &'static Result<PathBuf, String> {
     })
 }
 
+/// The directory in a cache that keeps what recordings became.
+pub(super) fn recordings_in(cache: &Path) -> PathBuf {
+    cache.join("recordings")
+}
+
+/// That of the user's cache, if it can be written.
+pub(crate) fn writable_recordings() -> Option<PathBuf> {
+    writable_cache().as_ref().ok().map(|cache| recordings_in(cache))
+}
+
 /// A directory for this process alone, where there is no cache that can be written.
 static INSTEAD: Mutex<Option<UnfinishedDirectory>> = Mutex::new(None);
 

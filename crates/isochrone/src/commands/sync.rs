@@ -63,6 +63,7 @@ pub(crate) fn run(arguments: &Sync, console: &Console) -> anyhow::Result<()> {
         resolution: arguments.resolution.clone(),
         vantage: arguments.captured.clone(),
         published: method.map(|method| (method, arguments.digits.unwrap_or(DIGITS))),
+        without: None,
     };
     if let Some(path) = &arguments.messages {
         let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());

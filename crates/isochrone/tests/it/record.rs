@@ -331,7 +331,7 @@ fn ftrace_takes_no_snapshots() {
             let output = command.args(&arguments).output().unwrap();
             let text = said(&output);
             assert!(output.status.code() == Some(2), "{arguments:?}: {text}");
-            assert!(text.contains("trace-cmd records from start to end: --rotate and"), "{text}");
+            assert!(text.contains("records from start to end: --rotate and"), "{text}");
         }
     }
 }
@@ -413,9 +413,55 @@ fn a_host_without_a_tracer_is_not_ready() {
     let text = said(&output);
     assert!(output.status.code() == Some(2) && text.contains("LTTng is not installed\n"), "{text}");
     assert!(text.contains("→ ") && text.contains("lttng-tools"), "{text}");
+    // Where the kernel's own tracer is there, it lacks what reads its buffers: the shell's `dd` waits.
+    let waits = "#!/bin/sh\ncase \"$*\" in *nonblock*) exit 1 ;; esac\nexec /usr/bin/dd \"$@\"\n";
+    let dd = programs.path().join("dd");
+    fs::remove_file(&dd).unwrap();
+    fs::write(&dd, waits).unwrap();
+    fs::set_permissions(&dd, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let ftrace = machine.record(&["web1", "--tracer", "ftrace", "--for", "1s", "-o", &run]).output().unwrap();
     assert_eq!(ftrace.status.code(), Some(2), "{}", said(&ftrace));
     machine.is_clean();
+}
+
+/// Without trace-cmd, the pages of an instance become a file as trace-cmd writes it: it prints the same
+/// events, and the threads that were there are listed. Nothing is left of the instance.
+#[test]
+#[cfg_attr(not(all(tracefs, trace_cmd)), ignore = "needs root, the kernel's own tracer, and trace-cmd")]
+fn the_kernels_own_tracer_needs_no_program() {
+    let programs = programs_without(&["trace-cmd", "lttng", "lttng-sessiond"]);
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    let isochrone = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_isochrone"));
+        command.args(arguments).env("XDG_CACHE_HOME", directory.path().join("cache"));
+        command.env("PATH", programs.path());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let run = run.to_str().unwrap();
+    isochrone(&["record", ".", "--tracer", "ftrace", "--cpu", "--for", "2s", "-o", run]);
+    let file = format!("{run}/localhost/trace.dat");
+    let printed = Command::new("trace-cmd").args(["report", "-i", &file]).output().unwrap();
+    // The first line has the number of CPUs.
+    let printed = String::from_utf8_lossy(&printed.stdout).lines().count() - 1;
+    let counts = isochrone(&["events", "-q", "--count", "--format", "json", run]);
+    let count = |line: &str| -> u64 {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        // What the list of threads becomes is no event of the file.
+        let is_listed = line["event"].as_str().unwrap().starts_with("lttng_statedump_");
+        if is_listed { 0 } else { line["count"].as_u64().unwrap() }
+    };
+    let counted: u64 = counts.lines().map(count).sum();
+    assert!(printed > 100 && counted == printed as u64, "{printed}: {counts}");
+    // The threads of this process are among those that are listed, with their process.
+    let pid = std::process::id();
+    let list = fs::read_to_string(format!("{file}.threads")).unwrap();
+    assert!(list.lines().any(|line| line.starts_with(&format!("{pid} {pid} "))), "{list}");
+    let threads = isochrone(&["cputop", "-q", "--format", "csv", run]);
+    assert!(threads.contains(&format!(",{pid},")), "{threads}");
+    assert_eq!(fs::read_dir("/sys/kernel/tracing/instances").unwrap().count(), 0);
 }
 
 /// A disk that is too small is found before, and one that fills up ends the recording.

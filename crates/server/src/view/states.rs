@@ -1,5 +1,7 @@
 //! States of rows in a window, at most about one per pixel.
 
+use std::cmp::Reverse;
+
 use isochrone_kernel::Name;
 use isochrone_store::{State, StateRow, ThreadRow};
 use isochrone_time::{RawNs, SinceOrigin, Window};
@@ -180,13 +182,12 @@ impl ExperimentView<'_> {
         Ok(self.thinned(host, spans.collect(), viewport))
     }
 
-    /// Spans of one row, each cut by the start of the next, without those that start in the pixel that
-    /// another one fills.
-    fn thinned(&self, host: usize, mut spans: Vec<Span>, viewport: Viewport) -> Vec<Shape> {
-        spans.sort_by_key(|span| span.start);
+    /// Spans of one row, as [`layered`] has them, without those that start in the pixel that another one
+    /// fills.
+    fn thinned(&self, host: usize, spans: Vec<Span>, viewport: Viewport) -> Vec<Shape> {
         let pixel = viewport.pixel();
         let mut out: Vec<Shape> = Vec::new();
-        for span in spans {
+        for span in layered(spans) {
             let shape = self.shape_of_span(host, span, viewport.clock);
             let end = shape.end.max(shape.start);
             match out.last_mut() {
@@ -203,6 +204,43 @@ impl ExperimentView<'_> {
     }
 }
 
+/// Spans that overlap, as parts that do not, in their order: at any instant the one that started last of
+/// those that have not ended. `O(n log n)`.
+fn layered(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by_key(|span| (span.start, Reverse(span.end)));
+    let (mut open, mut parts): (Vec<Span>, Vec<Span>) = (Vec::new(), Vec::new());
+    let mut now = RawNs::MIN;
+    // The parts up to an instant.
+    let mut reach = |open: &mut Vec<Span>, to: RawNs| {
+        while let Some(last) = open.last().filter(|_| now < to) {
+            let end = last.end.min(to);
+            if now < end {
+                parts.push(Span { start: now, end, ..last.clone() });
+                now = end;
+            }
+            if last.end <= now {
+                open.pop();
+            }
+        }
+        now = now.max(to);
+        parts.len()
+    };
+    let mut instants = Vec::new();
+    for span in spans {
+        let before = reach(&mut open, span.start);
+        if span.start < span.end {
+            open.push(span);
+        } else {
+            instants.push((before, span));
+        }
+    }
+    reach(&mut open, RawNs::MAX);
+    for (index, instant) in instants.into_iter().rev() {
+        parts.insert(index, instant);
+    }
+    parts
+}
+
 /// The shapes of a number among sorted numbers.
 fn one_of(numbers: &[u32], shapes: &[Vec<Shape>], number: Option<u32>) -> Vec<Shape> {
     let index = number.and_then(|number| numbers.binary_search(&number).ok());
@@ -217,6 +255,36 @@ mod tests {
 
     use super::*;
     use crate::view::CommandLine;
+
+    /// At each instant it is the one that started last, and what goes on below it is drawn again behind it.
+    #[test]
+    fn parts_of_spans_do_not_overlap() {
+        let mut random = isochrone_testkit::Random::new(7);
+        for _ in 0..500 {
+            let spans: Vec<Span> = (0..random.below(8))
+                .map(|number| {
+                    let start = random.below(20) as i64;
+                    let end = RawNs(start + random.below(9) as i64);
+                    let label = Some(Name::from(number.to_string()));
+                    Span { start: RawNs(start), end, style: Style::Phase, label }
+                })
+                .collect();
+            let parts = layered(spans.clone());
+            assert!(parts.is_sorted_by(|a, b| a.end <= b.start), "{spans:?}: {parts:?}");
+            for at in (0..30).map(RawNs) {
+                let has = |span: &&Span| span.start <= at && at < span.end;
+                // Of those that start together, the shortest is above; the order of equal ones has no
+                // meaning.
+                let key = |span: &&Span| (span.start, Reverse(span.end));
+                let expect = spans.iter().filter(has).max_by_key(key).map(|span| (span.start, span.end));
+                let found = parts.iter().find(has).and_then(|part| part.label.clone());
+                let of = |label: Name| spans.iter().find(|span| span.label.as_ref() == Some(&label));
+                assert_eq!(found.and_then(of).map(|span| (span.start, span.end)), expect, "{spans:?} {at}");
+            }
+            let instants = |all: &[Span]| all.iter().filter(|span| span.start == span.end).count();
+            assert_eq!(instants(&parts), instants(&spans));
+        }
+    }
 
     /// Disks of one request are drawn from one scan of the table, each with its own requests.
     #[test]

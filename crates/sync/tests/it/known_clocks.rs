@@ -172,6 +172,29 @@ fn other_tracers_prove_as_much() {
     }
 }
 
+/// What `isochrone record` collected over ssh, by LTTng and by the kernel's own tracer, one host of it
+/// without trace-cmd (data/recorded/README.md): the list of threads that it records says that clocks run
+/// free.
+#[test]
+fn recorded_hosts_are_where_they_are() {
+    let scratch = tempfile::tempdir().unwrap();
+    for name in ["lttng2.tar.zst", "ftrace3.tar.zst"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data/recorded").join(name);
+        let scenario = unpacked(&path, scratch.path());
+        let outcome = synchronize(&Inputs::open(&hosts(&scenario)), &Options::default(), &|_| {}).unwrap();
+        assert!(!outcome.partial, "{name}: {:?}", outcome.artefact.refused);
+        let clocks = Clocks::new(&outcome.artefact).unwrap();
+        let judged = judge(&clocks, &truths(&scenario));
+        assert_eq!(judged.len(), hosts(&scenario).len() - 1, "{name}");
+        for (clock, judged) in judged {
+            print_line(name, clock, &judged, None);
+            assert!(judged.samples > 50, "{name}: {}", judged.samples);
+            assert_eq!(judged.inside, judged.samples, "{name}: {}", clock.entry.host);
+            assert!(median(&judged.half_widths) < 700e3, "{name}: {}", median(&judged.half_widths));
+        }
+    }
+}
+
 fn synchronized(paths: &[PathBuf], reference: Option<&str>) -> Outcome {
     let inputs = Inputs::open(paths);
     // The switch stamps each frame before it sends it on.

@@ -7,9 +7,9 @@ use isochrone_export::flame::Flame;
 use isochrone_time::{UnixNs, Window};
 use isochrone_timing::Times;
 
-use super::each_event;
 use super::symbols::{NamedSymbols, file_name};
 use crate::arguments::EventFilters;
+use crate::commands::each_event::each_event;
 use crate::commands::events::{chosen, refuse_chunks};
 use crate::commands::filter::Filter;
 use crate::output::{Console, note};

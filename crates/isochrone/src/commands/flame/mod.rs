@@ -7,11 +7,9 @@ mod symbols;
 use std::io::Write;
 
 use isochrone_crosshost::{needs, wait_stacks};
-use isochrone_ctf::Event;
-use isochrone_experiment::{Experiment, FUNCTION_EVENTS, Opened, SampledStacks, TimedTrace};
+use isochrone_experiment::{FUNCTION_EVENTS, Opened, SampledStacks};
 use isochrone_export::flame::Flame;
 use isochrone_files::output as files;
-use isochrone_time::UnixNs;
 use isochrone_timing::{check_names, recorded};
 
 use self::functions::functions;
@@ -22,9 +20,8 @@ use super::crosshost::with_store_of;
 use super::{Named, check_output, host_selection, named, open_named};
 use crate::arguments::{self, EventFilters, FlameFormat, FlameOf};
 use crate::output::{self, Console, note};
-use crate::progress::Progress;
+use crate::render::figures;
 use crate::render::plain::Plain;
-use crate::render::{complaints, figures};
 
 pub(crate) fn run(arguments: &arguments::Flame, console: &Console) -> anyhow::Result<()> {
     let arguments::Flame { output, format, of, symbols, .. } = arguments;
@@ -107,25 +104,6 @@ fn filters(arguments: &arguments::Flame, of: FlameOf) -> anyhow::Result<EventFil
         cpus: Vec::new(),
         condition: None,
     })
-}
-
-/// Passes on all events of some traces, and reports what could not be read.
-fn each_event(
-    experiment: &Experiment<'_>,
-    (opened, traces): (&Opened, &[TimedTrace<'_>]),
-    doing: &'static str,
-    console: &Console,
-    mut each: impl FnMut(usize, &str, Option<UnixNs>, &Event<'_>),
-) {
-    let bar = Progress::over_bytes(opened.inputs(), doing, console);
-    let mut merge = experiment.events(traces);
-    for (source, unix, event) in merge.by_ref() {
-        each(source, &traces[source].host, unix, &event);
-    }
-    bar.finish();
-    experiment.hosts().iter().for_each(|host| complaints::of_host(host, console));
-    let lost: Vec<_> = merge.diagnostics().cloned().collect();
-    complaints::show(&lost, console);
 }
 
 /// The waits of the threads that were chosen.

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use isochrone_experiment::{Frame, Location, MappedFile, Opened, SampledStacks, TimedTrace};
 use isochrone_export::flame::Flame;
 
-use super::each_event;
 use super::symbols::{KERNEL, NamedSymbols, file_name};
 use crate::arguments::EventFilters;
+use crate::commands::each_event::each_event;
 use crate::commands::events::{chosen, refuse_chunks};
 use crate::commands::filter::Filter;
 use crate::output::{Console, note};

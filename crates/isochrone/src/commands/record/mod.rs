@@ -77,7 +77,8 @@ pub(crate) fn run(arguments: &Record, console: &Console) -> anyhow::Result<()> {
     recording.until_stopped(&is_stopped)?;
     let hosts = recording.stop()?;
     drop(recording);
-    result::collect(hosts, &directory, console)
+    let ports = hosts.iter().filter_map(Host::port).collect();
+    result::collect(hosts, ports, &directory, console)
 }
 
 /// Sends packets between hosts that are being recorded otherwise.

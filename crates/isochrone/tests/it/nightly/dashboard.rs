@@ -399,7 +399,7 @@ fn fill(prometheus: &Path, figures: &Path) {
 }
 
 #[test]
-#[cfg_attr(not(prometheus), ignore = "needs prometheus")]
+#[ignore = "takes long: `.ci/nightly prometheus`"]
 fn every_query_gives_what_the_analyses_give() {
     let of = Demonstration::new();
     of.run(&["sync", "-q", "chunks/h1", "chunks/h2", "chunks/h3", "-o", "sync.json"]);
@@ -472,6 +472,7 @@ fn step_from_last(figures: &Path, nth: usize) -> BTreeMap<String, f64> {
 
 /// Hosts are synchronized on the way, steps go on where a process has ended, and what was published is revised in figures alone.
 #[test]
+#[ignore = "takes long: `.ci/nightly prometheus`"]
 fn clocks_are_kept_up_and_steps_go_on() {
     let of = Demonstration::new();
     let asked = "phases,messages,accounting";
@@ -546,7 +547,7 @@ fn clocks_are_kept_up_and_steps_go_on() {
 
 /// What the demonstration prints is what `phases` says.
 #[test]
-#[cfg_attr(not(prometheus), ignore = "needs prometheus")]
+#[ignore = "takes long: `.ci/nightly prometheus`"]
 fn the_demonstration() {
     let directory = tempfile::tempdir().unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -597,7 +598,7 @@ impl Drop for Running {
 
 /// Prometheus scrapes what is served.
 #[test]
-#[cfg_attr(not(prometheus), ignore = "needs prometheus")]
+#[ignore = "takes long: `.ci/nightly prometheus`"]
 fn figures_are_scraped() {
     let of = Demonstration::new();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

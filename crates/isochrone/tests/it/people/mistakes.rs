@@ -275,5 +275,19 @@ fn the_cache_is_shown_and_cleaned() {
     assert!(run(&["cache"]).out.contains("isochrone: 2 stores, "));
     assert!(run(&["cache", "clean"]).out.starts_with("1 store removed, "));
     assert!(run(&["cache", "clean", "--all"]).out.starts_with("1 store removed, "));
-    assert_eq!(std::fs::read_dir(cache.path().join("isochrone")).unwrap().count(), 0);
+    // What a recording became is kept as long as the recording is as it was.
+    let recording = traces.path().join("r.data");
+    std::fs::copy("tests/it/data/samples/perf.data", &recording).unwrap();
+    let events = || run(&["events", "-q", "--count", recording.to_str().unwrap()]).out;
+    let first = events();
+    let document: serde_json::Value = serde_json::from_str(&run(&["cache", "--format", "json"]).out).unwrap();
+    let kept = document["recordings"][0]["path"].as_str().unwrap().to_owned();
+    let when = || std::fs::metadata(std::path::Path::new(&kept).join("trace/metadata")).unwrap().modified();
+    let made = when().unwrap();
+    assert_eq!((events(), when().unwrap()), (first, made));
+    assert!(run(&["cache"]).out.contains("isochrone: 0 stores, 1 recording, "));
+    assert!(run(&["cache", "clean"]).out.starts_with("0 stores removed, "));
+    std::fs::remove_file(&recording).unwrap();
+    assert!(run(&["cache", "clean"]).out.starts_with("0 stores and 1 recording removed, "));
+    assert_eq!(std::fs::read_dir(cache.path().join("isochrone/recordings")).unwrap().count(), 0);
 }

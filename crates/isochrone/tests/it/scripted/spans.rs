@@ -91,9 +91,63 @@ fn causes_are_those_of_the_thread() {
     let mut found = rows(&said.stdout, "cause total_ns");
     found.sort();
     assert_eq!(found, ["cpu 50", "other 60", "unknown 40", "wait-cpu 10"]);
-    // Spans are not paired as brackets.
-    let said = beside(&file("h1", &SPANS), "phases --table phases --format json");
-    assert_eq!(rows(&said.stdout, "phase"), [""; 0], "{}", said.stderr);
+}
+
+/// Those of a known thread are phases of it, paired by their ids and not as brackets, however the trace is
+/// cut.
+#[test]
+fn spans_of_known_threads_are_phases() {
+    let twice = [SPANS[0], SPANS[1], SPANS[2], ("query", 120, 188, Some(20))];
+    for chunks in [1, 2, 3, 5, 9] {
+        let ask = |table: &str| {
+            beside(&file("h1", &twice), &format!("phases --chunks {chunks} --table {table} --format json"))
+        };
+        let said = ask("phases");
+        let expect = ["query 2 133 65 68", "render 1 55 55 55"];
+        assert_eq!(rows(&said.stdout, "phase count total_ns min_ns max_ns"), expect, "{}", said.stderr);
+        let mut found = rows(&ask("phase_waits").stdout, "phase cause total_ns");
+        found.sort();
+        let expect = ["query cpu 63", "query other 60", "query wait-cpu 10", "render cpu 20"];
+        assert_eq!(found, [&expect[..], &["render other 30", "render wait-cpu 5"]].concat(), "{chunks}");
+    }
+    // Alone, too: of the threads that they name.
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("spans.jsonl"), file("h1", &twice)).unwrap();
+    let said = analyze_in(directory.path(), "phases --table phases --format json");
+    let expect = ["query 2 133", "render 1 55"];
+    assert_eq!(rows(&said.stdout, "phase count total_ns"), expect, "{}", said.stderr);
+}
+
+/// Spans are followed as requests are, by the id of one or of their trace, from their start to their end;
+/// those of unknown threads are counted.
+#[test]
+fn spans_are_followed() {
+    let all = "5b8efff798038103d269b633813fc60c";
+    let of = |id: &str, table: &str| {
+        let file = file("h1", &SPANS);
+        beside(&file, &format!("critical-path --span {id} --table {table} --no-sync --format json"))
+    };
+    let said = of(all, "requests");
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let expect = ["1 query 115 180 65", "2 render 130 185 55"];
+    assert_eq!(rows(&said.stdout, "request service begin_ns end_ns total_ns"), expect, "{}", said.stdout);
+    assert!(said.stderr.contains("1 of 3 spans do not say which thread they are of"), "{}", said.stderr);
+    // While it sleeps until thread 10 wakes it, what that does is on the path.
+    let expect = ["1 cpu 60", "1 wait-cpu 5", "2 cpu 50", "2 wait-cpu 5"];
+    assert_eq!(rows(&of(all, "causes").stdout, "request cause total_ns"), expect);
+    let one = of("0000000000000002", "requests");
+    assert_eq!(rows(&one.stdout, "request service total_ns"), ["1 render 55"], "{}", one.stderr);
+    for (id, words) in [
+        ("0000000000000009", "no span has the id 0000000000000009"),
+        ("0000000000000003", "no thread can be followed"),
+    ] {
+        let said = of(id, "requests");
+        assert!(said.status == Some(2) && said.stderr.contains(words), "{}", said.stderr);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    host().write(directory.path()).unwrap();
+    let without = analyze_in(directory.path(), &format!("critical-path --span {all} --no-sync"));
+    assert!(without.stderr.contains("no spans of OpenTelemetry are among the traces"), "{}", without.stderr);
 }
 
 /// What the kernel's own tables say does not change.

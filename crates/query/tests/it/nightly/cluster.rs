@@ -119,6 +119,7 @@ fn statements() -> Vec<String> {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn a_cluster_answers_as_one_process_does() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let here = Here::new();
@@ -145,6 +146,7 @@ const ANALYSES: &str = "cputop,fds,iolatencyfreq,iolatencystats,iolatencytop,iol
                         syscallstats,usage";
 
 #[test]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn analyses_of_a_cluster_are_those_of_one_process() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let here = Here::new();
@@ -191,6 +193,7 @@ fn analyses_of_a_cluster_are_those_of_one_process() {
 
 /// Each executor has the traces of some hosts, at a path that the others have too, and who asks has none.
 #[test]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn executors_map_what_lies_on_their_machines() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let here = Here::new();
@@ -268,6 +271,7 @@ fn copy(from: &Path, to: &Path) {
 
 /// A machine on which the traces are others says so.
 #[test]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn a_cluster_maps_the_traces_that_were_named_and_no_others() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let here = Here::new();
@@ -313,6 +317,7 @@ fn a_cluster_maps_the_traces_that_were_named_and_no_others() {
 const LONG: &str = "SELECT count(*) AS n, max(md5(concat(e.event, t.comm, t.tid))) AS last FROM events e CROSS JOIN (SELECT comm, tid FROM threads WHERE host = 'h1' AND tid BETWEEN 1 AND 8) t";
 
 #[test]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn a_killed_executor_costs_seconds_and_nothing_else() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let kills = std::env::var("ISOCHRONE_KILLS").map_or(1, |kills| kills.parse().unwrap());
@@ -365,6 +370,7 @@ fn kill(process: u32) {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn only_this_machine_and_certificates_get_in() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let here = Here::new();

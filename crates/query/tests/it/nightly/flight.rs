@@ -74,7 +74,7 @@ print(len(same))
 "#;
 
 #[test]
-#[cfg_attr(not(python_flight), ignore = "needs python3 with adbc_driver_flightsql and pyarrow")]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn a_driver_gets_the_answers_of_the_program() {
     let here = Here::new();
     let mut all = Vec::new();
@@ -137,7 +137,7 @@ assert one("SELECT 1") == 1
 "#;
 
 #[test]
-#[cfg_attr(not(python_flight), ignore = "needs python3 with adbc_driver_flightsql and pyarrow")]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn a_driver_lists_what_there_is_and_can_only_read() {
     let here = Here::new();
     let server = Server::new(&here, &[]);
@@ -210,7 +210,7 @@ for line in sys.argv[2:]:
 "#;
 
 #[test]
-#[cfg_attr(not(python_flight), ignore = "needs python3 with adbc_driver_flightsql and pyarrow")]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn programs_of_this_machine_need_the_token() {
     let here = Here::new();
     let server = Server::new(&here, &[]);
@@ -222,6 +222,7 @@ fn programs_of_this_machine_need_the_token() {
 }
 
 #[test]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn others_need_a_certificate() {
     let here = Here::new();
     let shop = shop();
@@ -238,7 +239,7 @@ fn others_need_a_certificate() {
 }
 
 #[test]
-#[cfg_attr(not(python_flight), ignore = "needs python3 with adbc_driver_flightsql and pyarrow")]
+#[ignore = "takes long: `.ci/nightly sql`"]
 fn a_driver_of_another_machine_connects_with_the_certificate() {
     let here = Here::new();
     let keys = certificates(&here, "keys");

@@ -1,4 +1,5 @@
-//! Tests that take long and seldom fail: `.ci/nightly` runs them, and `.ci/run` when something changed that they depend on.
+//! Tests that take long and seldom fail: ignored, unless `.ci/nightly` runs them, which `.ci/run` calls
+//! where something changed that they depend on.
 
 mod cluster;
 mod flight;
