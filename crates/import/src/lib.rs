@@ -52,6 +52,7 @@ pub enum Format {
 
 /// What became of a recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // Each is something else to be noted.
 pub struct Imported {
     /// The number of events that were written.
     pub events: u64,

@@ -50,8 +50,8 @@ fn hosts_clocks_and_times() {
     assert_eq!(times(1), [1015, 1025]);
 }
 
-/// A list of threads beside a recording is LTTng's dump at its instant, on a CPU that has an event after it; one that
-/// is damaged is left out.
+/// A list of threads beside a recording is LTTng's dump at its instant, on a CPU that has an event after it;
+/// one that is damaged is left out.
 #[test]
 fn threads_are_listed_at_their_instant() {
     let list = "isochrone threads 1\nat 0.001001\n1 1 0 5 init\n2 2 0 5 kthreadd\n9 7 1 70 a b\n";

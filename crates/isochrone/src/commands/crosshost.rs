@@ -154,7 +154,8 @@ fn paths_of_spans(
     let cluster = store.cluster;
     let (mut parts, mut of_no_thread, mut not_ended, mut not_traced) = (Vec::new(), 0, 0, 0);
     for NamedSpan { name, host, tid, start, end } in spans {
-        let thread = tid.map(|tid| Some(cluster.thread_at(cluster.host_named(host)?, tid, *start)?));
+        let named = |tid| cluster.host_named(host).and_then(|host| cluster.thread_at(host, tid, *start));
+        let thread = tid.map(named);
         match (thread, end) {
             (Some(Some(party)), &Some(end)) => {
                 parts.push((name.as_str().into(), party, Window::new(*start, end)));
