@@ -64,7 +64,8 @@ fn stamps(recording: &Path) -> io::Result<Vec<Stamp>> {
         let changed = file.modified()?.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         Ok::<Stamp, io::Error>((path.to_owned(), file.len(), changed))
     };
-    let recording = fs::canonicalize(recording)?;
+    // Where it is a link, the list beside it is that beside the link.
+    let recording = std::path::absolute(recording)?;
     let mut stamps = vec![of(&recording)?];
     match of(&list_beside(&recording)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -135,10 +136,15 @@ fn about(path: &Path) -> Option<About> {
 }
 
 fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
+    let removed = |result: io::Result<()>| match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
-    }
+    };
+    // Under another name, no process opens a part of it.
+    let away = path.with_extension("removed");
+    removed(fs::remove_dir_all(&away))?;
+    removed(fs::rename(path, &away))?;
+    removed(fs::remove_dir_all(&away))
 }
 
 /// A trace of a recording that is kept.
@@ -217,7 +223,7 @@ mod tests {
         let fresh = |expect: bool| {
             let all = KeptRecording::all(&keep);
             assert_eq!(all.iter().map(|it| it.is_fresh).collect::<Vec<_>>(), [expect]);
-            assert_eq!(all[0].recording.as_deref(), Some(&*fs::canonicalize(&recording).unwrap()));
+            assert_eq!(all[0].recording.as_deref(), Some(&*std::path::absolute(&recording).unwrap()));
         };
         fresh(true);
         // A list of threads beside it makes it another recording, and so does each change.

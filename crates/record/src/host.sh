@@ -100,7 +100,11 @@ check_ftrace() {
 # Whether another program uses the buffers that trace-cmd takes.
 is_busy() { [ "$(cat "$tracing/current_tracer")" != nop ] || [ -n "$(head -c 1 "$tracing/set_event")" ]; }
 # Whether buffers of an instance can be read without trace-cmd: `dd` must not wait for what is to come.
-can_read() { [ -d "$tracing/instances" ] && dd if=/dev/null iflag=nonblock >/dev/null 2>&1; }
+can_read() {
+    for program in getconf od xargs awk; do has "$program" || return 1; done
+    [ -d "$tracing/instances" ] && cp --parents /dev/null "$d" 2>/dev/null && rm -rf "$d/dev" &&
+        dd if=/dev/null iflag=nonblock >/dev/null 2>&1
+}
 
 # Which dynamic events the kernel takes: event probes (`e`), else probes of functions (`p`).
 probe_kind() {
@@ -224,7 +228,7 @@ start_ftrace() {
             say "warning=the kernel has no events of $system"
         fi
     done
-    why='trace-cmd is not installed'
+    why='trace-cmd is not installed, or the tracer is in use, and instances cannot be read'
     if has trace-cmd && ! is_busy && start_trace_cmd "$@"; then
         list_threads "$tracing"
     else
@@ -249,9 +253,7 @@ start_trace_cmd() {
         tries=$((tries + 1))
         if [ "$tries" -ge 300 ] || ! kill -0 "$recorder" 2>/dev/null; then
             why="trace-cmd: $(tail -n 3 "$d/trace-cmd.log")"
-            kill -KILL "$recorder" 2>/dev/null
-            recorder=''
-            keep recorder ''
+            stop_recorder
             rm -f "$d"/trace/trace.dat*
             return 1
         fi
@@ -270,10 +272,12 @@ list_threads() {
     threads >"$d/before"
     at=$(now "$1")
     threads >"$d/after"
-    if [ -n "$at" ]; then
+    # In a container, numbers of threads are not those of the kernel, whose own threads are not there.
+    if [ -n "$at" ] && grep -q '^2 2 0 [0-9]* kthreadd$' "$d/before"; then
         {
             printf 'isochrone threads 1\nat %s\n' "$at"
-            sort "$d/before" "$d/after" | uniq -d
+            # The same number, process and start.
+            awk 'NR == FNR { there[$1 " " $2 " " $4] = 1; next } ($1 " " $2 " " $4) in there' "$d/before" "$d/after"
             printf 'end\n'
         } >"$d/trace/trace.dat.threads"
     fi
@@ -285,7 +289,8 @@ now() { sed -n 's/^now ts: *//p' "$1/per_cpu/cpu0/stats"; }
 
 # Tid, pid, parent, start and name of each thread that has not ended. The names of the kernel's workers stand before what they do.
 threads() {
-    printf '%s\0' /proc/[0-9]*/task/[0-9]*/stat | xargs -0 grep -sH '' | LC_ALL=C awk '
+    # Names need not be text.
+    printf '%s\0' /proc/[0-9]*/task/[0-9]*/stat | LC_ALL=C xargs -0 grep -asH '' | LC_ALL=C awk '
         $0 ~ /^\/proc\/[0-9]+\/task\/[0-9]+\/stat:[0-9]+ \(/ {
             split($0, path, "/")
             name = rest = substr($0, index($0, "(") + 1)
@@ -301,7 +306,15 @@ threads() {
 status() {
     # Until a snapshot is taken, what is recorded is in memory.
     [ "$wants_snapshot" = yes ] || say "used_kb=$(du -sk "$d/trace" | cut -f 1)"
-    say "free_kb=$(df -Pk "$d" | awk 'NR == 2 { print $4 }')"
+    # What an instance recorded becomes one file, the largest part of it while that still lies there.
+    largest=0
+    for pages in "$d"/trace/pages/*; do
+        if [ -e "$pages" ]; then
+            kb=$(($(wc -c <"$pages") >> 10))
+            if [ "$kb" -gt "$largest" ]; then largest=$kb; fi
+        fi
+    done
+    say "free_kb=$(df -Pk "$d" | awk -v used="$largest" 'NR == 2 { print ($4 > used ? $4 - used : 0) }')"
     case $started in
     lttng)
         listed=$(client list "$session" 2>/dev/null) || fail "the session is gone: its daemon has ended"
@@ -321,6 +334,8 @@ status() {
 }
 
 stop() {
+    # However long it takes, it is no silence of the other side.
+    rm -f "$d/spoken"
     case $started in
     lttng)
         if [ "$wants_snapshot" = yes ]; then
@@ -343,20 +358,25 @@ stop() {
     esac
 }
 
+# Ends trace-cmd, which puts the tracer back as it was; where it does not end, it is killed.
+stop_recorder() {
+    if [ -z "$recorder" ]; then return 0; fi
+    kill -INT "$recorder" 2>/dev/null || :
+    # Another process may have started it, which cannot be waited for.
+    tries=0
+    while kill -0 "$recorder" 2>/dev/null && [ "$tries" -lt 600 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    kill -KILL "$recorder" 2>/dev/null || :
+    wait "$recorder" 2>/dev/null || :
+    recorder=''
+    keep recorder ''
+}
+
 # Ends what records with the kernel's own tracer, and removes its events.
 stop_ftrace() {
-    if [ -n "$recorder" ]; then
-        kill -INT "$recorder" 2>/dev/null || :
-        wait "$recorder" || :
-        # Where another process started it.
-        tries=0
-        while kill -0 "$recorder" 2>/dev/null && [ "$tries" -lt 100 ]; do
-            tries=$((tries + 1))
-            sleep 0.1
-        done
-        recorder=''
-        keep recorder ''
-    fi
+    stop_recorder
     if [ -n "$reader" ]; then
         kill -KILL "$reader" 2>/dev/null || :
         wait "$reader" 2>/dev/null || :
@@ -371,6 +391,7 @@ stop_ftrace() {
             tries=$((tries + 1))
             sleep 0.1
         done
+        if [ -d "$instance" ]; then say "warning=$instance cannot be removed"; fi
         instance=''
         keep instance ''
     fi
@@ -431,16 +452,16 @@ read_buffers() {
         last=$ends
         for cpu in "$instance"/per_cpu/cpu[0-9]*; do
             if [ -n "$last" ]; then
-                set --
+                set -- bs="$page"
             else
                 bytes=0
                 while read -r key value; do
                     if [ "$key" = bytes: ]; then bytes=$value; fi
                 done <"$cpu/stats"
-                set -- count="$((bytes / page))"
+                set -- ibs="$page" obs=1M count="$((bytes / page))"
                 [ "$bytes" -ge "$page" ] || continue
             fi
-            dd if="$cpu/trace_pipe_raw" ibs="$page" obs=1M iflag=nonblock "$@" >>"$d/trace/pages/${cpu##*/cpu}"
+            dd if="$cpu/trace_pipe_raw" iflag=nonblock "$@" >>"$d/trace/pages/${cpu##*/cpu}"
         done
         if [ -n "$last" ]; then exit 0; fi
         sleep 0.2
@@ -454,7 +475,7 @@ stop_instance() {
     wait "$reader" || :
     reader=''
     keep reader ''
-    cp "$instance/saved_cmdlines" "$d/names" 2>/dev/null || : >"$d/names"
+    cp "$tracing/saved_cmdlines" "$d/names" 2>/dev/null || : >"$d/names"
     trace_dat || fail "trace.dat cannot be written"
     rm -rf "$d/trace/pages"
 }
@@ -572,7 +593,7 @@ trace_dat() {
 
 # The recording on stdout, after the line that says how it is packed; nothing follows.
 collect() {
-    rm -f "$d/failed"
+    rm -f "$d/failed" "$d/spoken"
     if has zstd; then
         say "data=zstd"
         { tar -C "$d/trace" -cf - . || : >"$d/failed"; } | zstd -q -3 -c || : >"$d/failed"
@@ -676,6 +697,7 @@ talk() {
             return 0
             ;;
         esac
+        : >"$d/spoken"
         say "end="
     done
     return 1

@@ -13,9 +13,10 @@ use crate::target::Target;
 
 /// How long a host may take to say what it has: to connect, `ssh` has a time of its own.
 const CHECK_TIME: Duration = Duration::from_secs(180);
-/// To start or stop a recording: the list of what is there is recorded at the start, buffers are written at
-/// the end.
+/// To start a recording: the list of what is there is recorded.
 const STEP_TIME: Duration = Duration::from_secs(180);
+/// To stop it: buffers are written, and what was recorded may be copied.
+const STOP_TIME: Duration = Duration::from_secs(1_800);
 /// To say how it stands.
 const STATUS_TIME: Duration = Duration::from_secs(30);
 /// To begin to send what it recorded.
@@ -121,7 +122,7 @@ pub fn status(hosts: &mut [Host]) -> Vec<Result<Status, RemoteError>> {
 
 /// Stops the recordings of all hosts, and says what was lost until then.
 pub fn stop(hosts: &mut [Host]) -> Vec<Result<Status, RemoteError>> {
-    each(hosts, |host| host.remote.ask("stop", STEP_TIME).map(|answers| Status::of(&answers)))
+    each(hosts, |host| host.remote.ask("stop", STOP_TIME).map(|answers| Status::of(&answers)))
 }
 
 /// Collects what the hosts recorded, each in a packed file `.NAME.packed` of the directory, and ends the

@@ -154,11 +154,17 @@ fn paths_of_spans(
     let cluster = store.cluster;
     let (mut parts, mut of_no_thread, mut not_ended, mut not_traced) = (Vec::new(), 0, 0, 0);
     for NamedSpan { name, host, tid, start, end } in spans {
-        let named = |tid| cluster.host_named(host).and_then(|host| cluster.thread_at(host, tid, *start));
+        // It may have begun before its thread was first seen.
+        let at = cluster.range().map_or(*start, |range| range.start.max(*start));
+        let named = |tid| cluster.host_named(host).and_then(|host| cluster.thread_at(host, tid, at));
         let thread = tid.map(named);
         match (thread, end) {
             (Some(Some(party)), &Some(end)) => {
-                parts.push((name.as_str().into(), party, Window::new(*start, end)));
+                let all = store.window.unwrap_or(Window::new(*start, end));
+                if all.start <= end && *start <= all.end {
+                    let part = Window::new(all.start.max(*start), all.end.min(end));
+                    parts.push((name.as_str().into(), party, part));
+                }
             }
             (None, _) => of_no_thread += 1,
             (Some(None), _) => not_traced += 1,

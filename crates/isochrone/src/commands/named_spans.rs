@@ -48,7 +48,10 @@ pub(super) fn of_id(id: &SpanId, opened: &Opened, console: &Console) -> anyhow::
     let mut found: BTreeMap<(usize, Vec<u8>), NamedSpan> = BTreeMap::new();
     let from = (opened, &*traces);
     each_event(&experiment, from, "reading spans", console, |source, host, unix, event| {
-        let is_begin = event.name() == Some(EVENTS[0]);
+        let Some(is_begin) = EVENTS.iter().position(|name| event.name() == Some(name)).map(|it| it == 0)
+        else {
+            return;
+        };
         let text = |name: &str| field(event, name).and_then(|field| event.text(&field));
         let of = text(if id.is_trace { "trace_id" } else { "span_id" });
         let (Some(at), Some(span)) = (unix, text("span_id")) else { return };

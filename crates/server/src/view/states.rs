@@ -235,10 +235,16 @@ fn layered(mut spans: Vec<Span>) -> Vec<Span> {
         }
     }
     reach(&mut open, RawNs::MAX);
-    for (index, instant) in instants.into_iter().rev() {
-        parts.insert(index, instant);
+    let mut instants = instants.into_iter().peekable();
+    let mut all = Vec::with_capacity(parts.len() + instants.len());
+    for (index, part) in parts.into_iter().enumerate() {
+        while let Some((_, instant)) = instants.next_if(|(before, _)| *before <= index) {
+            all.push(instant);
+        }
+        all.push(part);
     }
-    parts
+    all.extend(instants.map(|(_, instant)| instant));
+    all
 }
 
 /// The shapes of a number among sorted numbers.
