@@ -111,7 +111,8 @@ impl Place {
         import: impl FnOnce(&Path) -> Result<Imported, E>,
     ) -> Result<(PathBuf, Imported), E> {
         fs::create_dir_all(&self.directory)?;
-        let unfinished = UnfinishedDirectory::new(OsStr::new(&self.name), &self.directory)?;
+        // One name for all, so that the next one removes what any killed process has left.
+        let unfinished = UnfinishedDirectory::new(OsStr::new("recording"), &self.directory)?;
         let inside = unfinished.path().join(&self.name);
         fs::create_dir(&inside)?;
         let imported = import(&inside.join(TRACE))?;

@@ -111,7 +111,7 @@ fn critical_path_of(arguments: &CriticalPath, console: &Console) -> anyhow::Resu
     let named = named(traces)?;
     let opened = open_named(&named, kept, base, console)?;
     let spans = span.as_ref().map(|id| named_spans::of_id(id, &opened, console)).transpose()?;
-    across_opened((&named, &opened), (kept, window, threads), common, console, |store| {
+    with_store_of(&named, &opened, (kept, window, threads), console, |store| {
         let cluster = store.cluster;
         // Steps are many: as text they are shown if their table is named.
         let has_steps = common.format != TableFormat::Text || common.table.is_some();
@@ -141,7 +141,7 @@ fn critical_path_of(arguments: &CriticalPath, console: &Console) -> anyhow::Resu
             request.path = path(cluster, &request)?;
             output::print(|stdout| drawing::draw(cluster, &found, &request, stdout))?;
         }
-        Ok(Some(report))
+        show(report, common, store)
     })
 }
 
@@ -181,7 +181,8 @@ fn paths_of_spans(
             note!(store.console, "{count} of {of} {what}: left out");
         }
     }
-    anyhow::ensure!(!parts.is_empty(), "--span: no thread can be followed");
+    let inside = if store.window.is_some() { " in the window" } else { "" };
+    anyhow::ensure!(!parts.is_empty(), "--span: no thread can be followed{inside}");
     Ok(named_paths(cluster, parts, has_paths)?)
 }
 
@@ -264,21 +265,7 @@ fn across(
     console: &Console,
     analyse: impl FnOnce(&Store<'_, '_>) -> anyhow::Result<Option<Report>>,
 ) -> anyhow::Result<()> {
-    let Opening { traces, kept, base, window, threads } = Opening::of(&arguments.sources)?;
-    let named = named(traces)?;
-    let opened = open_named(&named, kept, base, console)?;
-    across_opened((&named, &opened), (kept, window, threads), arguments, console, analyse)
-}
-
-/// As [`across`], of traces that are open.
-fn across_opened(
-    (named, opened): (&Named, &Opened),
-    chosen: Chosen<'_>,
-    arguments: &AcrossHosts,
-    console: &Console,
-    analyse: impl FnOnce(&Store<'_, '_>) -> anyhow::Result<Option<Report>>,
-) -> anyhow::Result<()> {
-    with_store_of(named, opened, chosen, console, |store| {
+    with_store(Opening::of(&arguments.sources)?, console, |store| {
         let Some(report) = analyse(store)? else { return Ok(()) };
         show(report, arguments, store)
     })
