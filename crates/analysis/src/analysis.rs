@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use isochrone_kernel::{Spans, ThreadId};
+use isochrone_kernel::{SpanKind, Spans, ThreadId};
 use isochrone_time::{RawNs, Window};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,6 +35,15 @@ pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
     /// Whether it consumes descriptors. If no analysis does, the model does not follow them: see
     /// [`Spans::wants_files`].
     const FILES: bool = false;
+
+    /// Whether its tables, or the filters that apply to it, are about threads. If those of no analysis are,
+    /// nothing is kept of threads that have ended: see [`Spans::wants_threads`].
+    const THREADS: bool = true;
+
+    /// The kinds of spans that it consumes, if the store has of them what it needs: of a call, its name,
+    /// its result and what it does to descriptors in a word; of a packet, no addresses; of a page fault,
+    /// its start. Empty: it needs the trace.
+    const STORED: &'static [SpanKind] = &[];
 
     /// Options that apply to it, besides times and hosts.
     const ACCEPTS: &'static [OptionKind];

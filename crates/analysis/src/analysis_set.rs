@@ -124,6 +124,10 @@ macro_rules! filter_spans {
                 self.wants_files
             }
 
+            fn wants_threads(&self) -> bool {
+                self.kinds.iter().any(|kind| kind.wants_threads())
+            }
+
             fn rename(&mut self, aliases: &ThreadAliases) {
                 if !aliases.is_empty() {
                     self.analyses.iter_mut().chain(&mut self.at_instant).for_each(|all| all.rename(aliases));

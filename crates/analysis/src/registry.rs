@@ -1,6 +1,6 @@
 //! The list of all analyses. A line here and a file in `analyses/` make another one.
 
-use isochrone_kernel::{Spans, ThreadAliases, span_kinds};
+use isochrone_kernel::{SpanKind, Spans, ThreadAliases, span_kinds};
 use serde::{Deserialize, Serialize};
 
 use crate::analyses::{
@@ -62,9 +62,20 @@ macro_rules! registry {
                 match self { $(Self::$Type => $Type::NEEDS,)* }
             }
 
+            /// The kinds of spans that it consumes, if a store has of them what it needs. Empty: it needs
+            /// the trace.
+            pub fn stored(self) -> &'static [SpanKind] {
+                match self { $(Self::$Type => $Type::STORED,)* }
+            }
+
             /// Whether it consumes descriptors.
             pub(crate) fn wants_files(self) -> bool {
                 match self { $(Self::$Type => $Type::FILES,)* }
+            }
+
+            /// Whether its tables or its filters are about threads.
+            pub(crate) fn wants_threads(self) -> bool {
+                match self { $(Self::$Type => $Type::THREADS,)* }
             }
 
             /// Whether it shows what threads and CPUs did at that instant.

@@ -7,7 +7,6 @@ use isochrone_store::StoreError;
 use isochrone_time::{UnixNs, Window};
 
 use crate::cluster::Cluster;
-use crate::request::NONE;
 
 /// Bytes of a sector, whatever the disk has.
 const SECTOR: u64 = 512;
@@ -110,7 +109,7 @@ pub fn disk_accesses(
     cluster: &Cluster<'_>,
     window: Option<Window<UnixNs>>,
 ) -> Result<Vec<DiskAccesses>, StoreError> {
-    let window = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let window = cluster.window(window);
     let mut disks: BTreeMap<(usize, u32), DiskAccesses> = BTreeMap::new();
     for (index, host) in cluster.hosts.iter().enumerate() {
         let raw = host.raw_window(window);

@@ -11,95 +11,19 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_analysis::{Cell, Need, Report, VERSION};
+use isochrone_analysis::{Report, VERSION};
 use isochrone_store::{State, StoreError, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use rustc_hash::FxHashMap;
 
+use crate::account::{Account, Amounts, Process};
 use crate::accounting_tables::{table_of_requests, tree};
-use crate::cluster::{Cluster, Host};
+use crate::cluster::Cluster;
 use crate::exchange::{Exchange, Side, exchanges};
-use crate::request::{NONE, ThreadRef, windows};
+use crate::path::ThreadRef;
+use crate::request::windows;
 use crate::service_time::{Act, Owned, owned};
 use crate::timeline::ClusterWindow;
-
-/// What is accounted for, in the order of the columns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Amounts {
-    /// CPU time, ns.
-    pub(crate) cpu: i64,
-    /// Bytes of requests to disks.
-    pub(crate) disk: u64,
-    /// Bytes of packets that were sent.
-    pub(crate) network: u64,
-    /// Pages that were allocated.
-    pub(crate) pages: u64,
-    /// Which of these are unknown, in their order: their events were not recorded on a host that has a part
-    /// in them.
-    lacks: [bool; 4],
-}
-
-impl Amounts {
-    /// Nothing, as far as a host recorded it.
-    fn of_host(host: &Host<'_>) -> Self {
-        let needs: [&[Need]; 4] =
-            [&[Need::Switches], &[Need::Disks], &[Need::Softirqs, Need::Packets, Need::Sent], &[Need::Pages]];
-        let lacks = needs.map(|needs| !host.has(needs));
-        Self { lacks, ..Self::default() }
-    }
-
-    /// What is left of it without a part.
-    pub(crate) fn without(mut self, part: &Self) -> Self {
-        self.cpu -= part.cpu;
-        self.disk = self.disk.saturating_sub(part.disk);
-        self.network = self.network.saturating_sub(part.network);
-        self.pages = self.pages.saturating_sub(part.pages);
-        self
-    }
-
-    /// CPU time, disk, network and pages as cells.
-    pub(crate) fn cells(&self) -> [Cell; 4] {
-        let Self { cpu, disk, network, pages, lacks } = *self;
-        let [cpu_lacks, disk_lacks, network_lacks, pages_lacks] = lacks;
-        [
-            known(cpu, !cpu_lacks),
-            known(disk, !disk_lacks),
-            known(network, !network_lacks),
-            known(pages, !pages_lacks),
-        ]
-    }
-
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.cpu += other.cpu;
-        self.disk += other.disk;
-        self.network += other.network;
-        self.pages += other.pages;
-        self.lacks.iter_mut().zip(other.lacks).for_each(|(lacks, other)| *lacks |= other);
-    }
-}
-
-/// A value, if it is known.
-pub(crate) fn known(value: impl Into<Cell>, is_known: bool) -> Cell {
-    if is_known { value.into() } else { Cell::Unknown }
-}
-
-/// A process: index of its host, and pid.
-pub(crate) type Process = (usize, i32);
-
-/// What is known of an exchange.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Account {
-    /// What the server used for it: of the CPU, what the client waited for.
-    pub(crate) own: Amounts,
-    /// All CPU time of the server that belongs to it, ns.
-    pub(crate) service_cpu: i64,
-    /// How long the client waited, ns.
-    pub(crate) blocked: i64,
-    /// The exchange that its client served meanwhile.
-    pub(crate) parent: Option<usize>,
-    /// What was used below it.
-    pub(crate) below: Amounts,
-}
 
 /// The tables `programs`, `accounting` (processes, each under the one that it worked for) and `requests`
 /// (each exchange). `window`: those that start in it, Unix ns; `None`: all. `is_synchronized`: whether all
@@ -113,7 +37,7 @@ pub fn accounting(
     window: Option<Window<UnixNs>>,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let whole = cluster.window(window);
     let mut all: Vec<Exchange> = exchanges(cluster, whole)?;
     all.retain(|exchange| {
         exchange.span(cluster).is_some_and(|it| whole.start <= it.start && it.start < whole.end)
@@ -124,7 +48,7 @@ pub fn accounting(
     };
     let mut accounts: Vec<Account> = all.iter().map(of_server).collect();
     let spans: Vec<Window<UnixNs>> =
-        all.iter().map(|exchange| exchange.span(cluster).unwrap_or(NONE)).collect();
+        all.iter().map(|exchange| exchange.span(cluster).unwrap_or_default()).collect();
     for group in windows(cluster, &spans) {
         let window = ClusterWindow::load(cluster, group.window)?;
         account(&window, &all, group.indices, &mut accounts);

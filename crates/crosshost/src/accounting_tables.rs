@@ -6,10 +6,10 @@ use isochrone_analysis::{Cell, Need, Table, Unit, Visibility};
 
 use isochrone_time::Window;
 
-use crate::accounting::{Account, Amounts, Process, known};
+use crate::account::{Account, Amounts, Process, known};
 use crate::cluster::Cluster;
 use crate::exchange::{Exchange, Side};
-use crate::request::ThreadRef;
+use crate::path::ThreadRef;
 
 /// What a row of the tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

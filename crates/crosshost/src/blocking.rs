@@ -9,7 +9,7 @@ use isochrone_store::{Cause, StoreError};
 use isochrone_time::{UnixNs, Window};
 
 use crate::cluster::Cluster;
-use crate::request::{NONE, ThreadRef};
+use crate::path::ThreadRef;
 use crate::waits::{Wait, waits};
 
 /// The sum of some waits.
@@ -52,7 +52,7 @@ pub fn blocking(
     has_log: bool,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let whole = cluster.window(window);
     let mut by_file: BTreeMap<Key, Sum> = BTreeMap::new();
     let mut by_cause: BTreeMap<(usize, Option<i32>, Cause), Sum> = BTreeMap::new();
     let mut by_ender: BTreeMap<EndedKey, Sum> = BTreeMap::new();

@@ -5,9 +5,10 @@ use isochrone_analysis::{Cell, Report, Steps, Table, Unit, VERSION};
 use isochrone_store::StoreError;
 use isochrone_time::{RawNs, UnixNs, Window};
 
-use crate::cluster::{Cluster, Host};
+use crate::cluster::Cluster;
 use crate::disjoint::Disjoint;
-use crate::request::{NONE, Request};
+use crate::host::Host;
+use crate::request::Request;
 use crate::resources::{Frame, Integral, Kind, Measure, Resource, Waited, length, resources};
 use crate::verdict::{OfRequests, Seen, verdict};
 use crate::waits::waits;
@@ -26,7 +27,7 @@ pub fn bottleneck(
     every: u64,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let whole = cluster.window(window);
     let mut frames: Vec<(Frame, Waited)> = Vec::with_capacity(cluster.hosts.len());
     for index in 0..cluster.hosts.len() {
         frames.push((frame(cluster, index, whole, requests, every)?, Waited::default()));

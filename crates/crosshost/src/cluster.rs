@@ -9,122 +9,19 @@ use isochrone_corrections::{Clocks, Related};
 use isochrone_hosts::Work;
 use isochrone_kernel::Name;
 use isochrone_kernel::files::Bound;
-use isochrone_store::{
-    HostStore, Message, MessageEnd, Store, StoreError, ThreadInfo, ThreadRow, WaitedFault, WaitedFaults,
-};
+use isochrone_store::{Message, MessageEnd, Store, StoreError, ThreadInfo, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
-use isochrone_timing::{TimedHost, Timing};
+use isochrone_timing::TimedHost;
 use rustc_hash::FxHashMap;
 
+use crate::host::{Host, KnownFile, process_of};
 use crate::mpi::{self, MpiMessage};
-use crate::request::ThreadRef;
+use crate::path::ThreadRef;
 use crate::sockets::Sockets;
 use crate::unaddressed;
 
-/// A host.
-#[derive(Debug)]
-pub(crate) struct Host<'e> {
-    /// What people call it.
-    pub(crate) name: String,
-    pub(crate) store: HostStore,
-    /// The first and the last event.
-    pub(crate) range: Window<RawNs>,
-    pub(crate) sockets: Sockets,
-    /// What was not recorded.
-    lacking: Vec<Need>,
-    /// What descriptors of processes refer to: by process, descriptor and start.
-    files: Vec<KnownFile>,
-    /// The page faults that threads waited in.
-    faults: WaitedFaults,
-    /// Numbers of threads by process.
-    threads: FxHashMap<i32, Vec<ThreadRow>>,
-    timing: Timing<'e>,
-}
-
-/// What a descriptor of a process refers to.
-#[derive(Debug)]
-struct KnownFile {
-    process: i32,
-    fd: i32,
-    start: RawNs,
-    end: RawNs,
-    /// Whether it was there before it was first seen.
-    is_older: bool,
-    kind: Option<String>,
-    name: String,
-    /// Since when it may be another one.
-    doubtful_from: Option<RawNs>,
-}
-
-impl Host<'_> {
-    /// A raw time on the requested clock.
-    pub(crate) fn common(&self, raw: RawNs) -> UnixNs {
-        self.timing.unix(raw)
-    }
-
-    /// The last raw time that is not after an instant of the requested clock.
-    pub(crate) fn raw(&self, common: UnixNs) -> RawNs {
-        self.timing.raw(common)
-    }
-
-    /// The raw times of a window of the requested clock, its end included.
-    pub(crate) fn raw_window(&self, window: Window<UnixNs>) -> Window<RawNs> {
-        Window::new(self.raw(window.start), self.raw(window.end).saturating_add(1))
-    }
-
-    /// Whether all of this was recorded.
-    pub(crate) fn has(&self, needs: &[Need]) -> bool {
-        !needs.iter().any(|need| self.lacking.contains(need))
-    }
-
-    pub(crate) fn thread(&self, thread: ThreadRow) -> Option<&ThreadInfo> {
-        self.store.thread(thread)
-    }
-
-    /// The pid of the process of a thread.
-    pub(crate) fn pid(&self, thread: ThreadRow) -> Option<i32> {
-        process_of(self.thread(thread)?)
-    }
-
-    /// Numbers of the threads of a process.
-    pub(crate) fn threads_of(&self, process: i32) -> &[ThreadRow] {
-        self.threads.get(&process).map_or(&[], Vec::as_slice)
-    }
-
-    /// What kind of file a descriptor of a process is at an instant, raw ns.
-    pub(crate) fn kind_of(&self, process: i32, fd: i32, at: RawNs) -> Option<&str> {
-        self.file(process, fd, at)?.kind.as_deref()
-    }
-
-    /// The name of the file of a descriptor of a process at an instant, raw ns.
-    pub(crate) fn name_of(&self, process: i32, fd: i32, at: RawNs) -> Option<&str> {
-        self.file(process, fd, at).map(|file| file.name.as_str()).filter(|name| !name.is_empty())
-    }
-
-    /// The page fault that a thread waits in at an instant, raw ns.
-    pub(crate) fn fault(&self, thread: ThreadRow, at: RawNs) -> Option<&WaitedFault> {
-        self.faults.at(thread, at)
-    }
-
-    /// Since when a descriptor of a process is what it is at an instant, raw ns.
-    pub(crate) fn open_since(&self, process: i32, fd: i32, at: RawNs) -> Option<RawNs> {
-        self.file(process, fd, at).map(|file| file.start)
-    }
-
-    fn file(&self, process: i32, fd: i32, at: RawNs) -> Option<&KnownFile> {
-        let next = self.files.partition_point(|it| (it.process, it.fd, it.start) <= (process, fd, at));
-        let is_its = |file: &&KnownFile| (file.process, file.fd) == (process, fd);
-        let before = self.files[..next].last().filter(is_its);
-        let later = || self.files.get(next).filter(is_its).filter(|file| file.is_older);
-        let is_sure = |file: &&KnownFile| file.doubtful_from.is_none_or(|from| at < from);
-        before.filter(|file| at <= file.end).or_else(later).filter(is_sure)
-    }
-}
-
-/// The pid of a thread's process; that of a thread whose process no event reported is its own.
-fn process_of(thread: &ThreadInfo) -> Option<i32> {
-    thread.pid.or(thread.tid)
-}
+/// Rows of spans that are read at a time, about.
+pub(crate) const WINDOW_ROWS: u64 = 1 << 18;
 
 /// All hosts that are looked at together, and the messages between them. Copies share what is open.
 #[derive(Debug, Clone)]
@@ -329,6 +226,11 @@ impl<'e> Cluster<'e> {
         let start = self.hosts.iter().map(|host| host.common(host.range.start)).min()?;
         let end = self.hosts.iter().map(|host| host.common(host.range.end)).max()?;
         Some(Window { start, end })
+    }
+
+    /// A window, or that of all events; an empty one of a cluster without events.
+    pub(crate) fn window(&self, window: Option<Window<UnixNs>>) -> Window<UnixNs> {
+        window.or_else(|| self.range()).unwrap_or_default()
     }
 
     /// Duration of about `rows` rows of spans, if they are spread evenly, ns.

@@ -14,7 +14,6 @@ use rustc_hash::FxHashSet;
 use crate::cluster::Cluster;
 use crate::exchange::{SocketTimes, socket_times};
 use crate::messages::{MARGIN, Passed, arrived, retransmitted};
-use crate::request::NONE;
 use crate::timeline::ClusterWindow;
 use crate::waits::parts;
 
@@ -81,7 +80,7 @@ pub fn conversation(
     ends: &[Endpoint],
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let shown = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let shown = cluster.window(window);
     let whole = window.unwrap_or(Window::new(shown.start, shown.end.saturating_add(1)));
     let times = socket_times(cluster, whole)?;
     let found = matched(cluster, (whole, is_synchronized), ends)?;

@@ -8,7 +8,8 @@ use isochrone_time::UnixNs;
 
 use crate::cluster::Cluster;
 use crate::network;
-use crate::request::{Request, Served, ThreadRef};
+use crate::path::ThreadRef;
+use crate::request::{Request, Served};
 use crate::spent::SpentOn;
 
 /// The tables of some requests: `services` (how long requests take), `breakdown` (sums of all of them, with
@@ -24,7 +25,7 @@ pub fn critical_path(
     let mut tables = vec![
         services(cluster, requests),
         breakdown(cluster, requests),
-        network::table(cluster, requests),
+        network::table(cluster, requests.iter().flat_map(|request| request.carried.iter().copied())),
         table_of_requests(cluster, requests),
     ];
     if has_steps {

@@ -7,10 +7,10 @@ use isochrone_store::{Cause, PAGE_FAULT};
 use isochrone_store::{State, ThreadRow};
 use isochrone_time::{RawNs, Window};
 
-use crate::cluster::Host;
+use crate::host::Host;
+use crate::path::Step;
 use crate::timeline::ClusterWindow;
 use crate::wait::StepDetail;
-use crate::walk::Step;
 
 /// Maximum number of names in one detail.
 const MOST: usize = 3;

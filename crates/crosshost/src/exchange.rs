@@ -7,12 +7,13 @@
 
 use std::net::SocketAddr;
 
-use isochrone_store::{CallSpan, StoreError, ThreadRow};
+use isochrone_store::{StoreError, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use rustc_hash::FxHashMap;
 
 use crate::cluster::Cluster;
 use crate::pipelining::{ONE_BY_ONE, requests, round};
+use crate::socket_calls::{Part, SocketCall, SocketOp, counts_messages, of_socket, parts};
 
 /// A side of an exchange: its client, or its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,57 +41,6 @@ pub(crate) struct Exchange {
     pub(crate) answered: Option<RawNs>,
     /// Whether it was sent in writes of one size before the answer came, and may be several.
     pub(crate) may_be_several: bool,
-}
-
-/// What a call does on a socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SocketOp {
-    Connect,
-    Read,
-    Write,
-}
-
-fn what(call: &str) -> Option<SocketOp> {
-    Some(match call {
-        "connect" => SocketOp::Connect,
-        "read" | "readv" | "recv" | "recvfrom" | "recvmsg" | "recvmmsg" | "preadv2" => SocketOp::Read,
-        "write" | "writev" | "send" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile" | "sendfile64"
-        | "pwritev2" => SocketOp::Write,
-        _ => return None,
-    })
-}
-
-/// Whether a call reads from a descriptor that has no offset in a file: a pipe, a socket.
-pub(crate) fn is_read(call: &str) -> bool {
-    what(call) == Some(SocketOp::Read)
-}
-
-/// Whether a call returns how many messages it moved, not how many bytes.
-pub(crate) fn counts_messages(call: &str) -> bool {
-    matches!(call, "recvmmsg" | "recvmmsg_time64" | "sendmmsg")
-}
-
-/// A call on a socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SocketCall {
-    pub(crate) what: SocketOp,
-    pub(crate) thread: ThreadRow,
-    /// Entry.
-    pub(crate) start: RawNs,
-    /// Exit.
-    pub(crate) end: RawNs,
-    pub(crate) bytes: u64,
-}
-
-impl SocketCall {
-    /// When it transfers what it does. A thread may wait in `read` for what comes next while another one still writes the answer to what came
-    /// before.
-    fn transfers_at(&self) -> RawNs {
-        match self.what {
-            SocketOp::Read => self.end,
-            SocketOp::Connect | SocketOp::Write => self.start,
-        }
-    }
 }
 
 /// The calls on both ends of a connection; each end has its host.
@@ -243,45 +193,6 @@ pub(crate) fn exchanges(cluster: &Cluster<'_>, window: Window<UnixNs>) -> Result
     };
     exchanges.sort_by_key(|exchange| (start(exchange), exchange.server_address));
     Ok(exchanges)
-}
-
-/// A call that transfers something on a descriptor, or connects it.
-fn of_socket(call: &CallSpan) -> Option<(SocketOp, ThreadRow, i32)> {
-    let what = what(&call.name)?;
-    // A connection that does not block is made while `connect` returns EINPROGRESS.
-    let is_good = call.ret > 0 || what == SocketOp::Connect;
-    Some((what, call.thread?, call.fd?)).filter(|_| is_good)
-}
-
-/// A turn of one end: what it sends, or receives, and what follows until it starts again. One exchange, unless they are pipelined.
-#[derive(Debug, Default)]
-pub(crate) struct Part {
-    /// `Some` of the client's first one.
-    connect: Option<SocketCall>,
-    /// Those that start it: writes of a client, reads of a server.
-    pub(crate) first: Vec<SocketCall>,
-    /// Those that end it.
-    pub(crate) then: Vec<SocketCall>,
-}
-
-/// Cuts the calls of an end where it starts again after it has ended. `starts`: what starts.
-pub(crate) fn parts(uses: &[SocketCall], starts: SocketOp) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    let mut connect = None;
-    for &it in uses {
-        if it.what == SocketOp::Connect {
-            connect = Some(it);
-        } else if it.what == starts {
-            match parts.last_mut().filter(|part| part.then.is_empty()) {
-                Some(part) => part.first.push(it),
-                None => parts.push(Part { connect: connect.take(), first: vec![it], then: Vec::new() }),
-            }
-        } else if let Some(part) = parts.last_mut() {
-            part.then.push(it);
-        }
-    }
-    parts.retain(|part| !part.then.is_empty());
-    parts
 }
 
 /// Joins the exchanges that both ends of a connection saw.

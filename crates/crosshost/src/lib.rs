@@ -9,6 +9,7 @@
 //! at, never a whole trace.
 
 mod accesses;
+mod account;
 mod accounting;
 mod accounting_tables;
 mod blocking;
@@ -24,6 +25,7 @@ mod disjoint;
 mod empty;
 mod exchange;
 mod graph;
+mod host;
 mod keyed;
 mod lives;
 mod mean_test;
@@ -31,6 +33,7 @@ mod messages;
 mod mpi;
 mod needs;
 mod network;
+mod path;
 mod pipelining;
 mod rank_test;
 mod relation;
@@ -39,6 +42,7 @@ mod request;
 mod resources;
 mod service_time;
 mod shared_memory;
+mod socket_calls;
 mod sockets;
 mod spent;
 mod through;
@@ -69,14 +73,13 @@ pub use messages::messages;
 pub use mpi::MpiMessage;
 pub use needs::needs;
 pub use network::Carried;
+pub use path::{Path, Step, ThreadRef};
 pub use relations::ipc;
 pub use request::{
-    Path, Request, RequestQuery, Requests, Served, Service, ThreadRef, named_paths, path, phase_names,
-    requests, thread_path,
+    Request, RequestQuery, Requests, Served, Service, named_paths, path, phase_names, requests, thread_path,
 };
 pub use spent::SpentOn;
 pub use through::{ObjectName, Through};
 pub use wait::socket_owner;
 pub use wait_tree::{wait_stacks, wait_tree};
 pub use waits::{Wait, waits};
-pub use walk::Step;

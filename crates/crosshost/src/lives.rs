@@ -10,8 +10,8 @@ use isochrone_store::{StoreError, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use rustc_hash::FxHashMap;
 
-use crate::cluster::{Cluster, Host};
-use crate::request::NONE;
+use crate::cluster::Cluster;
+use crate::host::Host;
 use crate::resources::length;
 
 /// A process in a window, on the requested clock.
@@ -100,7 +100,7 @@ pub fn lives(
     steps: u32,
     limit: usize,
 ) -> Result<Lives, StoreError> {
-    let window = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let window = cluster.window(window);
     let mut hosts = Vec::with_capacity(cluster.hosts.len());
     for host in cluster.hosts.iter() {
         hosts.push(measured(host, window, steps.max(1))?);

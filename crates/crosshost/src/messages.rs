@@ -17,7 +17,6 @@ use rustc_hash::FxHashMap;
 
 use crate::cluster::Cluster;
 use crate::exchange::{SocketTimes, socket_times};
-use crate::request::NONE;
 use crate::timeline::{ClusterWindow, Timeline};
 use crate::waits::parts;
 
@@ -71,7 +70,7 @@ pub fn messages(
     has_log: bool,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let shown = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let shown = cluster.window(window);
     // A window ends before its end, and the last message may arrive with the last event of all.
     let whole = window.unwrap_or(Window::new(shown.start, shown.end.saturating_add(1)));
     let times = socket_times(cluster, whole)?;

@@ -7,9 +7,9 @@
 use isochrone_store::{MpiMessageEnd, Store, StoreError, ThreadRow};
 use isochrone_time::{RawNs, Window};
 
-use crate::cluster::Host;
+use crate::host::Host;
 use crate::keyed::last_until;
-use crate::request::ThreadRef;
+use crate::path::ThreadRef;
 
 /// How phases are called that are calls of MPI.
 const CALL: &str = "mpi ";

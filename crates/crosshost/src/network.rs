@@ -11,9 +11,8 @@ use isochrone_analysis::{Cell, Table, Unit};
 use isochrone_store::Cause;
 
 use crate::cluster::Cluster;
-use crate::request::Request;
+use crate::path::{MAY_RECEIVE, RECEIVES, Step};
 use crate::wait::StepDetail;
-use crate::walk::{MAY_RECEIVE, RECEIVES, Step};
 
 /// The packets of a path from one host to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,8 +86,8 @@ pub(crate) fn carried(steps: &[(Step, StepDetail)]) -> Box<[Carried]> {
     sums(of_steps).into()
 }
 
-/// The table `network`: what all packets on the paths of some requests spent their time on, by link.
-pub(crate) fn table(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
+/// The table `network`: what packets spent their time on, by link.
+pub(crate) fn table(cluster: &Cluster<'_>, carried: impl Iterator<Item = Carried>) -> Table {
     let mut table = Table::new(
         "network",
         "Packets on their paths",
@@ -104,7 +103,7 @@ pub(crate) fn table(cluster: &Cluster<'_>, requests: &[Request]) -> Table {
         ],
     )
     .detail();
-    for sum in sums(requests.iter().flat_map(|request| request.carried.iter().copied())) {
+    for sum in sums(carried) {
         table.row(vec![
             cluster.host_cell(Some(sum.from)),
             cluster.host_cell(Some(sum.to)),

@@ -8,8 +8,9 @@
 //!
 //! What one write sends is one request, whatever the server makes of it. All else is one request, too, and may be several.
 
-use crate::exchange::{Part, SocketCall};
 use isochrone_time::RawNs;
+
+use crate::socket_calls::{Part, SocketCall};
 
 /// Turns of a client that are looked at together: as long as it always sends something before it has read all that was answered.
 const MAX_TURNS: usize = 1024;
@@ -213,7 +214,7 @@ impl<'p> Stream<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{SocketOp, parts};
+    use crate::socket_calls::{SocketOp, parts};
     use isochrone_store::ThreadRow;
 
     /// The calls of both ends of a connection: `w` writes and `r` reads a number of bytes, each at ten times its index among all; capital

@@ -8,9 +8,9 @@ use isochrone_store::StoreError;
 use isochrone_time::{RawNs, UnixNs, Window};
 
 use crate::cluster::Cluster;
-use crate::exchange::{connections, counts_messages, is_read};
+use crate::exchange::connections;
 use crate::relation::{Bytes, Key, Process, Relations, process};
-use crate::request::NONE;
+use crate::socket_calls::{counts_messages, is_read};
 use crate::through::Through;
 use crate::unawaited::{Answered, unawaited};
 use crate::waits::{Wait, waits};
@@ -32,7 +32,7 @@ pub fn ipc(
     window: Option<Window<UnixNs>>,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let whole = cluster.window(window);
     let mut relations = Relations::new();
     let mut readers = Readers::new();
     let mut answered = Answered::default();

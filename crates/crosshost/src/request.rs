@@ -6,22 +6,22 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use isochrone_kernel::Name;
-use isochrone_store::Cause;
-use isochrone_store::{StoreError, ThreadRow};
+use isochrone_store::{Cause, StoreError};
 use isochrone_time::{RawNs, UnixNs, Window};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use wildmatch::WildMatch;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, WINDOW_ROWS};
 use crate::detail::detail;
 use crate::exchange::{self, Exchange, Side, exchanges};
 use crate::network::{Carried, carried};
+use crate::path::{Path, Position, Step, ThreadRef};
 use crate::spent::{SpentOn, sums};
 use crate::timeline::ClusterWindow;
 use crate::wait::StepDetail;
 use crate::waits::widened;
-use crate::walk::{Position, Step, walk};
+use crate::walk::walk;
 
 /// A selection of requests.
 #[derive(Debug, Clone, Default)]
@@ -72,15 +72,6 @@ impl std::str::FromStr for Service {
     }
 }
 
-/// A thread of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ThreadRef {
-    /// Index of the host in the cluster.
-    pub host: usize,
-    /// The thread in the host's store.
-    pub thread: ThreadRow,
-}
-
 /// A request, and where it spent its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
@@ -128,9 +119,6 @@ impl fmt::Display for Served {
     }
 }
 
-/// Steps in the order of time, with what more is known of each.
-pub type Path = Vec<(Step, Box<str>)>;
-
 impl Request {
     /// How long it took, ns.
     pub fn duration(&self) -> i64 {
@@ -143,12 +131,6 @@ impl Request {
     }
 }
 
-/// Rows of spans that are read at a time, about.
-pub(crate) const WINDOW_ROWS: u64 = 1 << 18;
-
-/// The window of a cluster without events.
-pub(crate) const NONE: Window<UnixNs> = Window { start: UnixNs(0), end: UnixNs(0) };
-
 /// How much more time is read than requests take, ns: clocks that were corrected by estimates may show an
 /// event of a request as long before its start.
 const MARGIN: i64 = 10_000_000;
@@ -160,7 +142,7 @@ const MARGIN: i64 = 10_000_000;
 /// # Errors
 /// The store cannot be read.
 pub fn requests(cluster: &Cluster<'_>, asked: &RequestQuery) -> Result<Vec<Request>, StoreError> {
-    let window = asked.window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let window = cluster.window(asked.window);
     let mut plans = match &asked.of {
         Requests::Outermost => questions(cluster, None)?,
         Requests::Service(service) => questions(cluster, Some(service))?,
@@ -180,7 +162,7 @@ pub fn requests(cluster: &Cluster<'_>, asked: &RequestQuery) -> Result<Vec<Reque
 /// The store cannot be read.
 pub fn path(cluster: &Cluster<'_>, request: &Request) -> Result<Path, StoreError> {
     let group = windows(cluster, &[Window::new(request.start, request.end)]);
-    let around = group.first().map_or(NONE, |group| group.window);
+    let around = group.first().map(|group| group.window).unwrap_or_default();
     let window = ClusterWindow::load(cluster, around)?;
     Ok(with_details(&window, walk(&window, request.position, request.start)))
 }
@@ -270,7 +252,7 @@ impl Plan {
 /// The questions to a service; without one, those of clients that are not serving a request themselves at
 /// that time.
 fn questions(cluster: &Cluster<'_>, service: Option<&Service>) -> Result<Vec<Plan>, StoreError> {
-    let all = exchanges(cluster, cluster.range().unwrap_or(NONE))?;
+    let all = exchanges(cluster, cluster.window(None))?;
     let is_root = roots(cluster, &all);
     let chosen = all.iter().zip(is_root).filter(|(exchange, is_root)| match service {
         Some(service) => is_of(cluster, exchange, service),

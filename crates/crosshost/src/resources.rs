@@ -8,10 +8,11 @@ use isochrone_kernel::Name;
 use isochrone_store::{Cause, State, StoreError, ThreadRow};
 use isochrone_time::{RawNs, Window};
 
-use crate::cluster::{Cluster, Host};
+use crate::cluster::Cluster;
+use crate::cluster::WINDOW_ROWS;
 use crate::device_queue;
 use crate::disjoint::{Disjoint, within, without};
-use crate::request::WINDOW_ROWS;
+use crate::host::Host;
 use crate::waits::Wait;
 
 /// The times of a host that are measured.

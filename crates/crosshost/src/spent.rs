@@ -6,8 +6,8 @@ use isochrone_kernel::Name;
 use isochrone_store::Cause;
 
 use crate::cluster::Cluster;
-use crate::request::ThreadRef;
-use crate::walk::Step;
+use crate::path::Step;
+use crate::path::ThreadRef;
 
 /// Whose time, and what it was spent on. Threads of one name are one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

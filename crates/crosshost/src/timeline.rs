@@ -290,7 +290,7 @@ impl<'c, 'e> ClusterWindow<'c, 'e> {
     /// Reads what all hosts did in a window.
     pub(crate) fn load(cluster: &'c Cluster<'e>, window: Window<UnixNs>) -> Result<Self, StoreError> {
         cluster.next_window()?;
-        let load = |host: &crate::cluster::Host<'_>| Timeline::load(&host.store, host.raw_window(window));
+        let load = |host: &crate::host::Host<'_>| Timeline::load(&host.store, host.raw_window(window));
         let timelines = cluster.hosts.par_iter().map(load).collect::<Result<_, _>>()?;
         Ok(Self { cluster, timelines })
     }
@@ -299,7 +299,7 @@ impl<'c, 'e> ClusterWindow<'c, 'e> {
     pub(crate) fn load_packets(cluster: &'c Cluster<'e>, window: Window<UnixNs>) -> Result<Self, StoreError> {
         cluster.next_window()?;
         let load =
-            |host: &crate::cluster::Host<'_>| Timeline::load_packets(&host.store, host.raw_window(window));
+            |host: &crate::host::Host<'_>| Timeline::load_packets(&host.store, host.raw_window(window));
         let timelines = cluster.hosts.par_iter().map(load).collect::<Result<_, _>>()?;
         Ok(Self { cluster, timelines })
     }

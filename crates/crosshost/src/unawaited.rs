@@ -7,9 +7,10 @@ use isochrone_store::{ObjectUseSpan, StoreError, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use rustc_hash::FxHashMap;
 
-use crate::cluster::{Cluster, Host};
+use crate::cluster::Cluster;
+use crate::host::Host;
+use crate::path::ThreadRef;
 use crate::relation::{Key, Process, Relations, process};
-use crate::request::ThreadRef;
 use crate::shared_memory::{SharedBy, shared_memory};
 use crate::through::{ObjectName, Through};
 

@@ -9,7 +9,7 @@
 use isochrone_analysis::Need;
 use isochrone_store::Cause;
 
-use crate::cluster::Host;
+use crate::host::Host;
 use crate::request::Request;
 use crate::resources::{Frame, Integral, Kind, Measure, Resource, length};
 

@@ -12,9 +12,9 @@ use isochrone_time::{RawNs, Window};
 
 use crate::cluster::Cluster;
 use crate::mpi::MpiMessage;
-use crate::request::ThreadRef;
+use crate::path::Position;
+use crate::path::ThreadRef;
 use crate::timeline::ClusterWindow;
-use crate::walk::Position;
 
 /// Vectors of softirqs (`include/linux/interrupt.h`).
 pub(crate) mod vector {

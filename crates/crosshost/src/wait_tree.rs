@@ -12,7 +12,7 @@ use isochrone_store::{Cause, State, StateRow, StoreError};
 use isochrone_time::{UnixNs, Window};
 
 use crate::cluster::Cluster;
-use crate::request::{NONE, ThreadRef};
+use crate::path::ThreadRef;
 use crate::timeline::ClusterWindow;
 use crate::waits::{Wait, explained, waits_of_parts};
 
@@ -67,7 +67,7 @@ pub fn wait_tree(
     is_asked: impl Fn(ThreadRef) -> bool,
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
-    let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let whole = cluster.window(window);
     let roots = roots(cluster, whole, is_asked)?;
     Ok(Report {
         analysis: "blocking",
@@ -91,7 +91,7 @@ pub fn wait_stacks(
     is_asked: impl Fn(ThreadRef) -> bool,
     mut with: impl FnMut(&[String], u64),
 ) -> Result<(), StoreError> {
-    let whole = window.or_else(|| cluster.range()).unwrap_or(NONE);
+    let whole = cluster.window(window);
     let roots = roots(cluster, whole, is_asked)?;
     for (who, node) in &roots {
         stacks(cluster, node, &mut vec![program(cluster, *who)], &mut with);

@@ -10,7 +10,7 @@ use isochrone_time::{RawNs, UnixNs, Window};
 
 use crate::cluster::Cluster;
 use crate::mpi::MpiMessage;
-use crate::request::ThreadRef;
+use crate::path::ThreadRef;
 use crate::through::Through;
 use crate::timeline::ClusterWindow;
 use crate::wait::{StepDetail, vector};
@@ -138,7 +138,7 @@ const MARGIN: i64 = 1_000_000_000;
 
 /// Parts of a window that are read at a time.
 pub(crate) fn parts(cluster: &Cluster<'_>, window: Window<UnixNs>) -> Vec<Window<UnixNs>> {
-    let step = cluster.time_of_rows(crate::request::WINDOW_ROWS).max(1);
+    let step = cluster.time_of_rows(crate::cluster::WINDOW_ROWS).max(1);
     let mut parts = Vec::new();
     let mut at = window.start;
     while at < window.end {

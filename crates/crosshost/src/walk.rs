@@ -28,61 +28,19 @@
 
 use isochrone_analysis::Need;
 use isochrone_kernel::Cause as WakeCause;
-use isochrone_store::Cause;
-use isochrone_store::{PacketSpan, State, StateRow, ThreadRow, WakeupSpan};
+use isochrone_store::{Cause, PacketSpan, State, StateRow, ThreadRow, WakeupSpan};
 use isochrone_time::{RawNs, UnixNs, Window};
 
 use crate::mpi::MpiMessage;
-use crate::request::ThreadRef;
+use crate::path::{MAY_RECEIVE, Position, RECEIVES, Step, ThreadRef};
 use crate::timeline::{ClusterWindow, Timeline};
 use crate::wait::{Arrival, StepDetail, of_message, of_packet, vector};
 
 /// Waits inside waits that are followed: as many tiers and helper threads as a request goes through.
 const MAX_WAITS: usize = 64;
 
-/// What is done between the reception of a packet and the wake-up of the thread that waits for it.
-pub(crate) const RECEIVES: &str = "receives it";
-/// The same, where the softirq received packets of several connections, and it was chosen of these by their
-/// order.
-pub(crate) const MAY_RECEIVE: &str = "receives it, or a packet of another connection";
-
 /// Steps of a walk: a request of more is cut, and the rest is unknown.
 const MAX_STEPS: usize = 1 << 20;
-
-/// A part of a path: what was done, or waited for, in one time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// Index of the host; of a packet that of its sender.
-    pub host: usize,
-    /// The thread; `None` of what the kernel does by itself, and of packets.
-    pub thread: Option<ThreadRow>,
-    /// The cause.
-    pub cause: Cause,
-    /// Start on the requested clock.
-    pub start: UnixNs,
-    /// End.
-    pub end: UnixNs,
-    /// Of a packet between hosts: how far its time can be from what the clocks say, ns.
-    pub uncertainty: Option<i64>,
-    /// Of a packet: how much of the time, from its start on, it was in the queue of the sender's device, ns.
-    /// `None`: that was not recorded, or it is no packet.
-    pub queued: Option<i64>,
-}
-
-impl Step {
-    /// Its duration, ns.
-    pub fn duration(&self) -> i64 {
-        self.end.saturating_since(self.start)
-    }
-}
-
-/// A position of a walk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Position {
-    pub(crate) host: usize,
-    pub(crate) thread: ThreadRow,
-    pub(crate) at: RawNs,
-}
 
 /// A thread that waits, since when.
 #[derive(Debug, Clone, Copy)]

@@ -36,7 +36,6 @@ mod events;
 mod experiment;
 mod explain;
 mod index;
-mod instants;
 mod live;
 mod loaded;
 mod model;
@@ -48,6 +47,7 @@ mod question;
 mod sample;
 mod sampled_stacks;
 mod states;
+mod stored;
 mod temporary;
 mod watch;
 mod within;
@@ -65,7 +65,6 @@ pub use index::{
     IndexError, Indexed, Indexing, fresh_store, index, index_if_stale, index_of_pieces, sources,
     stored_clocks,
 };
-pub use instants::{StoredHost, at_instant, instant_reports};
 pub use isochrone_files::Inputs;
 pub use isochrone_hosts::{Progress, Work};
 pub use live::{LiveBase, LiveEvent, LiveEvents, Revision, synchronize_growing};
@@ -77,6 +76,7 @@ pub use question::{Question, reports};
 pub use sample::{HostSample, SampledPart, sample};
 pub use sampled_stacks::{Frame, Location, MappedFile, Sampled, SampledStacks};
 pub use states::{StateFilter, states};
+pub use stored::{StoredHost, at_instant, from_store, stored_reports};
 pub use temporary::scratch;
 pub use watch::{
     Change, ChunkFacts, Entry, FinishedChunk, HostProgress, InPlace, PieceJournal, PieceRecord, Retention,

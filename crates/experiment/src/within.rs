@@ -32,6 +32,10 @@ macro_rules! pass_on {
                 self.0.iter().any(Spans::wants_files)
             }
 
+            fn wants_threads(&self) -> bool {
+                self.0.iter().any(Spans::wants_threads)
+            }
+
             fn rename(&mut self, aliases: &ThreadAliases) {
                 self.0.iter_mut().for_each(|set| set.rename(aliases));
             }

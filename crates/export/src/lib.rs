@@ -19,4 +19,4 @@ pub mod steps;
 pub mod timeline;
 mod walk;
 
-pub use walk::{DEFAULT_STEPS, ExportError, ExportInput, export};
+pub use walk::{DEFAULT_STEPS, ExportError, ExportInput, SchedOfHost, WithoutSched, export};

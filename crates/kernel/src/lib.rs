@@ -61,11 +61,6 @@ pub use periods::PeriodTally;
 pub use program_events::ProgramLoss;
 pub use programs::SwitchCoverage;
 pub use requests::BlockTransfer;
-pub use span::{
-    BlockRequest, Cause, Half, HalfSyscall, Irq, Mapped, Mapping, Migration, NetPacket, ObjectUse, OffCpu,
-    OffCpuReason, OwnedHalfSyscall, OwnedSyscall, PacketTaken, PageAllocation, PageFault, Period, Phase,
-    Poll, Recorder, Retired, SchedLatency, Slice, Softirq, Span, Spans, Syscall, ThreadChange, ThreadEvent,
-    Unknown, Wakeup,
-};
+pub use span::*;
 pub use thread::{Facts, Names};
 pub use with_threads::WithThreads;

@@ -14,10 +14,53 @@ use serde::{Deserialize, Serialize};
 use crate::canonical_map::CanonicalMap;
 use crate::id::{ThreadAliases, ThreadId, Time};
 use crate::loss_tracker::LossCount;
-use crate::span::{BlockRequest, Spans};
+use crate::span::Spans;
 
 /// Device and first sector.
 pub(crate) type RequestKey = (u32, u64);
+
+/// A request to a disk, or what was seen of it: inserted into a queue, issued to the driver, complete. One
+/// that was merged into another is never issued; one that a driver returned is issued once more, as another
+/// request. If parts are completed separately, the first span is that of the request; the others have neither
+/// `inserted` nor `issued`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockRequest {
+    /// The device, as the kernel numbers it.
+    pub device: u32,
+    /// First sector.
+    pub sector: u64,
+    /// Number of sectors of 512 bytes.
+    pub sectors: u32,
+    /// Whether it writes.
+    pub is_write: bool,
+    /// Number of bytes, if recorded.
+    pub bytes: Option<u32>,
+    /// The thread that ran when it was inserted or, if that was not seen, issued: not always the one that
+    /// caused it.
+    pub thread: Option<ThreadId>,
+    /// When it was inserted into a queue of the scheduler. Many never are.
+    pub inserted: Option<Time>,
+    /// When it was issued to the driver.
+    pub issued: Option<Time>,
+    /// When it was complete.
+    pub completed: Option<Time>,
+    /// The error that it was completed with, as a negative number; 0: none.
+    pub error: i32,
+    /// Whether only a part of it was complete then.
+    pub is_partial: bool,
+}
+
+impl BlockRequest {
+    /// When it was first seen.
+    pub fn begin(&self) -> Time {
+        self.inserted.or(self.issued).or(self.completed).unwrap_or_default()
+    }
+
+    /// When it was last seen.
+    pub fn end(&self) -> Time {
+        self.completed.or(self.issued).or(self.inserted).unwrap_or_default()
+    }
+}
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

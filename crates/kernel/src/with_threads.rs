@@ -12,7 +12,8 @@ use crate::span::Spans;
 use crate::span_kinds;
 use crate::thread::Facts;
 
-/// A consumer that passes spans to another consumer and keeps retired threads: one record for each of them.
+/// A consumer that passes spans to another consumer and keeps retired threads, if that consumer wants them
+/// ([`Spans::wants_threads`]): one record for each of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WithThreads<S> {
     /// The other consumer.
@@ -52,7 +53,9 @@ macro_rules! forward {
     (@one retired $Type:ty) => {
         fn retired(&mut self, it: &$Type) {
             self.inner.retired(it);
-            self.ended.insert(it.thread, it.facts.clone());
+            if self.inner.wants_threads() {
+                self.ended.insert(it.thread, it.facts.clone());
+            }
         }
     };
     (@one $method:ident $Type:ty) => {
@@ -68,6 +71,11 @@ macro_rules! forward {
             #[inline]
             fn wants_files(&self) -> bool {
                 self.inner.wants_files()
+            }
+
+            #[inline]
+            fn wants_threads(&self) -> bool {
+                self.inner.wants_threads()
             }
 
             fn rename(&mut self, aliases: &ThreadAliases) {

@@ -12,7 +12,7 @@ use arrow_array::{
     UInt32Array,
 };
 use arrow_schema::{ArrowError, DataType};
-use isochrone_kernel::calls::Object;
+use isochrone_kernel::calls::{FileAction, Object};
 use isochrone_kernel::{Cause, Name, OffCpuReason};
 use isochrone_time::RawNs;
 
@@ -30,6 +30,16 @@ pub(crate) struct NameId(pub(crate) u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReasonNumber(pub(crate) u8);
 
+/// What a call does to descriptors: [`FileAction::number`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ActionNumber(pub(crate) u8);
+
+impl ActionNumber {
+    pub(crate) fn action(self) -> FileAction {
+        FileAction::of(self.0).unwrap_or(FileAction::Other)
+    }
+}
+
 /// What wakes a thread: the first part of [`Cause::number`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CauseNumber(pub(crate) u8);
@@ -44,6 +54,10 @@ fn state_name(number: u8) -> &'static str {
 
 fn reason_name(number: u8) -> &'static str {
     OffCpuReason::of(number).map_or("unknown", OffCpuReason::name)
+}
+
+fn action_name(number: u8) -> &'static str {
+    ActionNumber(number).action().name()
 }
 
 fn cause_name(number: u8) -> &'static str {
@@ -126,6 +140,8 @@ numbers! {
         ColumnKind::Word { name: state_name, last: 8 };
     ReasonNumber => UInt8Type, ReasonNumber(it) => it, ReasonNumber,
         ColumnKind::Word { name: reason_name, last: 3 };
+    ActionNumber => UInt8Type, ActionNumber(it) => it, ActionNumber,
+        ColumnKind::Word { name: action_name, last: 5 };
     CauseNumber => UInt8Type, CauseNumber(it) => it, CauseNumber,
         ColumnKind::Word { name: cause_name, last: 6 };
     ObjectNumber => UInt8Type, ObjectNumber(it) => it, ObjectNumber,
@@ -308,5 +324,7 @@ resolve! {
 resolve! {
     ThreadName => Option<ThreadRow>, it, spans, _ => spans.thread(it);
     Option<ThreadName> => Option<ThreadRow>, it, spans, _ => it.and_then(|it| spans.thread(it));
+    ActionNumber => FileAction, it, _, _ => it.action();
+    ReasonNumber => Option<OffCpuReason>, it, _, _ => OffCpuReason::of(it.0);
     NameId => Name, it, _, names => names.get(it.0 as usize).cloned().unwrap_or_default();
 }

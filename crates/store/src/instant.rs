@@ -3,23 +3,15 @@
 //!
 //! Of calls with a missing end, the ends next to the instant are emitted ([`crate::open_calls`]).
 
-use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput};
-use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy};
-use isochrone_kernel::{
-    Half, HalfSyscall, Irq, Name, OffCpu, OffCpuReason, PIECE_BEGIN, SchedLatency, Slice, Softirq, Spans,
-    Syscall, ThreadId, Unknown,
-};
-use isochrone_time::{RawNs, Window};
+use isochrone_kernel::{Half, HalfSyscall, Name, Spans, Syscall, ThreadId, Unknown};
+use isochrone_time::RawNs;
 
 use crate::cell::NameId;
 use crate::error::StoreError;
-use crate::spans::SpanTables;
+use crate::replay::{Replay, entry, exit};
 use crate::store::{HostStore, covering};
 use crate::table::Row;
-use crate::tables::{
-    FileRow, IrqRow, LatencyRow, OffRow, OpenCallRow, SliceRow, SoftirqRow, SyscallRow, UnknownRow,
-};
-use crate::threads::{ThreadName, ThreadRow};
+use crate::tables::{OpenCallRow, SyscallRow};
 
 impl HostStore {
     /// Emits the spans that contain an instant to a consumer, with the ids of [`Self::thread_id`]: what the
@@ -33,100 +25,26 @@ impl HostStore {
         for &cpu in &self.entry().cpus {
             to.unknown(&Unknown { cpu, thread: None, begin: at, end: at });
         }
-        let threads = ThreadIds { host: self, spans: self.spans() };
+        let replay = Replay::new(self);
         let window = covering(at);
-        threads.on_cpus(window, to)?;
-        threads.off_cpus(window, to)?;
-        threads.interrupts(window, to)?;
-        threads.calls(at, to)?;
-        threads.files(window, to)
-    }
-
-    /// The id of a thread: no two of them have the same. `None`: there is no such thread.
-    pub fn thread_id(&self, thread: ThreadRow) -> Option<ThreadId> {
-        let row = self.thread(thread)?;
-        if let Some(cpu) = row.idle_of_cpu {
-            return Some(ThreadId::Idle(cpu));
-        }
-        let first = self.entry().range.map_or(PIECE_BEGIN, |range| range.start);
-        let born = if row.is_start_seen || row.start > first { row.start } else { PIECE_BEGIN };
-        Some(ThreadId::Thread { tid: row.tid?, born })
+        replay.slices(window, to)?;
+        replay.unknown(window, to)?;
+        replay.off_cpus(window, to)?;
+        replay.latencies(window, to)?;
+        replay.irqs(window, to)?;
+        replay.softirqs(window, to)?;
+        replay.calls_at(at, to)?;
+        replay.files(window, to)
     }
 }
 
-struct ThreadIds<'s> {
-    host: &'s HostStore,
-    spans: &'s SpanTables,
-}
-
-impl ThreadIds<'_> {
-    /// The thread of a number in a row of spans, if it is known.
-    fn id(&self, name: ThreadName) -> Option<ThreadId> {
-        self.host.thread_id(self.spans.thread(name)?)
-    }
-
-    fn on_cpus(&self, window: Window<RawNs>, to: &mut impl Spans) -> Result<(), StoreError> {
-        self.spans.slices.overlapping(window, |view, row| {
-            let SliceRow { cpu, thread, priority, start, end } = SliceRow::get(view, row);
-            match self.id(thread) {
-                Some(thread) => to.slice(&Slice { cpu, thread, priority, begin: start, end }),
-                None => to.unknown(&Unknown { cpu, thread: None, begin: start, end }),
-            }
-            Ok(())
-        })?;
-        self.spans.unknown.overlapping(window, |view, row| {
-            let UnknownRow { cpu, start, end, .. } = UnknownRow::get(view, row);
-            to.unknown(&Unknown { cpu, thread: None, begin: start, end });
-            Ok(())
-        })
-    }
-
-    fn off_cpus(&self, window: Window<RawNs>, to: &mut impl Spans) -> Result<(), StoreError> {
-        self.spans.off.overlapping(window, |view, row| {
-            let OffRow { thread, waker, why, start, end } = OffRow::get(view, row);
-            if let Some(thread) = self.id(thread) {
-                let waker = waker.and_then(|waker| self.id(waker));
-                if let Some(reason) = OffCpuReason::of(why.0) {
-                    to.off_cpu(&OffCpu { thread, waker, reason, begin: start, end });
-                }
-            }
-            Ok(())
-        })?;
-        self.spans.latencies.overlapping(window, |view, row| {
-            let LatencyRow { thread, waker, cpu, priority, start, end } = LatencyRow::get(view, row);
-            if let Some(thread) = self.id(thread) {
-                let waker = waker.and_then(|waker| self.id(waker));
-                to.sched_latency(&SchedLatency { thread, waker, cpu, priority, begin: start, end });
-            }
-            Ok(())
-        })
-    }
-
-    fn interrupts(&self, window: Window<RawNs>, to: &mut impl Spans) -> Result<(), StoreError> {
-        let mut hard = Vec::new();
-        self.spans.irqs.overlapping(window, |view, row| {
-            hard.push(IrqRow::get(view, row));
-            Ok(())
-        })?;
-        let names = self.spans.irqs.names()?;
-        for IrqRow { cpu, number, name, ret, start, end } in hard {
-            let name = names.get(name.0 as usize).cloned().unwrap_or_default();
-            to.irq(&Irq { cpu, number, name, ret, begin: start, end });
-        }
-        self.spans.softirqs.overlapping(window, |view, row| {
-            let SoftirqRow { cpu, vector, raised, start, end } = SoftirqRow::get(view, row);
-            to.softirq(&Softirq { cpu, vector, raised, begin: start, end });
-            Ok(())
-        })
-    }
-
-    fn calls(&self, at: RawNs, to: &mut impl Spans) -> Result<(), StoreError> {
+impl Replay<'_> {
+    fn calls_at(&self, at: RawNs, to: &mut impl Spans) -> Result<(), StoreError> {
         let names = self.spans.call_names()?;
         let name_of = |NameId(name): NameId| names.get(name as usize);
         let mut call = |SyscallRow { thread, cpu, start, end, name, ret, .. }: SyscallRow| {
             let (Some(thread), Some(name)) = (self.id(thread), name_of(name)) else { return };
-            let entry = Entry { name: name.clone(), effect: Effect::Nothing, arguments: None };
-            let exit = Exit { name: None, ret, output: ExitOutput::default(), arguments: None };
+            let (entry, exit) = (entry(name), exit(ret));
             to.syscall(&Syscall { thread, cpu, begin: start, end, entry: &entry, exit: &exit });
         };
         // Any call shows that calls are traced.
@@ -171,38 +89,5 @@ impl ThreadIds<'_> {
             }
             Ok(())
         })
-    }
-
-    fn files(&self, window: Window<RawNs>, to: &mut impl Spans) -> Result<(), StoreError> {
-        let mut rows = Vec::new();
-        self.spans.files.overlapping(window, |view, row| {
-            rows.push(FileRow::get(view, row));
-            Ok(())
-        })?;
-        let labels = self.spans.files.names()?;
-        let label = |label: Option<NameId>| Some(labels.get(label?.0 as usize)?.as_str());
-        let bound = |is_seen: bool| if is_seen { Bound::Hard } else { Bound::Soft };
-        for it in rows {
-            let Some(thread) = self.id(it.thread) else { continue };
-            let uses = it.uses();
-            to.file(&FileSpan {
-                thread,
-                process: it.process,
-                fd: it.fd,
-                begin: it.start,
-                end: it.end,
-                begin_bound: bound(it.is_start_seen),
-                end_bound: bound(it.is_end_seen),
-                kind: FileKind::of_label(label(it.kind)),
-                name: it.name,
-                opened_by: OpenedBy::of_label(label(it.opened_by)),
-                closed_by: ClosedBy::of_label(label(it.closed_by)),
-                close_on_exec: it.close_on_exec,
-                is_doubtful: it.is_doubtful,
-                doubtful_from: it.doubtful_from,
-                uses,
-            });
-        }
-        Ok(())
     }
 }

@@ -29,6 +29,7 @@ mod messages;
 mod names;
 mod open_calls;
 mod open_files;
+mod replay;
 mod span_rows;
 mod spans;
 mod staging;
@@ -50,7 +51,7 @@ pub use error::StoreError;
 pub use host_writer::HostWriter;
 pub use lookups::{OpenCall, Runner};
 pub use losses::{Loss, Missing};
-pub use manifest::{HostEntry, Manifest, Recorded, Source, TableEntry, VERSION};
+pub use manifest::{HostEntry, Manifest, Recorded, Source, TableEntry};
 pub use mappings::{MappedNow, MappingSpan};
 pub use messages::{Message, MessageEnd, MessagesWriter, MpiMessage, MpiMessageEnd, MpiWriter};
 pub use open_files::{Descriptors, OpenFile};
@@ -60,7 +61,8 @@ pub use state::{State, StateRow};
 pub use store::{HostStore, Store, StoreWriter};
 pub use table::{ColumnInfo, ColumnKind, TableInfo};
 pub use tables::{
-    BlockSpan, CallSpan, FaultSpan, PacketTakenSpan, PagesSpan, PhaseSpan, SliceSpan, UnknownSpan, tables,
+    BlockSpan, CallSpan, FaultSpan, OffSpan, PacketTakenSpan, PagesSpan, PhaseSpan, SliceSpan, UnknownSpan,
+    VERSION, span_tables, tables,
 };
 pub use threads::{ThreadInfo, ThreadName, ThreadRow};
 pub use waited_faults::{WaitedFault, WaitedFaults};

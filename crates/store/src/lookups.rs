@@ -62,9 +62,10 @@ impl HostStore {
         let mut calls = Vec::new();
         spans.syscalls.overlapping(window, |view, row| {
             if numbering.has(view.thread.values()[row]) {
-                let SyscallRow { thread, cpu, start, end, name, fd, ret } = SyscallRow::get(view, row);
+                let SyscallRow { thread, cpu, start, end, name, fd, ret, action } =
+                    SyscallRow::get(view, row);
                 let (thread, name) = (spans.thread(thread), name.resolve(spans, names));
-                calls.push(CallSpan { thread, cpu, start, end, name, fd, ret });
+                calls.push(CallSpan { thread, cpu, start, end, name, fd, ret, action: action.action() });
             }
             Ok(())
         })?;

@@ -10,10 +10,8 @@ use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
+use crate::tables::VERSION;
 use crate::threads::ThreadRow;
-
-/// The version of the format. A store of another version is built again.
-pub const VERSION: u32 = 14;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "store.json";

@@ -13,7 +13,7 @@ use crate::checked::{Checked, Files, Summed, check_size};
 use crate::columns::TableFile;
 use crate::error::StoreError;
 use crate::host_writer::HostWriter;
-use crate::manifest::{self, HostEntry, Manifest, Source, TableEntry, VERSION};
+use crate::manifest::{self, HostEntry, Manifest, Source, TableEntry};
 use crate::messages::{self, Message, MessagesWriter, MpiMessage, MpiWriter};
 use crate::spans::SpanTables;
 use crate::staging::{self, StagingDir};
@@ -21,7 +21,7 @@ use crate::state::StateRow;
 use crate::states;
 use crate::sweep::Life;
 use crate::table::{BATCH_ROWS, Row};
-use crate::tables::{MessageRow, ZoomRow};
+use crate::tables::{MessageRow, VERSION, ZoomRow};
 use crate::threads::{self, ThreadInfo, ThreadName, ThreadRow};
 
 /// The file of corrections.

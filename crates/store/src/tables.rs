@@ -7,12 +7,13 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use isochrone_kernel::Name;
+use isochrone_kernel::calls::FileAction;
 use isochrone_kernel::files::Uses;
+use isochrone_kernel::{Name, OffCpuReason};
 use isochrone_time::RawNs;
 
 use crate::batches::{BatchFile, Batches};
-use crate::cell::{CauseNumber, NameId, ObjectNumber, ReasonNumber};
+use crate::cell::{ActionNumber, CauseNumber, NameId, ObjectNumber, ReasonNumber};
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
@@ -117,6 +118,10 @@ macro_rules! derived {
     ($($field:ident $Row:ident,)*) => {};
 }
 
+/// The version of the format: it goes up with each change of the tables below, and of what their columns
+/// mean. A store of another version is built again.
+pub const VERSION: u32 = 15;
+
 rows! { SPANS, spans;
     /// A thread on a CPU.
     slices "slices" SliceRow SliceView as SliceSpan: Copy by start, end {
@@ -142,7 +147,8 @@ rows! { SPANS, spans;
         /// End.
         end: RawNs,
     }
-    /// A system call with both ends.
+    /// A system call with both ends. `action`: what it does to descriptors (`opens`, `closes`, `reads`,
+    /// `writes`, `transfers` from one to another, or `other`).
     syscalls "syscalls" SyscallRow SyscallView as CallSpan by start, end of Calls {
         /// The thread.
         thread: ThreadName => Option<ThreadRow>,
@@ -158,6 +164,8 @@ rows! { SPANS, spans;
         fd: Option<i32>,
         /// What it returned.
         ret: i64,
+        /// What it does to descriptors.
+        action: ActionNumber => FileAction,
     }
     /// A system call of which only the entry (`is_begin`) or the exit was seen.
     half_syscalls "half_syscalls" HalfSyscallRow HalfSyscallView by at of Calls {
@@ -189,8 +197,17 @@ rows! { SPANS, spans;
     /// A move of a thread to another CPU.
     migrations "migrations" MigrationRow MigrationView by at { thread: ThreadName, at: RawNs, to_cpu: u32, }
     /// A thread off the CPUs.
-    off "off" OffRow OffView by start, end {
-        thread: ThreadName, waker: Option<ThreadName>, why: ReasonNumber, start "begin": RawNs, end: RawNs,
+    off "off" OffRow OffView as OffSpan: Copy by start, end {
+        /// The thread.
+        thread: ThreadName => Option<ThreadRow>,
+        /// The thread that woke it, if known.
+        waker: Option<ThreadName> => Option<ThreadRow>,
+        /// Why it left the CPU.
+        why: ReasonNumber => Option<OffCpuReason>,
+        /// Start.
+        start "begin": RawNs,
+        /// End.
+        end: RawNs,
     }
     /// A request to a disk, or what was seen of it: inserted into a queue, issued to the driver and completed
     /// (`begin`, `end`: the first and the last of these).
@@ -384,6 +401,11 @@ rows! { DERIVED, derived;
 /// All tables, and what their columns mean.
 pub fn tables() -> impl Iterator<Item = &'static TableInfo> {
     SPANS.iter().chain(DERIVED)
+}
+
+/// The tables of spans alone, one for each kind.
+pub fn span_tables() -> impl Iterator<Item = &'static TableInfo> {
+    SPANS.iter()
 }
 
 impl FileRow {

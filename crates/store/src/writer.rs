@@ -19,7 +19,7 @@ use isochrone_kernel::{
 };
 use isochrone_time::RawNs;
 
-use crate::cell::{CauseNumber, NameId, ObjectNumber, ReasonNumber};
+use crate::cell::{ActionNumber, CauseNumber, NameId, ObjectNumber, ReasonNumber};
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
 use crate::names::{NameCache, NameKind, Names};
@@ -198,7 +198,8 @@ impl SpanWriter {
         let thread = caller.first;
         let name = self.name(NameKind::Calls, &entry.name);
         let fd = entry.effect.descriptor();
-        self.push(SyscallRow { thread, cpu, start: begin, end, name, fd, ret: exit.ret });
+        let action = ActionNumber(entry.effect.action().number());
+        self.push(SyscallRow { thread, cpu, start: begin, end, name, fd, ret: exit.ret, action });
     }
 
     fn half_syscall(&mut self, it: &HalfSyscall<'_>) {

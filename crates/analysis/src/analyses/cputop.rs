@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use isochrone_kernel::{CanonicalMap, Migration, Slice, Spans, ThreadAliases, ThreadId, Unknown};
+use isochrone_kernel::{CanonicalMap, Migration, Slice, SpanKind, Spans, ThreadAliases, ThreadId, Unknown};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -85,6 +85,7 @@ impl Spans for CpuTop {
 }
 
 impl Analysis for CpuTop {
+    const STORED: &'static [SpanKind] = &[SpanKind::Slice, SpanKind::Unknown, SpanKind::Migration];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Processes];
     const NEEDS: &'static [Need] = &[Need::Switches];
 

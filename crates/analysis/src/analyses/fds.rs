@@ -5,7 +5,7 @@
 //! that of one that was not seen to be closed.
 
 use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Uses};
-use isochrone_kernel::{Spans, ThreadAliases};
+use isochrone_kernel::{SpanKind, Spans, ThreadAliases};
 use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,7 @@ impl Analysis for Fds {
     const AT_INSTANT: bool = true;
     const FILES: bool = true;
 
+    const STORED: &'static [SpanKind] = &[SpanKind::File];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Fds, OptionKind::Instant];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
 

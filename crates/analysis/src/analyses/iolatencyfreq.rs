@@ -1,7 +1,7 @@
 //! `iolatencyfreq`: how the durations of I/O calls of each kind are distributed, and of requests to each
 //! disk.
 
-use isochrone_kernel::{BlockRequest, Spans, Syscall, ThreadAliases};
+use isochrone_kernel::{BlockRequest, SpanKind, Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -46,6 +46,7 @@ impl Spans for IoLatencyFreq {
 }
 
 impl Analysis for IoLatencyFreq {
+    const STORED: &'static [SpanKind] = &[SpanKind::Syscall, SpanKind::BlockRequest];
     const ACCEPTS: &'static [OptionKind] =
         &[OptionKind::Threads, OptionKind::Durations, OptionKind::Sizes, OptionKind::Distributions];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Disks, Need::Dump];

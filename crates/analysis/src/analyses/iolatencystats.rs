@@ -1,7 +1,7 @@
 //! `iolatencystats`: how many I/O calls of each kind there were and how long they took, and the same of
 //! requests to each disk.
 
-use isochrone_kernel::{BlockRequest, Spans, Syscall, ThreadAliases};
+use isochrone_kernel::{BlockRequest, SpanKind, Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -43,6 +43,7 @@ impl Spans for IoLatencyStats {
 }
 
 impl Analysis for IoLatencyStats {
+    const STORED: &'static [SpanKind] = &[SpanKind::Syscall, SpanKind::BlockRequest];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Durations, OptionKind::Sizes];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Disks, Need::Dump];
 

@@ -1,7 +1,7 @@
 //! `irqfreq`: how the durations of each interrupt are distributed, and of softirqs also the times from raise
 //! to run.
 
-use isochrone_kernel::{CanonicalMap, Irq, Softirq, Spans, ThreadAliases};
+use isochrone_kernel::{CanonicalMap, Irq, Softirq, SpanKind, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -59,6 +59,8 @@ impl Spans for IrqFreq {
 }
 
 impl Analysis for IrqFreq {
+    const THREADS: bool = false;
+    const STORED: &'static [SpanKind] = &[SpanKind::Irq, SpanKind::Softirq];
     const ACCEPTS: &'static [OptionKind] =
         &[OptionKind::Cpus, OptionKind::Durations, OptionKind::Interrupts, OptionKind::Distributions];
     const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];

@@ -1,6 +1,6 @@
 //! `irqlog`: every run of an interrupt's handler and of a softirq.
 
-use isochrone_kernel::{Irq, Softirq, Spans, ThreadAliases, ThreadId};
+use isochrone_kernel::{Irq, Softirq, SpanKind, Spans, ThreadAliases, ThreadId};
 use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,8 @@ impl Spans for IrqLog {
 }
 
 impl Analysis for IrqLog {
+    const THREADS: bool = false;
+    const STORED: &'static [SpanKind] = &[SpanKind::Irq, SpanKind::Softirq];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Cpus, OptionKind::Durations, OptionKind::Interrupts];
     const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];
 

@@ -1,7 +1,7 @@
 //! `irqstats`: how many times each interrupt came and how long its handler ran; of softirqs also how long
 //! after they were raised.
 
-use isochrone_kernel::{CanonicalMap, Irq, Softirq, Spans, ThreadAliases};
+use isochrone_kernel::{CanonicalMap, Irq, Softirq, SpanKind, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -78,6 +78,8 @@ fn by_type(result: &HostResult<'_, IrqStats>) -> Vec<[Cell; 7]> {
 }
 
 impl Analysis for IrqStats {
+    const THREADS: bool = false;
+    const STORED: &'static [SpanKind] = &[SpanKind::Irq, SpanKind::Softirq];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Cpus, OptionKind::Durations, OptionKind::Interrupts];
     const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{CanonicalMap, PageAllocation, Spans, ThreadAliases, ThreadId};
+use isochrone_kernel::{CanonicalMap, PageAllocation, SpanKind, Spans, ThreadAliases, ThreadId};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -74,6 +74,7 @@ fn cells(result: &HostResult<'_, MemTop>, pages: &Pages) -> [Cell; 5] {
 }
 
 impl Analysis for MemTop {
+    const STORED: &'static [SpanKind] = &[SpanKind::PageAllocation];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Processes];
     const NEEDS: &'static [Need] = &[Need::Pages, Need::Frees, Need::Switches];
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{CanonicalMap, SchedLatency, Spans, ThreadAliases, ThreadId};
+use isochrone_kernel::{CanonicalMap, SchedLatency, SpanKind, Spans, ThreadAliases, ThreadId};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -53,6 +53,7 @@ impl Pair {
 }
 
 impl Analysis for SchedFreq {
+    const STORED: &'static [SpanKind] = &[SpanKind::SchedLatency];
     const ACCEPTS: &'static [OptionKind] =
         &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations, OptionKind::Distributions];
     const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];

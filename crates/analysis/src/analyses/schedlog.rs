@@ -1,6 +1,6 @@
 //! `schedlog`: every wait of a thread for a CPU, from the first wake-up to the switch to it.
 
-use isochrone_kernel::{SchedLatency, Spans, ThreadAliases};
+use isochrone_kernel::{SchedLatency, SpanKind, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -32,6 +32,7 @@ impl Spans for SchedLog {
 }
 
 impl Analysis for SchedLog {
+    const STORED: &'static [SpanKind] = &[SpanKind::SchedLatency];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations];
     const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{CanonicalMap, SchedLatency, Spans, ThreadAliases, ThreadId};
+use isochrone_kernel::{CanonicalMap, SchedLatency, SpanKind, Spans, ThreadAliases, ThreadId};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult};
@@ -34,6 +34,7 @@ impl Spans for SchedStats {
 }
 
 impl Analysis for SchedStats {
+    const STORED: &'static [SpanKind] = &[SpanKind::SchedLatency];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations];
     const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 

@@ -1,6 +1,6 @@
 //! `schedtop`: the longest waits of threads for a CPU.
 
-use isochrone_kernel::{SchedLatency, Spans, ThreadAliases};
+use isochrone_kernel::{SchedLatency, SpanKind, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult, kept_rows, top_table};
@@ -33,6 +33,7 @@ impl Spans for SchedTop {
 }
 
 impl Analysis for SchedTop {
+    const STORED: &'static [SpanKind] = &[SpanKind::SchedLatency];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations];
     const NEEDS: &'static [Need] = &[Need::Wakeups, Need::Waking, Need::Switches];
 

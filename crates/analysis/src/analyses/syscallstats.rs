@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use isochrone_kernel::{CanonicalMap, Half, HalfSyscall, Name, Spans, Syscall, ThreadAliases, ThreadId};
+use isochrone_kernel::{
+    CanonicalMap, Half, HalfSyscall, Name, SpanKind, Spans, Syscall, ThreadAliases, ThreadId,
+};
 use isochrone_strace::{errno_name, error_in};
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +110,7 @@ impl Spans for SyscallStats {
 }
 
 impl Analysis for SyscallStats {
+    const STORED: &'static [SpanKind] = &[SpanKind::Syscall, SpanKind::HalfSyscall];
     const ACCEPTS: &'static [OptionKind] = &[
         OptionKind::Threads,
         OptionKind::Cpus,

@@ -1,7 +1,7 @@
 //! Which system calls are I/O, what each of them does, and how many bytes it moved: what all analyses of I/O
 //! agree on.
 
-use isochrone_kernel::calls::{Effect, ExitOutput, Use};
+use isochrone_kernel::calls::{Effect, ExitOutput, FileAction};
 use isochrone_kernel::{Name, Syscall};
 use isochrone_strace::error_in;
 use serde::{Deserialize, Serialize};
@@ -44,17 +44,13 @@ impl IoKind {
 
     /// What a call does, by its effect and its name; `None`: it is no I/O.
     fn of(name: &str, effect: &Effect) -> Option<Self> {
-        Some(match effect {
-            Effect::Open { .. }
-            | Effect::Create { .. }
-            | Effect::Pair { .. }
-            | Effect::Duplicate { .. }
-            | Effect::Accept { .. } => Self::Open,
-            Effect::Close { .. } | Effect::CloseRange { .. } => Self::Close,
-            Effect::Use { what: Use::Read, .. } => Self::Read,
-            Effect::Use { what: Use::Write, .. } => Self::Write,
-            Effect::Transfer { .. } => Self::Transfer,
-            _ => match name {
+        Some(match effect.action() {
+            FileAction::Opens => Self::Open,
+            FileAction::Closes => Self::Close,
+            FileAction::Reads => Self::Read,
+            FileAction::Writes => Self::Write,
+            FileAction::Transfers => Self::Transfer,
+            FileAction::Other => match name {
                 "recvmmsg" => Self::Read,
                 "sendmmsg" | "vmsplice" | "mq_timedsend" => Self::Write,
                 "sync" | "syncfs" | "fsync" | "fdatasync" | "sync_file_range" | "sync_file_range2"
@@ -152,7 +148,7 @@ impl SizeFilter {
 #[cfg(test)]
 mod tests {
     use isochrone_kernel::Span;
-    use isochrone_kernel::calls::Opener;
+    use isochrone_kernel::calls::{Opener, Use};
 
     use super::*;
     use crate::testing::{line, thread};

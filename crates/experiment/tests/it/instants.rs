@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table};
 use isochrone_experiment::{
-    Experiment, Indexing, Inputs, Opened, Question, Spread, at_instant, index, instant_reports, reports,
+    Experiment, Indexing, Inputs, Opened, Question, Spread, at_instant, index, reports, stored_reports,
 };
 use isochrone_store::Store;
 use isochrone_testkit::{Random, RandomKernel};
@@ -33,7 +33,7 @@ fn check(store: &Store, host: &TimedHost<'_>, raw: RawNs, part: &str) {
         question.ask(&[host], Spread::default(), None).into_iter().map(Result::unwrap).collect();
     let expect: Vec<Report> = reports(&asked, &options, Spread::default());
     let stored = at_instant(store, &[host], &KINDS, &options, times).unwrap();
-    let found = instant_reports(&stored, &options, false);
+    let found = stored_reports(&stored, &options, false);
     assert_eq!(found.len(), expect.len());
     let mut rows = 0;
     for (found, expect) in found.iter().zip(&expect) {

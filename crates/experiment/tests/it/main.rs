@@ -12,4 +12,5 @@ mod order;
 mod pool;
 mod sample;
 mod stamps;
+mod stored;
 mod watch;

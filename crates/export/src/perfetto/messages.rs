@@ -24,8 +24,29 @@ pub(super) mod event_type {
     pub(in super::super) const COUNTER: i32 = 4;
 }
 
+/// Of bundles: a clock of the sequence of packets, which has [`SEQUENCE_CLOCK`] as its number.
+pub(super) const FTRACE_CLOCK_GLOBAL: i32 = 2;
+/// The clock of [`FTRACE_CLOCK_GLOBAL`] in snapshots.
+pub(super) const SEQUENCE_CLOCK: u32 = 64;
+
+/// `common_flags` of an event of Ftrace: a hardware interrupt was handled.
+pub(super) const IN_INTERRUPT: u32 = 0x08;
+
+/// `prev_state` of a switch, as Linux numbers the states of threads.
+pub(super) mod task_state {
+    pub(in super::super) const RUNNABLE: i64 = 0;
+    pub(in super::super) const INTERRUPTIBLE: i64 = 0x01;
+    pub(in super::super) const UNINTERRUPTIBLE: i64 = 0x02;
+    pub(in super::super) const STOPPED: i64 = 0x04;
+    pub(in super::super) const DEAD: i64 = 0x10;
+    /// No state of Linux: readers show it as unknown.
+    pub(in super::super) const UNKNOWN: i64 = 0x4000;
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TracePacket {
+    #[prost(message, optional, tag = "1")]
+    pub(super) ftrace_events: Option<FtraceEventBundle>,
     #[prost(message, optional, tag = "6")]
     pub(super) clock_snapshot: Option<ClockSnapshot>,
     #[prost(uint64, optional, tag = "8")]
@@ -159,4 +180,56 @@ pub(super) struct DebugAnnotation {
     pub(super) int_value: Option<i64>,
     #[prost(string, optional, tag = "6")]
     pub(super) string_value: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct FtraceEventBundle {
+    #[prost(uint32, optional, tag = "1")]
+    pub(super) cpu: Option<u32>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) event: Vec<FtraceEvent>,
+    #[prost(int32, optional, tag = "5")]
+    pub(super) ftrace_clock: Option<i32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct FtraceEvent {
+    #[prost(uint64, optional, tag = "1")]
+    pub(super) timestamp: Option<u64>,
+    #[prost(uint32, optional, tag = "2")]
+    pub(super) pid: Option<u32>,
+    #[prost(message, optional, tag = "4")]
+    pub(super) sched_switch: Option<SwitchEvent>,
+    #[prost(uint32, optional, tag = "5")]
+    pub(super) common_flags: Option<u32>,
+    #[prost(message, optional, tag = "20")]
+    pub(super) sched_waking: Option<WakingEvent>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SwitchEvent {
+    #[prost(string, optional, tag = "1")]
+    pub(super) prev_comm: Option<String>,
+    #[prost(int32, optional, tag = "2")]
+    pub(super) prev_pid: Option<i32>,
+    #[prost(int32, optional, tag = "3")]
+    pub(super) prev_prio: Option<i32>,
+    #[prost(int64, optional, tag = "4")]
+    pub(super) prev_state: Option<i64>,
+    #[prost(string, optional, tag = "5")]
+    pub(super) next_comm: Option<String>,
+    #[prost(int32, optional, tag = "6")]
+    pub(super) next_pid: Option<i32>,
+    #[prost(int32, optional, tag = "7")]
+    pub(super) next_prio: Option<i32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct WakingEvent {
+    #[prost(string, optional, tag = "1")]
+    pub(super) comm: Option<String>,
+    #[prost(int32, optional, tag = "2")]
+    pub(super) pid: Option<i32>,
+    #[prost(int32, optional, tag = "3")]
+    pub(super) prio: Option<i32>,
 }

@@ -4,7 +4,9 @@
 //! number [`FIRST_HOST_CLOCK`] + its index. Hosts are not machines in the sense of Perfetto: flows do not lead from one of those to another.
 
 mod messages;
+mod sched;
 
+use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::io::{self, Write};
 
@@ -12,11 +14,11 @@ use isochrone_time::{RawNs, UnixNs};
 use prost::Message;
 use rustc_hash::FxHashMap;
 
-use crate::timeline::{Event, Flow, Timeline, Track, TrackKind, Value, unique_id};
+use crate::timeline::{Event, Flow, SchedSwitch, SchedWaking, Timeline, Track, TrackKind, Value, unique_id};
 use messages::{
-    Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EXPLICIT, INCREMENTAL_STATE_CLEARED, Interned,
-    InternedData, NEEDS_INCREMENTAL_STATE, ProcessDescriptor, REALTIME, ThreadDescriptor, TracePacket,
-    TracePacketDefaults, TrackDescriptor, TrackEvent, event_type,
+    Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EXPLICIT, FtraceEvent,
+    INCREMENTAL_STATE_CLEARED, Interned, InternedData, NEEDS_INCREMENTAL_STATE, ProcessDescriptor, REALTIME,
+    ThreadDescriptor, TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent, event_type,
 };
 
 /// The number of the first host's clock in snapshots; smaller ones mean others, or are local.
@@ -55,7 +57,7 @@ impl<K: Hash + Eq> Names<K> {
     }
 }
 
-/// Writes a timeline. Memory: the names of slices and of arguments.
+/// Writes a timeline. Memory: the names of slices and of arguments, and some events of each CPU.
 #[derive(Debug)]
 pub struct Perfetto<W> {
     to: W,
@@ -64,6 +66,8 @@ pub struct Perfetto<W> {
     names: Names<String>,
     categories: Names<String>,
     args: Names<String>,
+    /// Events of the scheduler that wait to be written together, by CPU.
+    sched: BTreeMap<u32, Vec<FtraceEvent>>,
 }
 
 impl<W: Write> Perfetto<W> {
@@ -79,6 +83,7 @@ impl<W: Write> Perfetto<W> {
             names: Names::default(),
             categories: Names::default(),
             args: Names::default(),
+            sched: BTreeMap::new(),
         };
         let defaults = Some(TracePacketDefaults { timestamp_clock_id: Some(REALTIME) });
         let sequence_flags = Some(INCREMENTAL_STATE_CLEARED);
@@ -228,7 +233,16 @@ impl<W: Write> Timeline for Perfetto<W> {
         self.packet(TracePacket { clock_snapshot: Some(snapshot), ..TracePacket::default() })
     }
 
+    fn sched_switch(&mut self, switch: &SchedSwitch<'_>) -> io::Result<()> {
+        self.add_sched(switch.cpu, sched::switch(switch))
+    }
+
+    fn sched_waking(&mut self, waking: &SchedWaking<'_>) -> io::Result<()> {
+        self.add_sched(waking.cpu, sched::waking(waking))
+    }
+
     fn finish(&mut self) -> io::Result<()> {
+        self.finish_sched()?;
         self.to.flush()
     }
 }

@@ -4,12 +4,14 @@
 //! Nothing here knows hosts, stores or clocks.
 
 mod lanes;
+mod sched;
 
 use std::io;
 
 use isochrone_time::{RawNs, UnixNs};
 
 pub(crate) use lanes::Lanes;
+pub use sched::{LeftAs, SchedSwitch, SchedWaking, Task};
 
 /// The number by which a [`Timeline`] knows a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -125,6 +127,16 @@ pub trait Timeline {
 
     /// Adds what the clock of a host (by its index) showed at an instant.
     fn clock(&mut self, host: u32, at: UnixNs, raw: RawNs) -> io::Result<()>;
+
+    /// A CPU switches from one thread to another. Formats without events of the scheduler leave it out.
+    fn sched_switch(&mut self, _: &SchedSwitch<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// A thread that waits is woken. Formats without events of the scheduler leave it out.
+    fn sched_waking(&mut self, _: &SchedWaking<'_>) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Ends the file. Nothing may follow.
     fn finish(&mut self) -> io::Result<()>;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
 
-use isochrone_store::{HostStore, StateRow, ThreadInfo, ThreadRow};
+use isochrone_store::{HostStore, SliceSpan, StateRow, ThreadInfo, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::{TimedHost, Timing, steps};
 
@@ -42,6 +42,15 @@ impl CpuTracks {
     }
 }
 
+/// What the CPUs of a host run, while its time is passed as events of the scheduler.
+#[derive(Debug)]
+pub(super) struct Sched {
+    /// The number of the host's CPU 0 among those of all hosts.
+    pub(super) first_cpu: u32,
+    /// What each CPU runs, and until when.
+    pub(super) runs: BTreeMap<u32, SliceSpan>,
+}
+
 /// A host.
 #[derive(Debug)]
 pub(super) struct Host<'e> {
@@ -63,6 +72,8 @@ pub(super) struct Host<'e> {
     pub(super) cpus: BTreeMap<u32, CpuTracks>,
     pub(super) disks: BTreeMap<u32, Lanes>,
     pub(super) counters: Counters,
+    /// `None`: it has no events of the scheduler.
+    pub(super) sched: Option<Sched>,
 }
 
 impl<'e> Host<'e> {
@@ -98,6 +109,7 @@ impl<'e> Host<'e> {
             cpus: BTreeMap::new(),
             disks: BTreeMap::new(),
             counters,
+            sched: None,
         };
         host.add_threads(to)?;
         Ok(Some(host))

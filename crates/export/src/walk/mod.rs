@@ -1,15 +1,16 @@
 //! The timeline of an experiment: what the store of its hosts has, passed to a format.
 //!
-//! Host by host and part by part: a part has about [`PART_ROWS`] rows, and what lasts longer is carried over
-//! in a few numbers for each thread. So memory does not grow with the trace. `threads.rs` emits states,
-//! calls, wake-ups and phases, `cpus.rs` what CPUs and disks did, `counters.rs` counters, `messages.rs`
-//! messages between hosts, `clocks.rs` the clocks.
+//! Host by host and part by part: a part has about [`PART_ROWS`] rows, and what lasts longer is carried
+//! over in a few numbers for each thread. So memory does not grow with the trace. `threads.rs` emits
+//! states, calls, wake-ups and phases, `cpus.rs` what CPUs and disks did, `sched.rs` events of the
+//! scheduler, `counters.rs` counters, `messages.rs` messages between hosts, `clocks.rs` the clocks.
 
 mod clocks;
 mod counters;
 mod cpus;
 mod host;
 mod messages;
+mod sched;
 mod threads;
 
 use std::io;
@@ -21,6 +22,7 @@ use isochrone_timing::{TimedHost, Times, TooManySteps, extent, step_length};
 
 use crate::timeline::{MAX_HOSTS, Timeline};
 use host::Host;
+pub use sched::WithoutSched;
 
 /// Approximate number of rows of the store that are in memory at a time.
 const PART_ROWS: u64 = 1 << 16;
@@ -75,8 +77,18 @@ impl ExportInput<'_, '_> {
     }
 }
 
-/// Passes the timeline of hosts to a format. `progress` is called with the ns of traced time that are done,
-/// of all hosts together. Linear in the spans, with a few look-ups for each message.
+/// Which CPUs of a host have events of the scheduler, for formats that have these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchedOfHost {
+    /// The name of the host.
+    pub host: String,
+    /// The number of its CPU 0 among those of all hosts, or why there are no events.
+    pub first_cpu: Result<u32, WithoutSched>,
+}
+
+/// Passes the timeline of hosts to a format, and returns how their CPUs are numbered. `progress` is called
+/// with the ns of traced time that are done, of all hosts together. Linear in the spans, with a few
+/// look-ups for each message.
 ///
 /// # Errors
 /// The store cannot be read, the output cannot be written, or there are too many hosts or steps.
@@ -84,7 +96,7 @@ pub fn export<T: Timeline>(
     input: &ExportInput<'_, '_>,
     to: &mut T,
     progress: &dyn Fn(u64),
-) -> Result<(), ExportError> {
+) -> Result<Vec<SchedOfHost>, ExportError> {
     if input.hosts.len() > MAX_HOSTS {
         return Err(ExportError::TooManyHosts(input.hosts.len()));
     }
@@ -92,18 +104,22 @@ pub fn export<T: Timeline>(
     for &timed in input.hosts {
         hosts.extend(Host::open(input, timed, hosts.len() as u32, to)?);
     }
-    let mut flows = 0;
+    let (mut flows, mut first_cpu, mut of_sched) = (0, 0, Vec::new());
     for host in &mut hosts {
+        let first_cpu = sched::start(host, &mut first_cpu)?;
+        of_sched.push(SchedOfHost { host: host.name.clone(), first_cpu });
         clocks::emit(host, to)?;
         for part in host.parts() {
             threads::emit(host, part, &mut flows, to)?;
             cpus::emit(host, part, to)?;
+            sched::emit(host, part, to)?;
             progress(part.end.0.abs_diff(part.start.0));
         }
         host.finish(to)?;
+        sched::finish(host, to)?;
         counters::emit(host, to)?;
     }
     messages::emit(input, &mut hosts, &mut flows, to)?;
     to.finish()?;
-    Ok(())
+    Ok(of_sched)
 }

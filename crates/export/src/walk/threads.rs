@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::ExportError;
 use super::counters::Counted;
 use super::host::Host;
+use super::sched;
 use crate::timeline::{Event, Flow, Timeline, TrackKind, Value};
 
 /// Passes what threads did in a part of a host's time. `flows`: the number of the last flow.
@@ -52,10 +53,17 @@ fn states<T: Timeline>(
             continue;
         }
         let number = row.thread;
+        let is_off = tracks
+            .state
+            .as_ref()
+            .is_none_or(|(last, _)| matches!(last.state, State::Blocked | State::WaitFork));
         host.emit_last_state(number, to)?;
         let woken = (row.state == State::WaitCpu).then(|| wakeups.get(&(number, row.start))).flatten();
         let flow = match woken {
             Some(wakeup) => {
+                if is_off {
+                    sched::waking(host, &row, wakeup, to)?;
+                }
                 *flows += 1;
                 wake(host, wakeup, *flows, to)?;
                 Some(Flow::End(*flows))

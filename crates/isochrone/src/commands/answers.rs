@@ -4,8 +4,8 @@
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Note, OptionKind, Options, Report};
 use isochrone_experiment::{
-    ModelError, ModelledHost, Opened, PeriodLog, Question, Spread, ask_within, at_instant, instant_reports,
-    reports, reports_within, unfinished,
+    ModelError, ModelledHost, Opened, PeriodLog, Question, Spread, ask_within, at_instant, from_store,
+    reports, reports_within, stored_reports, unfinished,
 };
 use isochrone_hosts::Progress as Read;
 use isochrone_timing::{TimedHost, Times, is_on_one_clock, recorded};
@@ -15,6 +15,7 @@ use super::{Named, index, lami, periods};
 use crate::arguments::Analyze;
 use crate::output::Console;
 use crate::progress::Progress;
+use crate::render::complaints;
 
 /// An `isochrone analyze` that is being answered.
 #[derive(Clone, Copy)]
@@ -50,12 +51,10 @@ pub(super) fn answers(of: Answering<'_, '_>, kinds: &[AnalysisKind]) -> anyhow::
     }
     if !direct.is_empty() {
         let question = Question { kinds: &direct, options, times, periods: definitions.clone() };
-        let modelled = read(of, |progress| question.ask(hosts, spread, Some(progress)))?;
-        let mut direct = reports(&modelled, options, spread);
-        for report in direct.iter_mut().filter(|_| definitions.is_some()) {
-            report.notes.extend(modelled.iter().flat_map(unfinished_periods));
-        }
-        all.extend(direct);
+        all.extend(match of_window(of, &question, spread)? {
+            Some(stored) => stored,
+            None => of_traces(of, &question, spread)?,
+        });
     }
     if let Some(definitions) = definitions.filter(|_| !within.is_empty()) {
         let question = Question { kinds: &within, options, times, periods: None };
@@ -76,6 +75,39 @@ pub(super) fn answers(of: Answering<'_, '_>, kinds: &[AnalysisKind]) -> anyhow::
     Ok(all)
 }
 
+/// The reports of a pass over the traces.
+fn of_traces(of: Answering<'_, '_>, question: &Question<'_>, spread: Spread) -> anyhow::Result<Vec<Report>> {
+    let modelled = read(of, |progress| question.ask(of.hosts, spread, Some(progress)))?;
+    let mut all = reports(&modelled, of.options, spread);
+    for report in all.iter_mut().filter(|_| question.periods.is_some()) {
+        report.notes.extend(modelled.iter().flat_map(unfinished_periods));
+    }
+    Ok(all)
+}
+
+/// The reports of a window from the store of the traces, if there is one that has all that they need.
+fn of_window(
+    of: Answering<'_, '_>,
+    question: &Question<'_>,
+    spread: Spread,
+) -> anyhow::Result<Option<Vec<Report>>> {
+    let Answering { arguments, named, opened, options, hosts, console, .. } = of;
+    // Progress is that of reading; how the traces are cut is to make no difference, which is tried.
+    if arguments.output_progress || arguments.chunks.is_some() {
+        return Ok(None);
+    }
+    let Some(store) = index::kept_store(named, arguments.store.as_deref(), opened.inputs()) else {
+        return Ok(None);
+    };
+    let Some(stored) = from_store(&store, hosts, question, spread)? else { return Ok(None) };
+    for host in hosts {
+        complaints::of_host(host, console);
+    }
+    let known: Vec<&dyn HostContext> = stored.iter().map(|host| host as &dyn HostContext).collect();
+    note_unmatched(arguments, &recorded(hosts), &known, console);
+    Ok(Some(stored_reports(&stored, options, is_on_one_clock(hosts))))
+}
+
 /// Notes on periods of a host that have no end.
 fn unfinished_periods<S: Sync>(host: &ModelledHost<'_, S>) -> Vec<Note> {
     unfinished(host.name(), &host.model.period_tallies).into_iter().collect()
@@ -88,7 +120,7 @@ fn of_instant(of: Answering<'_, '_>, kinds: &[AnalysisKind], spread: Spread) -> 
     let stored = at_instant(&store, hosts, kinds, options, times)?;
     let known: Vec<&dyn HostContext> = stored.iter().map(|host| host as &dyn HostContext).collect();
     note_unmatched(arguments, &recorded(hosts), &known, console);
-    Ok(instant_reports(&stored, options, is_on_one_clock(hosts)))
+    Ok(stored_reports(&stored, options, is_on_one_clock(hosts)))
 }
 
 /// The answers of all hosts, with progress; reports what could not be read.

@@ -10,7 +10,9 @@ use isochrone_crosshost::{Cluster, RequestQuery, bottleneck, critical_path, requ
 use isochrone_experiment::{Question, Spread, reports};
 use isochrone_export::chrome::Chrome;
 use isochrone_export::perfetto::Perfetto;
-use isochrone_export::{DEFAULT_STEPS, ExportError, ExportInput, export, openmetrics, otlp};
+use isochrone_export::{
+    DEFAULT_STEPS, ExportError, ExportInput, SchedOfHost, WithoutSched, export, openmetrics, otlp,
+};
 use isochrone_files::output as files;
 use isochrone_timing::{TimedHost, Times, extent, is_on_one_clock, recorded, step_length};
 
@@ -86,11 +88,18 @@ pub(crate) fn run(arguments: &Export, console: &Console) -> anyhow::Result<()> {
         let traced = hosts.iter().filter_map(|host| host.traced.extent());
         let length = traced.map(|(first, last)| last.ns().abs_diff(first.ns())).sum();
         let bar = Progress::over_file(length, "exporting", console);
-        write(output.as_deref(), |to| match format {
-            ExportFormat::Perfetto => export(&input, &mut Perfetto::new(to)?, &|ns| bar.add(ns)),
-            _ => export(&input, &mut Chrome::new(to, input.origin())?, &|ns| bar.add(ns)),
+        let mut of_sched = Vec::new();
+        write(output.as_deref(), |to| {
+            match format {
+                ExportFormat::Perfetto => {
+                    of_sched = export(&input, &mut Perfetto::new(to)?, &|ns| bar.add(ns))?;
+                }
+                _ => drop(export(&input, &mut Chrome::new(to, input.origin())?, &|ns| bar.add(ns))?),
+            }
+            Ok(())
         })?;
         bar.finish();
+        sched_notes(&of_sched, console);
     }
     let needs = match format {
         ExportFormat::OpenMetrics => AnalysisKind::Usage.needs().to_vec(),
@@ -104,6 +113,31 @@ pub(crate) fn run(arguments: &Export, console: &Console) -> anyhow::Result<()> {
         note!(console, "{} is for {}", Plain(path.display()), readers(*format));
     }
     Ok(())
+}
+
+/// Notes which CPU of Perfetto's tables of the scheduler is which, and which hosts these have not.
+fn sched_notes(hosts: &[SchedOfHost], console: &Console) {
+    let cpus = hosts.iter().filter_map(|it| Some(format!("{} from {} on", it.host, it.first_cpu.ok()?)));
+    let cpus: Vec<String> = cpus.collect();
+    if cpus.len() > 1 {
+        note!(
+            console,
+            "in Perfetto's tables sched and thread_state, CPUs are those of {}",
+            Plain(cpus.join(", "))
+        );
+    }
+    for SchedOfHost { host, first_cpu } in hosts {
+        let why = match first_cpu {
+            Ok(_) => continue,
+            Err(WithoutSched::Missing) => "events are missing, and they have no state for what is unknown",
+            Err(WithoutSched::TooManyCpus) => "they have 1,024 CPUs at most",
+        };
+        note!(
+            console,
+            "{}: not in Perfetto's tables sched and thread_state: {why}; all else is there",
+            Plain(host)
+        );
+    }
 }
 
 /// Writes to a file, or to stdout.

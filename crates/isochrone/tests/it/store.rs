@@ -51,6 +51,42 @@ fn small(directory: &Path, events: u64) {
     trace.write(directory).unwrap();
 }
 
+/// Analyses that need no more than the index has are answered from it: also where events of the traces are
+/// others meanwhile, which shows in no size and no time.
+#[test]
+fn analyses_are_answered_from_the_index() {
+    let (cache, empty, root) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let trace = root.path().join("trace");
+    small(&trace, 2000);
+    let asked: [&[&str]; 4] = [
+        &["analyze", "cputop"],
+        &["analyze", "cputop", "schedstats", "--begin", "+100ms", "--end", "-50ms"],
+        &["analyze", "usage", "irqstats", "--format", "json"],
+        &["analyze", "iolatencystats", "syscallstats", "--format", "csv"],
+    ];
+    let ask = |cache: &Path| asked.map(|arguments| isochrone(cache, arguments, &[&trace]));
+    let before = ask(empty.path());
+    assert!(isochrone(cache.path(), &["index", "-q"], &[&trace]).status.success());
+    for file in fs::read_dir(&trace).unwrap().map(|entry| entry.unwrap().path()) {
+        if file.is_dir() || file.file_name().is_some_and(|name| name == "metadata") {
+            continue;
+        }
+        let changed = fs::metadata(&file).unwrap().modified().unwrap();
+        let mut bytes = fs::read(&file).unwrap();
+        // Thread 9 has another number.
+        let from = bytes.len() / 2;
+        bytes[from..].iter_mut().filter(|byte| **byte == 9).for_each(|byte| *byte = 8);
+        fs::write(&file, &bytes).unwrap();
+        fs::File::options().write(true).open(&file).unwrap().set_modified(changed).unwrap();
+    }
+    for (before, after) in before.iter().zip(ask(cache.path())) {
+        assert_eq!((text(&after.stdout), text(&after.stderr)), (text(&before.stdout), text(&before.stderr)));
+    }
+    let read = ask(empty.path());
+    assert_ne!(text(&read[0].stdout), text(&before[0].stdout));
+}
+
 /// Times on CPUs by host and thread, from the table of states: rows must follow each other without holes.
 fn on_cpu(rows: &[Vec<Value>]) -> BTreeMap<(String, i64), i64> {
     let (mut times, mut ends) = (BTreeMap::new(), BTreeMap::<(String, i64), i64>::new());

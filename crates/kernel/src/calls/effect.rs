@@ -221,6 +221,22 @@ impl Effect {
         }
     }
 
+    /// What it does to descriptors, in a word.
+    pub fn action(&self) -> FileAction {
+        match self {
+            Self::Open { .. }
+            | Self::Create { .. }
+            | Self::Pair { .. }
+            | Self::Duplicate { .. }
+            | Self::Accept { .. } => FileAction::Opens,
+            Self::Close { .. } | Self::CloseRange { .. } => FileAction::Closes,
+            Self::Use { what: Use::Read, .. } => FileAction::Reads,
+            Self::Use { what: Use::Write, .. } => FileAction::Writes,
+            Self::Transfer { .. } => FileAction::Transfers,
+            _ => FileAction::Other,
+        }
+    }
+
     /// The flags of `clone`, `fork`, `vfork`; see [`clone_flag`]. `None` for other calls, and where the flags
     /// are not recorded.
     pub fn clone_flags(&self) -> Option<u64> {
@@ -237,6 +253,64 @@ impl Effect {
             self,
             Self::Nothing | Self::Clone { .. } | Self::Poll { .. } | Self::Object { fd: None, .. }
         )
+    }
+}
+
+/// What a call does to descriptors, in a word: what analyses of I/O need of an [`Effect`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileAction {
+    /// Nothing, or something else.
+    Other,
+    /// Makes a descriptor.
+    Opens,
+    /// Closes descriptors.
+    Closes,
+    /// Reads or receives.
+    Reads,
+    /// Writes or sends.
+    Writes,
+    /// Moves bytes from one descriptor to another.
+    Transfers,
+}
+
+impl FileAction {
+    /// All of them, by their numbers in tables.
+    pub const ALL: [Self; 6] =
+        [Self::Other, Self::Opens, Self::Closes, Self::Reads, Self::Writes, Self::Transfers];
+
+    /// Its number in tables.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// That of a number in tables.
+    pub fn of(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Other => "other",
+            Self::Opens => "opens",
+            Self::Closes => "closes",
+            Self::Reads => "reads",
+            Self::Writes => "writes",
+            Self::Transfers => "transfers",
+        }
+    }
+
+    /// An effect of this action on a descriptor; whatever else an effect has is not that of any call.
+    pub fn effect(self, fd: Option<i32>) -> Effect {
+        let fd = fd.unwrap_or(-1);
+        match self {
+            Self::Other => Effect::Nothing,
+            Self::Opens => Effect::Open { call: Opener::Open, dir: None, path: Name::default(), flags: 0 },
+            Self::Closes => Effect::Close { fd },
+            Self::Reads => Effect::Use { fd, what: Use::Read },
+            Self::Writes => Effect::Use { fd, what: Use::Write },
+            Self::Transfers => Effect::Transfer { from: fd, to: -1 },
+        }
     }
 }
 

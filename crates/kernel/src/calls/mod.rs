@@ -26,7 +26,9 @@ use crate::id::Name;
 pub use address::Address;
 pub(crate) use catalog::created_by;
 pub use catalog::{is_about_files, use_of};
-pub use effect::{Created, Effect, ExitOutput, Opener, Paired, Sharing, Use, clone_flag, open_flag};
+pub use effect::{
+    Created, Effect, ExitOutput, FileAction, Opener, Paired, Sharing, Use, clone_flag, open_flag,
+};
 pub use entry::{EntryDecoder, call_of_entry};
 pub use exit::ExitDecoder;
 pub(crate) use fields::Numbers;

@@ -15,10 +15,14 @@ use super::file::FileSpan;
 use super::{OwnedHalfSyscall, OwnedSyscall};
 use crate::id::ThreadAliases;
 use crate::{
-    BlockRequest, HalfSyscall, Irq, Mapped, Mapping, Migration, NetPacket, ObjectUse, OffCpu, PacketTaken,
-    PageAllocation, PageFault, Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Syscall,
-    ThreadChange, ThreadEvent, Unknown, Wakeup,
+    HalfSyscall, Irq, Mapped, Mapping, Migration, NetPacket, ObjectUse, OffCpu, PacketTaken, PageAllocation,
+    Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadChange, ThreadEvent, Unknown,
+    Wakeup,
 };
+
+// A kind whose fields only one part of the model knows is defined beside that.
+pub use crate::requests::BlockRequest;
+pub use crate::thread::PageFault;
 
 /// Calls a macro with the list of all kinds of spans. An entry: its doc, the method of [`Spans`] that
 /// consumes it, the variant of [`Span`] that keeps it, the type that is passed by reference, the type that is
@@ -110,6 +114,12 @@ macro_rules! define {
                 true
             }
 
+            /// Whether it will be asked who threads were that have ended: without, nothing of them is kept
+            /// ([`WithThreads`](crate::WithThreads)). The same for all pieces of a trace.
+            fn wants_threads(&self) -> bool {
+                true
+            }
+
             /// Renames threads: what is kept for each old id is to be kept for the new one.
             fn rename(&mut self, aliases: &ThreadAliases);
 
@@ -117,6 +127,12 @@ macro_rules! define {
             fn absorb(&mut self, right: Self)
             where
                 Self: Sized;
+        }
+
+        /// A kind of spans.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum SpanKind {
+            $($(#[$doc])* $Variant,)*
         }
 
         /// A span of any kind, with all its fields.

@@ -10,7 +10,7 @@ use isochrone_net::{Carried, Flow};
 use isochrone_periods::Value;
 use serde::{Deserialize, Serialize};
 
-pub use kinds::{Recorder, Span, Spans};
+pub use kinds::*;
 
 use crate::calls::{Effect, Entry, Exit, ExitOutput, Object, Sharing, WaitedSet};
 use crate::id::{Name, ThreadId, Time};
@@ -446,49 +446,6 @@ impl OffCpuReason {
     }
 }
 
-/// A request to a disk, or what was seen of it: inserted into a queue, issued to the driver, complete. One
-/// that was merged into another is never issued; one that a driver returned is issued once more, as another
-/// request. If parts are completed separately, the first span is that of the request; the others have neither
-/// `inserted` nor `issued`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BlockRequest {
-    /// The device, as the kernel numbers it.
-    pub device: u32,
-    /// First sector.
-    pub sector: u64,
-    /// Number of sectors of 512 bytes.
-    pub sectors: u32,
-    /// Whether it writes.
-    pub is_write: bool,
-    /// Number of bytes, if recorded.
-    pub bytes: Option<u32>,
-    /// The thread that ran when it was inserted or, if that was not seen, issued: not always the one that
-    /// caused it.
-    pub thread: Option<ThreadId>,
-    /// When it was inserted into a queue of the scheduler. Many never are.
-    pub inserted: Option<Time>,
-    /// When it was issued to the driver.
-    pub issued: Option<Time>,
-    /// When it was complete.
-    pub completed: Option<Time>,
-    /// The error that it was completed with, as a negative number; 0: none.
-    pub error: i32,
-    /// Whether only a part of it was complete then.
-    pub is_partial: bool,
-}
-
-impl BlockRequest {
-    /// When it was first seen.
-    pub fn begin(&self) -> Time {
-        self.inserted.or(self.issued).or(self.completed).unwrap_or_default()
-    }
-
-    /// When it was last seen.
-    pub fn end(&self) -> Time {
-        self.completed.or(self.issued).or(self.inserted).unwrap_or_default()
-    }
-}
-
 /// A packet of the network on its way through the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetPacket {
@@ -536,28 +493,6 @@ pub struct PageAllocation {
     pub pages: u64,
     /// Whether they were freed.
     pub is_free: bool,
-}
-
-/// A page fault: a thread touched memory that had no page yet, or not for this use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PageFault {
-    /// The thread.
-    pub thread: ThreadId,
-    /// The CPU on which it started.
-    pub cpu: u32,
-    /// Start.
-    pub begin: Time,
-    /// When the thread was next seen to go on, and it is over; or the end of the trace. `None` if events are
-    /// missing until then.
-    pub end: Option<Time>,
-    /// The address that was touched.
-    pub address: u64,
-    /// Address of the instruction that touched it.
-    pub ip: u64,
-    /// The processor's error code, if recorded.
-    pub code: Option<u64>,
-    /// Whether the program touched it; else the kernel did for it, mostly in a call.
-    pub is_user: bool,
 }
 
 /// A change of what the memory of a process shows: `mmap`, `munmap`, `mremap`; an exec, which leaves nothing,

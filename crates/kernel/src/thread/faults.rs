@@ -10,7 +10,29 @@ use serde::{Deserialize, Serialize};
 use crate::event::FaultEvent;
 use crate::id::{ThreadId, Time};
 use crate::loss_tracker::LossCount;
-use crate::span::{PageFault, Spans};
+use crate::span::Spans;
+
+/// A page fault: a thread touched memory that had no page yet, or not for this use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageFault {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The CPU on which it started.
+    pub cpu: u32,
+    /// Start.
+    pub begin: Time,
+    /// When the thread was next seen to go on, and it is over; or the end of the trace. `None` if events are
+    /// missing until then.
+    pub end: Option<Time>,
+    /// The address that was touched.
+    pub address: u64,
+    /// Address of the instruction that touched it.
+    pub ip: u64,
+    /// The processor's error code, if recorded.
+    pub code: Option<u64>,
+    /// Whether the program touched it; else the kernel did for it, mostly in a call.
+    pub is_user: bool,
+}
 
 /// The page faults of one thread in one piece.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

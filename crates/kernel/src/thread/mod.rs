@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use facts::Facts;
 pub(crate) use faults::Faults;
+pub use faults::PageFault;
 pub use names::Names;
 pub(crate) use table::{MayEnd, ThreadTable, sort_exec_renames};
 pub(crate) use waits::{SchedChange, Waits};

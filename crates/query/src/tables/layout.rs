@@ -6,8 +6,13 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use isochrone_store::TableInfo;
+
 /// A table of a store as a table of queries.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Layout {
     /// Its name.
     pub(crate) name: &'static str,
@@ -16,18 +21,39 @@ pub(crate) struct Layout {
     /// Its columns after `host`, separated by spaces: columns of the store (`name=column` where it has
     /// another name there), `duration`, and `name=errno(column)`, `name=address(column)`,
     /// `name=port(column)`.
-    pub(crate) columns: &'static str,
+    pub(crate) columns: Cow<'static, str>,
     /// The column of the store, and its value, that rows have to have.
     pub(crate) only: Option<(&'static str, &'static str)>,
 }
 
 /// A table of all rows of a table of the store.
 const fn table(name: &'static str, stored: &'static str, columns: &'static str) -> Layout {
-    Layout { name, stored, columns, only: None }
+    Layout { name, stored, columns: Cow::Borrowed(columns), only: None }
 }
 
-/// All of them.
-pub(crate) const LAYOUTS: &[Layout] = &[
+/// The tables of spans of a store that are not tables of queries: packets as they leave a queue have no
+/// meaning without those that were put there.
+const LEFT_OUT: &[&str] = &["packets_taken"];
+
+/// All of them: [`CHOSEN`], and the other tables of spans with all their columns.
+pub(crate) static LAYOUTS: LazyLock<Vec<Layout>> = LazyLock::new(|| {
+    let is_other = |table: &&TableInfo| {
+        !LEFT_OUT.contains(&table.name) && CHOSEN.iter().all(|layout| layout.stored != table.name)
+    };
+    CHOSEN.iter().cloned().chain(isochrone_store::span_tables().filter(is_other).map(whole)).collect()
+});
+
+/// A table as it is stored, with the duration of what starts and ends.
+fn whole(table: &'static TableInfo) -> Layout {
+    let mut columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    if ["begin", "end"].iter().all(|end| columns.contains(end)) {
+        columns.push("duration");
+    }
+    Layout { columns: columns.join(" ").into(), ..self::table(table.name, table.name, "") }
+}
+
+/// Tables whose columns have another order or other names than they are stored with.
+const CHOSEN: &[Layout] = &[
     table("slices", "slices", "cpu thread priority begin end duration"),
     table("unknown_times", "unknown", "cpu begin end duration"),
     table("syscalls", "syscalls", "thread cpu name fd ret error=errno(ret) begin end duration"),
@@ -51,10 +77,12 @@ pub(crate) const LAYOUTS: &[Layout] = &[
     Layout {
         name: "sockets",
         stored: "files",
-        columns: "process fd local_address=address(local) local_port=port(local) peer_address=address(peer) \
-                  peer_port=port(peer) \
-                  thread begin end duration is_begin_seen is_end_seen opened_by closed_by is_doubtful \
-                  reads read_bytes writes written_bytes others errors",
+        columns: Cow::Borrowed(
+            "process fd local_address=address(local) local_port=port(local) peer_address=address(peer) \
+             peer_port=port(peer) \
+             thread begin end duration is_begin_seen is_end_seen opened_by closed_by is_doubtful \
+             reads read_bytes writes written_bytes others errors",
+        ),
         only: Some(("kind", "socket")),
     },
     table(
@@ -104,7 +132,7 @@ mod tests {
     /// The table of tables. Of columns of one instant or thread, the first is listed.
     fn made() -> String {
         let mut text = "| table | a row | columns |\n|---|---|---|\n".to_owned();
-        for layout in LAYOUTS {
+        for layout in LAYOUTS.iter() {
             let (stored, fields, makers) = columns(layout).unwrap();
             let first = fields.iter().zip(&makers).filter(|(_, maker)| maker.is_first());
             let names: Vec<String> = first.map(|(field, _)| format!("`{}`", field.name())).collect();

@@ -103,7 +103,7 @@ impl Stored {
 ///
 /// # Errors
 /// The store has no such table or column.
-pub(super) fn columns(layout: &Layout) -> Result<(&'static TableInfo, Vec<Field>, Vec<Maker>)> {
+pub(super) fn columns(layout: &'static Layout) -> Result<(&'static TableInfo, Vec<Field>, Vec<Maker>)> {
     let Some(stored) = TableInfo::of(layout.stored) else {
         return internal_err!("a store has no table `{}`", layout.stored);
     };

@@ -6,7 +6,7 @@ use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table, Unit, lacki
 use isochrone_crosshost::{
     Cluster, Request, accounting, blocking, bottleneck, critical_path, ipc, messages, needs,
 };
-use isochrone_experiment::{ModelError, Question, Spread, Work, reports};
+use isochrone_experiment::{ModelError, Question, Spread, Work, from_store, reports, stored_reports};
 use isochrone_time::{SinceOrigin, UnixNs, Window};
 use isochrone_timing::{SOME_STEPS, Times, recorded, step_length};
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ impl ExperimentView<'_> {
         Ok(json!({"tables": tables, "notes": notes_of(&report), "command": command}))
     }
 
-    /// An analysis of events: reads the traces of the window.
+    /// An analysis of events: reads the traces of the window, or the store, if that has what it needs.
     fn of_traces(
         &self,
         kind: AnalysisKind,
@@ -82,6 +82,10 @@ impl ExperimentView<'_> {
         let options = Options::default();
         let question = Question { kinds: &[kind], options: &options, times, periods: None };
         let hosts = self.timed_hosts();
+        if let Some(stored) = from_store(self.store, &hosts, &question, Spread::default())? {
+            let mut all = stored_reports(&stored, &options, self.is_synchronized());
+            return all.pop().ok_or_else(|| ApiError::internal("no table"));
+        }
         let models = question.ask_for(&hosts, Spread::default(), work).into_iter();
         let models = models.collect::<Result<Vec<_>, _>>().map_err(|error| match error {
             ModelError::Stopped(_) => ApiError::stopped(),

@@ -13,7 +13,7 @@ mod series;
 use std::collections::BTreeMap;
 
 use isochrone_kernel::{
-    BlockRequest, CanonicalMap, Name, NetPacket, PageAllocation, PageFault, Slice, Spans, Syscall,
+    BlockRequest, CanonicalMap, Name, NetPacket, PageAllocation, PageFault, Slice, SpanKind, Spans, Syscall,
     ThreadAliases, ThreadId, Unknown,
 };
 use serde::{Deserialize, Serialize};
@@ -158,6 +158,15 @@ impl Spans for Usage {
 }
 
 impl Analysis for Usage {
+    const STORED: &'static [SpanKind] = &[
+        SpanKind::Slice,
+        SpanKind::Unknown,
+        SpanKind::Syscall,
+        SpanKind::BlockRequest,
+        SpanKind::Packet,
+        SpanKind::PageAllocation,
+        SpanKind::PageFault,
+    ];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Steps];
     const NEEDS: &'static [Need] = &[
         Need::Switches,

@@ -1,0 +1,197 @@
+//! Analyses from a store: of an instant (`processes --at`, `fds --at`), and of a window those that need no
+//! more of the trace than the store keeps ([`AnalysisKind::stored`]).
+//!
+//! The store emits the spans around the instant, or of the window, and the analyses consume them as they
+//! consume those of a pass over the trace: the tables are the same, and nothing else of the trace is read.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Need, Options, Report, ThreadIdentity};
+use isochrone_kernel::{Missed, Name, SpanKind, ThreadId};
+use isochrone_pipeline::in_order;
+use isochrone_store::{HostEntry, HostStore, Missing, Store, StoreError, ThreadRow};
+use isochrone_time::{RawNs, UnixNs, Window};
+use isochrone_timing::{TimedHost, Times, Timing};
+
+use crate::model::Spread;
+use crate::question::Question;
+
+/// A host of a store: what tables need of it.
+#[derive(Debug)]
+pub struct StoredHost<'o> {
+    name: String,
+    timing: Timing<'o>,
+    store: HostStore,
+    /// Numbers of threads by their ids.
+    numbers: BTreeMap<ThreadId, ThreadRow>,
+    /// The first threads of processes, by pid.
+    leaders: BTreeMap<i32, ThreadId>,
+    /// Names of disks by device.
+    disks: BTreeMap<u32, Name>,
+    /// What it did not record.
+    lacking: Vec<Need>,
+    missed: Missed,
+    set: AnalysisSet,
+}
+
+/// The results of analyses of an instant ([`Times::at`]) of hosts, in their order. Hosts that are not in
+/// the store, or have no correction, have none.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn at_instant<'o>(
+    store: &Store,
+    hosts: &[&TimedHost<'o>],
+    kinds: &[AnalysisKind],
+    options: &Options,
+    times: Times,
+) -> Result<Vec<StoredHost<'o>>, StoreError> {
+    let mut stored = Vec::with_capacity(hosts.len());
+    for host in hosts {
+        let (Some(timing), Some(entry)) = (host.timing, entry_of(store, host)) else { continue };
+        let when = times.on(timing);
+        let mut there =
+            StoredHost::open(store, entry, (host, timing), AnalysisSet::new(kinds, options, when))?;
+        if let Some(at) = when.at {
+            there.store.emit_at(at, &mut there.set)?;
+        }
+        stored.push(there);
+    }
+    Ok(stored)
+}
+
+/// The answers of analyses to a question about a window, of hosts in their order. `None`: the store does
+/// not have what they need, or not all of it: packets that could not be decoded, which only reading
+/// reports, and threads that were never identified. Linear in the rows of these kinds of spans in the
+/// window.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn from_store<'o>(
+    store: &Store,
+    hosts: &[&TimedHost<'o>],
+    question: &Question<'_>,
+    spread: Spread,
+) -> Result<Option<Vec<StoredHost<'o>>>, StoreError> {
+    let needs_more = |kind: &AnalysisKind| kind.stored().is_empty();
+    let (Ok(make), false) = (question.sets(hosts), question.kinds.iter().any(needs_more)) else {
+        return Ok(None);
+    };
+    if question.periods.is_some() || question.times.at.is_some() {
+        return Ok(None);
+    }
+    let mut kinds: Vec<SpanKind> = question.kinds.iter().flat_map(|kind| kind.stored()).copied().collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let of_host = |host: &TimedHost<'o>| -> Result<Option<StoredHost<'o>>, StoreError> {
+        let (Some(timing), Some(entry)) = (host.timing, entry_of(store, host)) else { return Ok(None) };
+        let mut there = StoredHost::open(store, entry, (host, timing), make(host, timing)())?;
+        if there.store.losses(Window::ALL)?.iter().any(|loss| loss.what == Missing::Rest) {
+            return Ok(None);
+        }
+        let window = question.times.on(timing).window;
+        Ok(there.store.emit(&kinds, window, &mut there.set)?.then_some(there))
+    };
+    let found: Vec<OnceLock<_>> = hosts.iter().map(|_| OnceLock::new()).collect();
+    in_order(hosts.len(), spread.threads(), |index| {
+        found[index].get_or_init(|| of_host(hosts[index]));
+    });
+    found.into_iter().filter_map(OnceLock::into_inner).collect()
+}
+
+/// What a store has of a host.
+fn entry_of<'s>(store: &'s Store, host: &TimedHost<'_>) -> Option<&'s HostEntry> {
+    store.manifest().hosts.iter().find(|entry| entry.id == host.traced.id)
+}
+
+/// The tables of the analyses over all hosts. `is_synchronized`: whether the hosts' times are on one clock.
+pub fn stored_reports(hosts: &[StoredHost<'_>], options: &Options, is_synchronized: bool) -> Vec<Report> {
+    let hosts: Vec<(&dyn HostContext, &AnalysisSet)> =
+        hosts.iter().map(|host| (host as &dyn HostContext, &host.set)).collect();
+    isochrone_analysis::reports(&hosts, options, is_synchronized)
+}
+
+impl<'o> StoredHost<'o> {
+    fn open(
+        store: &Store,
+        entry: &HostEntry,
+        (host, timing): (&TimedHost<'o>, Timing<'o>),
+        set: AnalysisSet,
+    ) -> Result<Self, StoreError> {
+        let disk = |(&device, name): (&u32, &String)| (device, Name::from(name.as_str()));
+        let mut there = Self {
+            name: host.name().to_owned(),
+            timing,
+            store: store.host(entry)?,
+            numbers: BTreeMap::new(),
+            leaders: BTreeMap::new(),
+            disks: entry.disks.iter().map(disk).collect(),
+            lacking: host.recorded().lacking(),
+            missed: Missed::default(),
+            set,
+        };
+        there.number_threads();
+        there.missed = there.store.missed()?;
+        Ok(there)
+    }
+
+    fn number_threads(&mut self) {
+        for (row, info) in (0..).map(ThreadRow).zip(self.store.threads()) {
+            let Some(thread) = self.store.thread_id(row) else { continue };
+            self.numbers.insert(thread, row);
+            if let (Some(tid), true) = (info.tid, info.tid == info.pid) {
+                self.leaders.entry(tid).or_insert(thread);
+            }
+        }
+    }
+}
+
+impl HostContext for StoredHost<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn window(&self) -> Option<Window<RawNs>> {
+        self.store.entry().range
+    }
+
+    fn unix(&self, raw: RawNs) -> UnixNs {
+        self.timing.unix(raw)
+    }
+
+    fn thread(&self, thread: ThreadId) -> Option<ThreadIdentity<'_>> {
+        let row = self.store.thread(*self.numbers.get(&thread)?)?;
+        Some(ThreadIdentity {
+            tid: thread.tid(),
+            pid: row.pid,
+            leader: row.pid.and_then(|pid| self.leaders.get(&pid).copied()),
+            ppid: row.parent,
+            comm: row.comm.as_deref().map(Into::into),
+            is_kernel: row.is_kernel,
+            inner: row.inner,
+            born: row.is_start_seen.then_some(row.start),
+            died: row.is_end_seen.then_some(row.end),
+        })
+    }
+
+    fn comm_at(&self, thread: ThreadId, at: RawNs) -> Option<&str> {
+        self.store.thread(*self.numbers.get(&thread)?)?.comm_at(at)
+    }
+
+    fn lacks(&self, need: Need) -> bool {
+        self.lacking.contains(&need)
+    }
+
+    fn disk(&self, device: u32) -> Option<&Name> {
+        self.disks.get(&device)
+    }
+
+    fn missed(&self) -> &Missed {
+        &self.missed
+    }
+
+    fn threads(&self) -> Vec<ThreadId> {
+        self.numbers.keys().copied().filter(|thread| matches!(thread, ThreadId::Thread { .. })).collect()
+    }
+}
