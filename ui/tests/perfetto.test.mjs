@@ -97,6 +97,36 @@ test("wake-ups are flows to the wait for a CPU", async () => {
   assert.equal(expect.length > 1000, true);
 });
 
+test("the scheduler's tables have switches, waits for a CPU and blocked times", async () => {
+  const first = (host) => BigInt(hosts.indexOf(host));
+  const log = table("log", "analyze", "schedlog"), states = table("states", "analyze", "states");
+  // What ran: the states on a CPU, joined where one follows another.
+  const runs = new Map();
+  for (const row of states.filter((row) => ["usermode", "syscall", "interrupted", "running"].includes(row.state))) {
+    const key = `${row.host} ${row.tid} ${row.cpu}`, all = runs.get(key) ?? runs.set(key, []).get(key), last = all.at(-1);
+    if (last?.[1] === row.begin_ns) last[1] = row.end_ns;
+    else all.push([row.begin_ns, row.end_ns]);
+  }
+  const expect = [...runs].flatMap(([key, all]) => { const [host, tid, cpu] = key.split(" "); return all.map(([from, to]) => [numbered(host, tid), first(host) + BigInt(cpu), from, to]); });
+  const ran = await trace.query("select t.tid, c.cpu, s.ts, s.ts + s.dur from sched s join thread t using (utid) join cpu c using (ucpu) where t.tid > 0");
+  same(ran, expect, 5000);
+  const running = await trace.query("select t.tid, c.cpu, s.ts, s.ts + s.dur from thread_state s join thread t using (utid) join cpu c using (ucpu) where state = 'Running'");
+  same(running, expect, 5000);
+  // Waits for a CPU after a wake-up, with who woke.
+  const woken = await trace.query("select t.tid, s.ts, s.ts + s.dur from thread_state s join thread t using (utid) where state = 'R' and dur >= 0 and waker_utid is not null");
+  const waits = new Set(woken.map((row) => row.join(" ")));
+  const missing = log.filter((row) => row.wakeup_ns !== "" && !waits.has(`${numbered(row.host, row.tid)} ${row.wakeup_ns} ${row.switch_ns}`));
+  assert.deepEqual(missing, []);
+  assert.equal(log.length > 1000, true);
+  // Blocked times that end within the trace.
+  const blocked = await trace.query("select t.tid, s.ts, s.ts + s.dur from thread_state s join thread t using (utid) where state in ('S', 'D', 'T') and dur >= 0");
+  const known = new Set(states.filter((row) => row.state === "blocked").map((row) => `${numbered(row.host, row.tid)} ${row.begin_ns} ${row.end_ns}`));
+  assert.deepEqual(blocked.filter((row) => !known.has(row.join(" "))), []);
+  assert.equal(blocked.length > 1000, true);
+  assert.deepEqual(await trace.query("select distinct state from thread_state where dur = -1 and state not in ('S', 'D', 'T', 'X', '?', 'R')"), []);
+  assert.equal((await trace.query("select count(*) from thread_state where state = '?'"))[0][0] <= 3n, true);
+});
+
 test("counters are those of usage", async () => {
   const found = await trace.query(`select h.name, c.ts, c.value from counter c join track k on c.track_id = k.id join track h on k.parent_id = h.id where k.name = 'CPUs busy'`);
   const expect = table("host", "analyze", "usage", "--every", "500ms");
@@ -127,6 +157,8 @@ test("CPUs ran what cputop says, in the ns of the host's own clock", async () =>
     const threads = await own.query(`select t.tid, sum(s.dur) from slice s join thread_track k on s.track_id = k.id join thread t using (utid) where s.name in ('usermode', 'syscall', 'interrupted') and s.category = 'state' group by 1`);
     const ran = table("processes", "analyze", "cputop", "--no-sync", "--host", "h1").filter((row) => row.cpu_ns !== "0");
     same(threads, ran.map((row) => [row.tid, row.cpu_ns]), 10);
+    const scheduled = await own.query("select c.cpu, sum(s.dur) from sched s join cpu c using (ucpu) where s.utid != 0 group by 1");
+    same(scheduled, expect.map((row) => [row.cpu, row.busy_ns]), 1);
   } finally {
     await own.close();
   }

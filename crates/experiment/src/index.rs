@@ -215,51 +215,47 @@ fn write(
 /// What a host has become: its model, with the consumer that writes spans, and what was read.
 type WrittenHost = (Finished<SpanWriter>, ReadReport);
 
-/// Writes a store of what `spans` gives for each host, in their order, after it has written all their spans.
+/// Hosts that are written at a time, unless there are more threads: each keeps some rows of each table
+/// until they fill a batch.
+const HOSTS_AT_ONCE: usize = 8;
+
+/// Writes a store of what `spans` gives for each of some hosts, in their order, after it has written all
+/// their spans.
 fn write_hosts<'o>(
     experiment: &Experiment<'o>,
     mut store: StoreWriter,
     spread: Spread,
-    spans: impl FnOnce(&[&TimedHost<'o>], &[HostWriter]) -> Result<Vec<WrittenHost>, IndexError>,
+    mut spans: impl FnMut(&[&TimedHost<'o>], &[HostWriter]) -> Result<Vec<WrittenHost>, IndexError>,
 ) -> Result<Indexed, IndexError> {
     // Before anything is read: a file that changes while it is makes the store stale.
     let sources = sources(experiment.inputs)?;
     let before = Truncations::now();
     let hosts: Vec<&TimedHost<'o>> = experiment.hosts().iter().collect();
-    let mut writers = Vec::with_capacity(hosts.len());
-    for host in &hosts {
-        let TimedHost { traced, .. } = host;
-        let mut writer = store.host(&traced.id, &traced.name, traced.offset_ns)?;
-        let recorded = host.recorded();
-        let lacking = recorded.lacking();
-        if lacking.contains(&Need::Descriptors) {
-            writer.leave_out_files();
+    let (mut reports, mut entries) = (Vec::new(), Vec::new());
+    for some in hosts.chunks(HOSTS_AT_ONCE.max(spread.threads())) {
+        let writers: Vec<HostWriter> =
+            some.iter().map(|host| writer(&mut store, host)).collect::<Result<_, _>>()?;
+        let (first, mut tasks) = (reports.len(), Vec::with_capacity(some.len()));
+        for ((model, report), writer) in spans(some, &writers)?.into_iter().zip(writers) {
+            reports.push(report);
+            tasks.push((Mutex::new(Some((writer, model))), OnceLock::new()));
         }
-        let has = |need| !lacking.contains(&need);
-        writer.set_recorded(isochrone_store::Recorded {
-            has_all_calls: has(Need::Calls) && has(Need::EveryCall),
-            has_both_ends: has(Need::Calls),
-            has_first_wakeups: has(Need::Switches) && recorded.events.contains(&"sched_wakeup_new"),
+        let has_spare_thread = spread.threads() >= 2 * tasks.len();
+        in_order(tasks.len(), spread.threads(), |index| {
+            let (task, done) = &tasks[index];
+            let work = task.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some((writer, model)) = work {
+                // Each is done once.
+                let _ = done.set(writer.finish(model, &losses(&some[index].traced), has_spare_thread));
+            }
         });
-        writers.push(writer);
-    }
-    let models = spans(&hosts, &writers)?;
-    let (mut reports, mut tasks) = (Vec::new(), Vec::new());
-    for ((model, report), writer) in models.into_iter().zip(writers) {
-        reports.push(report);
-        tasks.push((Mutex::new(Some((writer, model))), OnceLock::new()));
-    }
-    let has_spare_thread = spread.threads() >= 2 * tasks.len();
-    in_order(tasks.len(), spread.threads(), |place| {
-        let (task, done) = &tasks[place];
-        let work = task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((writer, model)) = work {
-            // Each place is done once.
-            let _ = done.set(writer.finish(model, &losses(&hosts[place].traced), has_spare_thread));
+        for ((_, done), report) in tasks.into_iter().zip(&reports[first..]) {
+            let ReadReport { broken_packets, diagnostics, .. } = report;
+            let is_undecodable = *broken_packets > 0 || !diagnostics.is_empty();
+            let entry = done.into_inner().transpose()?;
+            entries.extend(entry.map(|entry| HostEntry { is_undecodable, ..entry }));
         }
-    });
-    let entries = tasks.into_iter().filter_map(|(_, done)| done.into_inner());
-    let entries: Vec<HostEntry> = entries.collect::<Result<_, _>>()?;
+    }
     let (messages, clocks) = write_messages(experiment, &hosts, &mut store)?;
     let is_read = |file: &Path| experiment.inputs.traces.iter().any(|it| file.starts_with(it.trace.path()));
     if let Some(file) = before.since().into_iter().find(|file| is_read(file)) {
@@ -267,6 +263,24 @@ fn write_hosts<'o>(
     }
     store.commit(entries, Some(messages), clocks, sources)?;
     Ok(Indexed { reports })
+}
+
+/// What writes a host.
+fn writer(store: &mut StoreWriter, host: &TimedHost<'_>) -> Result<HostWriter, StoreError> {
+    let traced = &host.traced;
+    let mut writer = store.host(&traced.id, &traced.name, traced.offset_ns)?;
+    let recorded = host.recorded();
+    let lacking = recorded.lacking();
+    if lacking.contains(&Need::Descriptors) {
+        writer.leave_out_files();
+    }
+    let has = |need| !lacking.contains(&need);
+    writer.set_recorded(isochrone_store::Recorded {
+        has_all_calls: has(Need::Calls) && has(Need::EveryCall),
+        has_both_ends: has(Need::Calls),
+        has_first_wakeups: has(Need::Switches) && recorded.events.contains(&"sched_wakeup_new"),
+    });
+    Ok(writer)
 }
 
 /// What is missing of a host's trace, as far as it is known without a look at the events.

@@ -6,11 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Need, Options, Report, ThreadIdentity};
-use isochrone_kernel::{Missed, Name, SpanKind, ThreadId};
+use isochrone_hosts::Work;
+use isochrone_kernel::{Missed, Name, PIECE_BEGIN, SpanKind, ThreadId};
 use isochrone_pipeline::in_order;
-use isochrone_store::{HostEntry, HostStore, Missing, Store, StoreError, ThreadRow};
+use isochrone_store::{HostEntry, HostStore, Store, StoreError, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::{TimedHost, Times, Timing};
 
@@ -25,8 +27,6 @@ pub struct StoredHost<'o> {
     store: HostStore,
     /// Numbers of threads by their ids.
     numbers: BTreeMap<ThreadId, ThreadRow>,
-    /// The first threads of processes, by pid.
-    leaders: BTreeMap<i32, ThreadId>,
     /// Names of disks by device.
     disks: BTreeMap<u32, Name>,
     /// What it did not record.
@@ -62,9 +62,9 @@ pub fn at_instant<'o>(
 }
 
 /// The answers of analyses to a question about a window, of hosts in their order. `None`: the store does
-/// not have what they need, or not all of it: packets that could not be decoded, which only reading
-/// reports, and threads that were never identified. Linear in the rows of these kinds of spans in the
-/// window.
+/// not have what they need, or not all of it, as of a trace of which something could not be decoded, which
+/// only reading reports, and of threads that were never identified; or `work` was stopped. Linear in the
+/// rows of these kinds of spans in the window.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -73,6 +73,7 @@ pub fn from_store<'o>(
     hosts: &[&TimedHost<'o>],
     question: &Question<'_>,
     spread: Spread,
+    work: Option<&Work>,
 ) -> Result<Option<Vec<StoredHost<'o>>>, StoreError> {
     let needs_more = |kind: &AnalysisKind| kind.stored().is_empty();
     let (Ok(make), false) = (question.sets(hosts), question.kinds.iter().any(needs_more)) else {
@@ -84,18 +85,30 @@ pub fn from_store<'o>(
     let mut kinds: Vec<SpanKind> = question.kinds.iter().flat_map(|kind| kind.stored()).copied().collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let of_host = |host: &TimedHost<'o>| -> Result<Option<StoredHost<'o>>, StoreError> {
-        let (Some(timing), Some(entry)) = (host.timing, entry_of(store, host)) else { return Ok(None) };
+    let entry = |host: &&TimedHost<'o>| {
+        let entry = entry_of(store, host).filter(|entry| !entry.is_undecodable)?;
+        // Descriptors are left out of the store then.
+        let lacks_files = host.recorded().lacking().contains(&Need::Descriptors);
+        (!lacks_files || !kinds.contains(&SpanKind::File)).then_some((entry, host.timing?))
+    };
+    let Some(entries) = hosts.iter().map(entry).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let declines = AtomicBool::new(false);
+    let of_host = |index: usize| -> Result<Option<StoredHost<'o>>, StoreError> {
+        let (host, (entry, timing)) = (hosts[index], entries[index]);
         let mut there = StoredHost::open(store, entry, (host, timing), make(host, timing)())?;
-        if there.store.losses(Window::ALL)?.iter().any(|loss| loss.what == Missing::Rest) {
-            return Ok(None);
-        }
         let window = question.times.on(timing).window;
-        Ok(there.store.emit(&kinds, window, &mut there.set)?.then_some(there))
+        for &kind in &kinds {
+            let is_stopped = work.is_some_and(Work::is_stopped) || declines.load(Ordering::Relaxed);
+            if is_stopped || !there.store.emit(kind, window, &mut there.set)? {
+                declines.store(true, Ordering::Relaxed);
+                return Ok(None);
+            }
+        }
+        Ok(Some(there))
     };
     let found: Vec<OnceLock<_>> = hosts.iter().map(|_| OnceLock::new()).collect();
     in_order(hosts.len(), spread.threads(), |index| {
-        found[index].get_or_init(|| of_host(hosts[index]));
+        found[index].get_or_init(|| of_host(index));
     });
     found.into_iter().filter_map(OnceLock::into_inner).collect()
 }
@@ -125,7 +138,6 @@ impl<'o> StoredHost<'o> {
             timing,
             store: store.host(entry)?,
             numbers: BTreeMap::new(),
-            leaders: BTreeMap::new(),
             disks: entry.disks.iter().map(disk).collect(),
             lacking: host.recorded().lacking(),
             missed: Missed::default(),
@@ -137,13 +149,22 @@ impl<'o> StoredHost<'o> {
     }
 
     fn number_threads(&mut self) {
-        for (row, info) in (0..).map(ThreadRow).zip(self.store.threads()) {
-            let Some(thread) = self.store.thread_id(row) else { continue };
-            self.numbers.insert(thread, row);
-            if let (Some(tid), true) = (info.tid, info.tid == info.pid) {
-                self.leaders.entry(tid).or_insert(thread);
+        for row in (0..self.store.threads().len() as u32).map(ThreadRow) {
+            if let Some(thread) = self.store.thread_id(row) {
+                self.numbers.insert(thread, row);
             }
         }
+    }
+
+    /// The leader of a thread's process, as [`Threads::leader`](isochrone_kernel::Threads::leader) has it.
+    fn leader(&self, thread: ThreadId, pid: i32) -> Option<ThreadId> {
+        let ThreadId::Thread { tid, born } = thread else { return None };
+        if pid == tid {
+            return Some(thread);
+        }
+        let first = ThreadId::Thread { tid: pid, born: PIECE_BEGIN };
+        let known = self.numbers.range(first..=ThreadId::Thread { tid: pid, born });
+        Some(known.last().map_or(first, |(&leader, _)| leader))
     }
 }
 
@@ -165,7 +186,7 @@ impl HostContext for StoredHost<'_> {
         Some(ThreadIdentity {
             tid: thread.tid(),
             pid: row.pid,
-            leader: row.pid.and_then(|pid| self.leaders.get(&pid).copied()),
+            leader: row.pid.and_then(|pid| self.leader(thread, pid)),
             ppid: row.parent,
             comm: row.comm.as_deref().map(Into::into),
             is_kernel: row.is_kernel,

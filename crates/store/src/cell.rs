@@ -57,7 +57,7 @@ fn reason_name(number: u8) -> &'static str {
 }
 
 fn action_name(number: u8) -> &'static str {
-    ActionNumber(number).action().name()
+    FileAction::of(number).map_or("unknown", FileAction::name)
 }
 
 fn cause_name(number: u8) -> &'static str {

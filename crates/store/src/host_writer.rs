@@ -63,6 +63,7 @@ impl HostWriter {
             block_devices: Vec::new(),
             phase_threads: Vec::new(),
             recorded: Recorded::ALL,
+            is_undecodable: false,
             levels: 0,
             tables: Vec::new(),
         };

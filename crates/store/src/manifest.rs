@@ -91,6 +91,8 @@ pub struct HostEntry {
     pub phase_threads: Vec<ThreadRow>,
     /// What was recorded of it.
     pub recorded: Recorded,
+    /// Whether something of its trace could not be decoded.
+    pub is_undecodable: bool,
     /// Number of zoom levels of states.
     pub levels: usize,
     /// Its tables.
@@ -266,6 +268,7 @@ mod tests {
             block_devices: vec![8],
             phase_threads: Vec::new(),
             recorded: Recorded::ALL,
+            is_undecodable: false,
             levels: 1,
             tables: vec![table("slices"), table("off")],
         }

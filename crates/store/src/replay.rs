@@ -24,8 +24,8 @@ use crate::tables::{
 use crate::threads::{ThreadName, ThreadRow};
 
 impl HostStore {
-    /// Emits the spans of some kinds that overlap a window, or end where it starts, and all descriptors, to
-    /// a consumer, with the ids of [`Self::thread_id`]. Of a call there are its name, its result, its times
+    /// Emits the spans of a kind that overlap a window, or end where it starts (descriptors: all), to a
+    /// consumer, with the ids of [`Self::thread_id`]. Of a call there are its name, its result, its times
     /// and what it does to descriptors in a word; of a packet no addresses, of a page fault no end. Returns
     /// whether these are all: of a thread that was never identified, and of a kind that is kept in another
     /// form, spans are left out. Linear in the rows of the batches that overlap the window.
@@ -34,37 +34,31 @@ impl HostStore {
     /// A table cannot be read.
     pub fn emit(
         &self,
-        kinds: &[SpanKind],
+        kind: SpanKind,
         window: Window<RawNs>,
         to: &mut impl Spans,
     ) -> Result<bool, StoreError> {
         let replay = Replay::new(self);
         // What ends at its start counts as within it.
         let window = Window::new(window.start.saturating_sub(1), window.end);
-        for kind in kinds {
-            match kind {
-                SpanKind::Slice => replay.slices(window, to)?,
-                SpanKind::Unknown => replay.unknown(window, to)?,
-                SpanKind::Syscall => replay.syscalls(window, to)?,
-                SpanKind::HalfSyscall => replay.half_syscalls(window, to)?,
-                SpanKind::Irq => replay.irqs(window, to)?,
-                SpanKind::Softirq => replay.softirqs(window, to)?,
-                SpanKind::SchedLatency => replay.latencies(window, to)?,
-                SpanKind::Migration => replay.migrations(window, to)?,
-                SpanKind::OffCpu => replay.off_cpus(window, to)?,
-                SpanKind::BlockRequest => replay.block_requests(window, to)?,
-                SpanKind::Packet => replay.packets(window, to)?,
-                SpanKind::PageFault => replay.page_faults(window, to)?,
-                SpanKind::PageAllocation => replay.pages(window, to)?,
-                // Of one that was not seen to be opened or closed, the bounds are not those of its life.
-                SpanKind::File => replay.files(Window::ALL, to)?,
-                _ => return Ok(false),
-            }
-            if !replay.is_whole.get() {
-                return Ok(false);
-            }
+        match kind {
+            SpanKind::Slice => replay.slices(window, to)?,
+            SpanKind::Unknown => replay.unknown(window, to)?,
+            SpanKind::Syscall => replay.syscalls(window, to)?,
+            SpanKind::HalfSyscall => replay.half_syscalls(window, to)?,
+            SpanKind::Irq => replay.irqs(window, to)?,
+            SpanKind::Softirq => replay.softirqs(window, to)?,
+            SpanKind::SchedLatency => replay.latencies(window, to)?,
+            SpanKind::Migration => replay.migrations(window, to)?,
+            SpanKind::BlockRequest => replay.block_requests(window, to)?,
+            SpanKind::Packet => replay.packets(window, to)?,
+            SpanKind::PageFault => replay.page_faults(window, to)?,
+            SpanKind::PageAllocation => replay.pages(window, to)?,
+            // Of one that was not seen to be opened or closed, the bounds are not those of its life.
+            SpanKind::File => replay.files(Window::ALL, to)?,
+            _ => return Ok(false),
         }
-        Ok(true)
+        Ok(replay.is_whole.get())
     }
 
     /// The id of a thread: no two of them have the same. `None`: there is no such thread.

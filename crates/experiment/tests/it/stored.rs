@@ -73,7 +73,9 @@ fn check(experiment: &Experiment<'_>, random: &mut Random, (count, part): (usize
         let first = random.below(all.len() as u64) as usize;
         let some = if random.below(3) == 0 { &all[..] } else { &all[first..=first] };
         let question = Question { kinds: some, options: &options, times, periods: None };
-        let Some(found) = from_store(&store, &hosts, &question, Spread::default()).unwrap() else { continue };
+        let Some(found) = from_store(&store, &hosts, &question, Spread::default(), None).unwrap() else {
+            continue;
+        };
         answered += 1;
         let asked: Vec<_> =
             question.ask(&hosts, Spread::default(), None).into_iter().map(Result::unwrap).collect();

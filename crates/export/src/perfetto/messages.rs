@@ -32,6 +32,9 @@ pub(super) const SEQUENCE_CLOCK: u32 = 64;
 /// `common_flags` of an event of Ftrace: a hardware interrupt was handled.
 pub(super) const IN_INTERRUPT: u32 = 0x08;
 
+/// The release of Linux since when states of threads are numbered as they are written.
+pub(super) const STATES_SINCE: &str = "4.14+";
+
 /// `prev_state` of a switch, as Linux numbers the states of threads.
 pub(super) mod task_state {
     pub(in super::super) const RUNNABLE: i64 = 0;
@@ -39,7 +42,7 @@ pub(super) mod task_state {
     pub(in super::super) const UNINTERRUPTIBLE: i64 = 0x02;
     pub(in super::super) const STOPPED: i64 = 0x04;
     pub(in super::super) const DEAD: i64 = 0x10;
-    /// No state of Linux: readers show it as unknown.
+    /// No state of Linux since [`STATES_SINCE`](super::STATES_SINCE): readers show it as unknown.
     pub(in super::super) const UNKNOWN: i64 = 0x4000;
 }
 
@@ -59,6 +62,8 @@ pub(super) struct TracePacket {
     pub(super) interned_data: Option<InternedData>,
     #[prost(uint32, optional, tag = "13")]
     pub(super) sequence_flags: Option<u32>,
+    #[prost(message, optional, tag = "45")]
+    pub(super) system_info: Option<SystemInfo>,
     #[prost(message, optional, tag = "59")]
     pub(super) defaults: Option<TracePacketDefaults>,
     #[prost(message, optional, tag = "60")]
@@ -232,4 +237,18 @@ pub(super) struct WakingEvent {
     pub(super) pid: Option<i32>,
     #[prost(int32, optional, tag = "3")]
     pub(super) prio: Option<i32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SystemInfo {
+    #[prost(message, optional, tag = "1")]
+    pub(super) utsname: Option<Utsname>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Utsname {
+    #[prost(string, optional, tag = "1")]
+    pub(super) sysname: Option<String>,
+    #[prost(string, optional, tag = "3")]
+    pub(super) release: Option<String>,
 }

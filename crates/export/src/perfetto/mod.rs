@@ -158,6 +158,8 @@ fn timestamp(at: impl Into<i128>) -> u64 {
 }
 
 impl<W: Write> Timeline for Perfetto<W> {
+    const HAS_SCHED: bool = true;
+
     fn track(&mut self, kind: &TrackKind<'_>) -> io::Result<Track> {
         self.tracks += 1;
         let track = Track(self.tracks);

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use super::messages::{
     Clock, ClockSnapshot, FTRACE_CLOCK_GLOBAL, FtraceEvent, FtraceEventBundle, IN_INTERRUPT, REALTIME,
-    SEQUENCE_CLOCK, SwitchEvent, TracePacket, WakingEvent, task_state,
+    SEQUENCE_CLOCK, STATES_SINCE, SwitchEvent, SystemInfo, TracePacket, Utsname, WakingEvent, task_state,
 };
 use super::{Perfetto, timestamp};
 use crate::timeline::{LeftAs, SchedSwitch, SchedWaking, Task};
@@ -63,7 +63,7 @@ impl<W: Write> Perfetto<W> {
     /// Adds an event of a CPU, and writes its bundle when that is full.
     pub(super) fn add_sched(&mut self, cpu: u32, event: FtraceEvent) -> io::Result<()> {
         if self.sched.is_empty() {
-            self.sched_clock(event.timestamp)?;
+            self.start_sched(event.timestamp)?;
         }
         let events = self.sched.entry(cpu).or_default();
         events.push(event);
@@ -87,11 +87,14 @@ impl<W: Write> Perfetto<W> {
         self.packet(TracePacket { ftrace_events: Some(bundle), ..TracePacket::default() })
     }
 
-    /// The clock of bundles shows what Unix time is.
-    fn sched_clock(&mut self, at: Option<u64>) -> io::Result<()> {
+    /// The clock of bundles shows what Unix time is; states have the numbers of today's kernels.
+    fn start_sched(&mut self, at: Option<u64>) -> io::Result<()> {
+        let utsname = Utsname { sysname: Some("Linux".to_owned()), release: Some(STATES_SINCE.to_owned()) };
+        let system_info = Some(SystemInfo { utsname: Some(utsname) });
         let clocks =
             [REALTIME, SEQUENCE_CLOCK].map(|id| Clock { clock_id: Some(id), timestamp: at }).to_vec();
-        let snapshot = ClockSnapshot { clocks, primary_trace_clock: Some(REALTIME) };
-        self.packet(TracePacket { clock_snapshot: Some(snapshot), ..TracePacket::default() })
+        let clock_snapshot = Some(ClockSnapshot { clocks, primary_trace_clock: Some(REALTIME) });
+        self.packet(TracePacket { system_info, ..TracePacket::default() })?;
+        self.packet(TracePacket { clock_snapshot, ..TracePacket::default() })
     }
 }

@@ -110,6 +110,9 @@ impl<'a> Event<'a> {
 /// Slices of a track nest: [`end`](Self::end) ends the one that started last. Times of a track do not go back, except those of instants
 /// and of counters. All functions fail where what they write to cannot be written.
 pub trait Timeline {
+    /// Whether it has events of the scheduler: [`Self::sched_switch`], [`Self::sched_waking`].
+    const HAS_SCHED: bool = false;
+
     /// Adds a track.
     fn track(&mut self, kind: &TrackKind<'_>) -> io::Result<Track>;
 

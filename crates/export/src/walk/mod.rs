@@ -106,8 +106,10 @@ pub fn export<T: Timeline>(
     }
     let (mut flows, mut first_cpu, mut of_sched) = (0, 0, Vec::new());
     for host in &mut hosts {
-        let first_cpu = sched::start(host, &mut first_cpu)?;
-        of_sched.push(SchedOfHost { host: host.name.clone(), first_cpu });
+        if T::HAS_SCHED && !host.store.entry().cpus.is_empty() {
+            let first_cpu = sched::start(host, &mut first_cpu)?;
+            of_sched.push(SchedOfHost { host: host.name.clone(), first_cpu });
+        }
         clocks::emit(host, to)?;
         for part in host.parts() {
             threads::emit(host, part, &mut flows, to)?;

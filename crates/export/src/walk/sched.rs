@@ -44,16 +44,26 @@ pub(super) fn start(
 ) -> Result<Result<u32, WithoutSched>, ExportError> {
     let first = *first_cpu;
     let cpus = host.store.entry().cpus.iter().max().map_or(0, |&last| last.saturating_add(1));
-    *first_cpu = first.saturating_add(cpus);
-    if *first_cpu > MAX_CPUS {
+    let next = first.saturating_add(cpus);
+    if next > MAX_CPUS {
         return Ok(Err(WithoutSched::TooManyCpus));
     }
-    let Window { start, end } = host.window;
-    if host.store.missed()?.iter().any(|(from, to)| from < end && start < to) {
+    if is_missing(host)? {
         return Ok(Err(WithoutSched::Missing));
     }
+    *first_cpu = next;
     host.sched = Some(Sched { first_cpu: first, runs: BTreeMap::new() });
     Ok(Ok(first))
+}
+
+/// Whether events may be missing in the exported time, or a CPU did what its events do not explain, after
+/// it was first known.
+fn is_missing(host: &Host<'_>) -> Result<bool, ExportError> {
+    let Window { start, end } = host.window;
+    let mut is_missing = host.store.missed()?.iter().any(|(from, to)| from < end && start < to);
+    let first = host.store.entry().range.unwrap_or_default().start;
+    host.store.unknown(host.window, |it| is_missing |= it.start > first && it.end > it.start)?;
+    Ok(is_missing)
 }
 
 impl Host<'_> {
@@ -93,7 +103,7 @@ pub(super) fn emit<T: Timeline>(
             slices.push(slice);
         }
     })?;
-    slices.sort_unstable_by_key(|slice| (slice.cpu, slice.start));
+    slices.sort_unstable_by_key(|slice| (slice.cpu, slice.start, slice.end));
     for slice in slices {
         let last = sched.runs.insert(slice.cpu, slice);
         let left = last.filter(|last| last.end == slice.start);

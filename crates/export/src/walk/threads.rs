@@ -53,10 +53,7 @@ fn states<T: Timeline>(
             continue;
         }
         let number = row.thread;
-        let is_off = tracks
-            .state
-            .as_ref()
-            .is_none_or(|(last, _)| matches!(last.state, State::Blocked | State::WaitFork));
+        let is_off = tracks.state.as_ref().is_none_or(|(last, _)| may_be_woken(last.state));
         host.emit_last_state(number, to)?;
         let woken = (row.state == State::WaitCpu).then(|| wakeups.get(&(number, row.start))).flatten();
         let flow = match woken {
@@ -75,6 +72,11 @@ fn states<T: Timeline>(
         }
     }
     Ok(())
+}
+
+/// Whether a thread in a state may be off all CPUs and not runnable.
+fn may_be_woken(state: State) -> bool {
+    matches!(state, State::Blocked | State::WaitFork | State::Unknown)
 }
 
 /// Whether a state continues in another one.

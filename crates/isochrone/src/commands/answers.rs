@@ -13,9 +13,10 @@ use isochrone_timing::{TimedHost, Times, is_on_one_clock, recorded};
 use super::analysis::{model_error, note_unmatched, report_missing};
 use super::{Named, index, lami, periods};
 use crate::arguments::Analyze;
-use crate::output::Console;
+use crate::output::{Console, warning};
 use crate::progress::Progress;
 use crate::render::complaints;
+use crate::render::plain::Plain;
 
 /// An `isochrone analyze` that is being answered.
 #[derive(Clone, Copy)]
@@ -51,7 +52,7 @@ pub(super) fn answers(of: Answering<'_, '_>, kinds: &[AnalysisKind]) -> anyhow::
     }
     if !direct.is_empty() {
         let question = Question { kinds: &direct, options, times, periods: definitions.clone() };
-        all.extend(match of_window(of, &question, spread)? {
+        all.extend(match of_window(of, &question, spread) {
             Some(stored) => stored,
             None => of_traces(of, &question, spread)?,
         });
@@ -63,8 +64,9 @@ pub(super) fn answers(of: Answering<'_, '_>, kinds: &[AnalysisKind]) -> anyhow::
         // What the traces lack has been reported if there was a pass before.
         let silenced = console.silenced();
         let of = Answering { console: if direct.is_empty() { console } else { &silenced }, ..of };
-        let modelled =
-            read(of, |progress| ask_within(&question, hosts, &found, &names, spread, Some(progress)))?;
+        let modelled = read(of, &within, |progress| {
+            ask_within(&question, hosts, &found, &names, spread, Some(progress))
+        })?;
         let mut of_periods = reports_within(&modelled, &question, &names);
         for report in &mut of_periods {
             report.notes.extend(found.iter().flat_map(unfinished_periods::<PeriodLog>));
@@ -77,7 +79,7 @@ pub(super) fn answers(of: Answering<'_, '_>, kinds: &[AnalysisKind]) -> anyhow::
 
 /// The reports of a pass over the traces.
 fn of_traces(of: Answering<'_, '_>, question: &Question<'_>, spread: Spread) -> anyhow::Result<Vec<Report>> {
-    let modelled = read(of, |progress| question.ask(of.hosts, spread, Some(progress)))?;
+    let modelled = read(of, question.kinds, |progress| question.ask(of.hosts, spread, Some(progress)))?;
     let mut all = reports(&modelled, of.options, spread);
     for report in all.iter_mut().filter(|_| question.periods.is_some()) {
         report.notes.extend(modelled.iter().flat_map(unfinished_periods));
@@ -86,26 +88,27 @@ fn of_traces(of: Answering<'_, '_>, question: &Question<'_>, spread: Spread) -> 
 }
 
 /// The reports of a window from the store of the traces, if there is one that has all that they need.
-fn of_window(
-    of: Answering<'_, '_>,
-    question: &Question<'_>,
-    spread: Spread,
-) -> anyhow::Result<Option<Vec<Report>>> {
+fn of_window(of: Answering<'_, '_>, question: &Question<'_>, spread: Spread) -> Option<Vec<Report>> {
     let Answering { arguments, named, opened, options, hosts, console, .. } = of;
     // Progress is that of reading; how the traces are cut is to make no difference, which is tried.
     if arguments.output_progress || arguments.chunks.is_some() {
-        return Ok(None);
+        return None;
     }
-    let Some(store) = index::kept_store(named, arguments.store.as_deref(), opened.inputs()) else {
-        return Ok(None);
+    let store = index::kept_store(named, None, opened.inputs())?;
+    let stored = match from_store(&store, hosts, question, spread, None) {
+        Ok(Some(stored)) => stored,
+        Ok(None) => return None,
+        Err(error) => {
+            warning!("{}; the traces are read instead", Plain(error));
+            return None;
+        }
     };
-    let Some(stored) = from_store(&store, hosts, question, spread)? else { return Ok(None) };
     for host in hosts {
         complaints::of_host(host, console);
     }
     let known: Vec<&dyn HostContext> = stored.iter().map(|host| host as &dyn HostContext).collect();
-    note_unmatched(arguments, &recorded(hosts), &known, console);
-    Ok(Some(stored_reports(&stored, options, is_on_one_clock(hosts))))
+    note_unmatched_of(question.kinds, of, &known);
+    Some(stored_reports(&stored, options, is_on_one_clock(hosts)))
 }
 
 /// Notes on periods of a host that have no end.
@@ -126,6 +129,7 @@ fn of_instant(of: Answering<'_, '_>, kinds: &[AnalysisKind], spread: Spread) -> 
 /// The answers of all hosts, with progress; reports what could not be read.
 fn read<'o, S: Sync>(
     of: Answering<'_, 'o>,
+    kinds: &[AnalysisKind],
     ask: impl FnOnce(Read<'_>) -> Vec<Result<ModelledHost<'o, S>, ModelError>>,
 ) -> anyhow::Result<Vec<ModelledHost<'o, S>>> {
     let Answering { arguments, hosts, console, .. } = of;
@@ -141,8 +145,16 @@ fn read<'o, S: Sync>(
     bar.finish();
     let modelled = complete(answers, hosts, console)?;
     let known: Vec<&dyn HostContext> = modelled.iter().map(|host| host as &dyn HostContext).collect();
-    note_unmatched(arguments, &recorded(hosts), &known, console);
+    note_unmatched_of(kinds, of, &known);
     Ok(modelled)
+}
+
+/// Notes names and numbers of threads and calls that the hosts do not have, if any of the analyses is about
+/// threads: without, those that have ended are not known.
+fn note_unmatched_of(kinds: &[AnalysisKind], of: Answering<'_, '_>, known: &[&dyn HostContext]) {
+    if kinds.iter().any(|kind| kind.accepts(OptionKind::Threads)) {
+        note_unmatched(of.arguments, &recorded(of.hosts), known, of.console);
+    }
 }
 
 /// The results of analyses of all hosts, with progress; reports what could not be read.

@@ -4,9 +4,8 @@
 //! four columns, a thread becomes four columns, a number that stands for a word becomes that. `docs/sql.md`
 //! is made of this list.
 
-use std::net::{IpAddr, Ipv6Addr};
-
 use std::borrow::Cow;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::LazyLock;
 
 use isochrone_store::TableInfo;
@@ -56,7 +55,7 @@ fn whole(table: &'static TableInfo) -> Layout {
 const CHOSEN: &[Layout] = &[
     table("slices", "slices", "cpu thread priority begin end duration"),
     table("unknown_times", "unknown", "cpu begin end duration"),
-    table("syscalls", "syscalls", "thread cpu name fd ret error=errno(ret) begin end duration"),
+    table("syscalls", "syscalls", "thread cpu name fd ret error=errno(ret) begin end duration action"),
     table("half_syscalls", "half_syscalls", "thread cpu name fd is_begin at"),
     table("irqs", "irqs", "cpu irq=number name ret begin end duration"),
     table("softirqs", "softirqs", "cpu vector raised begin end duration"),
@@ -155,6 +154,31 @@ mod tests {
         } else {
             assert_eq!(old, made());
         }
+    }
+
+    /// A new column of the store is in a table here, or is left out on purpose.
+    #[test]
+    fn columns_are_listed() {
+        let mut left_out = Vec::new();
+        for table in isochrone_store::span_tables().filter(|table| !LEFT_OUT.contains(&table.name)) {
+            let layouts = LAYOUTS.iter().filter(|layout| layout.stored == table.name);
+            let listed: Vec<&str> =
+                layouts.flat_map(|layout| layout.columns.split([' ', '=', '(', ')'])).collect();
+            let is_absent = |column: &&isochrone_store::ColumnInfo| !listed.contains(&column.name);
+            let absent = table.columns.iter().filter(is_absent);
+            left_out.extend(absent.map(|column| format!("{}.{}", table.name, column.name)));
+        }
+        left_out.sort();
+        let expect = ["files.close_on_exec", "files.doubtful_from", "files.open_from", "packets.buffer"];
+        assert_eq!(left_out, expect);
+    }
+
+    /// A table that is not listed has all its columns, and how long its rows last.
+    #[test]
+    fn other_tables_are_whole() {
+        let table = TableInfo::of("softirqs").unwrap();
+        assert_eq!(whole(table).columns, "cpu vector raised begin end duration");
+        assert_eq!(whole(TableInfo::of("packets_taken").unwrap()).columns, "at cpu buffer");
     }
 
     #[test]

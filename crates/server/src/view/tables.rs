@@ -82,7 +82,7 @@ impl ExperimentView<'_> {
         let options = Options::default();
         let question = Question { kinds: &[kind], options: &options, times, periods: None };
         let hosts = self.timed_hosts();
-        if let Some(stored) = from_store(self.store, &hosts, &question, Spread::default())? {
+        if let Some(stored) = from_store(self.store, &hosts, &question, Spread::default(), Some(work))? {
             let mut all = stored_reports(&stored, &options, self.is_synchronized());
             return all.pop().ok_or_else(|| ApiError::internal("no table"));
         }
