@@ -33,6 +33,17 @@ test("two requests are held against each other: both from their begins, and caus
   // What one of them lacks took no time in it.
   for (const [where, a, b] of cells) assert.ok((a === 0 || spent(first, where).includes(a)) && (b === 0 || spent(second, where).includes(b)), `${where} ${a} ${b}`);
   assert.ok(cells.length > 3 && cells.some(([, a, b]) => a > 0 && b > 0));
+  // The address has both, and what the list is filtered by.
+  await page.locator("input[aria-label='Filter requests']").fill("h1");
+  await rest(page);
+  await page.waitForFunction((number) => new URLSearchParams(location.hash.slice(1)).get("i") === `${number}~~h1`, first.request);
+  const address = page.url(), names = await strips.locator(".of").allTextContents();
+  await page.goto("about:blank");
+  await page.goto(address);
+  await page.waitForFunction(() => document.querySelectorAll(".path-pair .strip").length === 2);
+  assert.deepEqual(await strips.locator(".of").allTextContents(), names);
+  assert.equal((await page.evaluate(() => isochrone.view.now.path)).request, second.request);
+  assert.equal(await page.locator("input[aria-label='Filter requests']").inputValue(), "h1");
   await page.locator("button", { hasText: "end the comparison" }).click();
   await rest(page);
   assert.ok(await page.locator("table[aria-label='Time by cause']").isVisible());

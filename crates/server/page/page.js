@@ -6186,6 +6186,7 @@ var PathPair = class {
 // src/panels/requestList.ts
 var RequestList = class {
 	pick;
+	filtered;
 	all = [];
 	services = [];
 	most = 1;
@@ -6195,20 +6196,23 @@ var RequestList = class {
 		class: "filter",
 		placeholder: "filter: host, process, number",
 		"aria-label": "Filter requests",
-		oninput: () => this.draw()
+		oninput: () => this.refilter()
 	});
 	service = h("select", {
 		"aria-label": "Service",
-		onchange: () => this.draw()
+		onchange: () => this.refilter()
 	});
+	/** The service that is to be chosen once there are some. */
+	wanted = null;
 	spread = h("p", {
 		class: "spread",
 		role: "status"
 	});
 	table;
 	element;
-	constructor(pick, open, origin) {
+	constructor(pick, open, origin, filtered) {
 		this.pick = pick;
+		this.filtered = filtered;
 		this.table = new DataTable({
 			label: "Requests",
 			origin,
@@ -6256,11 +6260,36 @@ var RequestList = class {
 		});
 		this.element = h("section", { class: "block requests" }, h("div", { class: "block-head" }, h("h3", {}, "Requests"), this.filter, this.service, button("slowest", "Pick the slowest of these", () => this.pickSlowest()), this.table.copy), this.spread, this.table.element);
 	}
+	/** What requests are filtered by; `service`: null where all are shown. */
+	get filters() {
+		return {
+			text: this.filter.value.trim(),
+			service: this.service.selectedIndex > 0 ? this.service.value : this.wanted
+		};
+	}
+	filterBy(text, service) {
+		this.filter.value = text;
+		this.wanted = service;
+		this.chooseWanted();
+		this.draw();
+	}
+	refilter() {
+		this.wanted = null;
+		this.draw();
+		this.filtered();
+	}
+	chooseWanted() {
+		const at = this.services.findIndex((it) => it.name === this.wanted);
+		this.service.selectedIndex = at + 1;
+		if (at >= 0) this.wanted = null;
+	}
 	set(requests) {
+		this.wanted = this.filters.service;
 		this.all = requests;
 		this.services = servicesOf(requests);
 		this.service.replaceChildren(h("option", { value: "" }, "all services"), ...this.services.map((it) => h("option", { value: it.name }, it.name === "" ? "(no name)" : it.name)));
 		this.service.hidden = this.services.length < 2;
+		this.chooseWanted();
 		this.draw();
 	}
 	/** Which one is shown beside. */
@@ -6325,10 +6354,9 @@ var CriticalPathPanel = class extends AskingPanel {
 	/** Another path that the one that is shown is held against. */
 	other = null;
 	pair;
-	against = button("compare with another", "Keep this path, and hold the next one that is picked against it", () => {
-		this.other = this.view.now.path;
-		this.drawPath();
-	});
+	against = button("compare with another", "Keep this path, and hold the next one that is picked against it", () => this.holdAgainst(this.view.now.path));
+	/** The one that an address asks for, until it is there. */
+	wanted = null;
 	leave = button("close the path ×", "Leave the path: all rows again (Esc)", () => this.view.set({
 		path: null,
 		onlyRows: null
@@ -6341,16 +6369,52 @@ var CriticalPathPanel = class extends AskingPanel {
 			"onlyRows"
 		]);
 		const origin = () => this.origin;
-		this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin);
+		this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin, () => this.tellKept());
 		this.details = new PathDetails((step) => this.go(step, false), (step) => this.go(step, true), origin);
-		this.pair = new PathPair(() => {
-			this.other = null;
-			this.drawPath();
-		}, origin);
+		this.pair = new PathPair(() => this.holdAgainst(null), origin);
 		this.controls.append(this.ofThread, this.against, this.only, this.leave);
+	}
+	/** What the list is filtered by, and the path that is held against the one that is shown. */
+	get kept() {
+		const { text, service } = this.list.filters, of = this.other?.of ?? this.wanted;
+		const other = of === null ? "" : "request" in of ? `${of.request}` : `${of.row},${of.begin},${of.end}`;
+		return text === "" && service === null && other === "" ? "" : [
+			other,
+			service === null ? "" : `=${encodeURIComponent(service)}`,
+			text
+		].join("~");
+	}
+	keep(text) {
+		const [other, service, ...filter] = text.split("~"), numbers = (other ?? "").split(",").map(Number);
+		this.list.filterBy(filter.join("~"), service?.startsWith("=") === true ? decoded(service.slice(1)) : null);
+		this.other = null;
+		this.wanted = other === void 0 || other === "" || numbers.some((it) => !Number.isFinite(it)) ? null : numbers.length === 3 ? {
+			row: numbers[0],
+			begin: numbers[1],
+			end: numbers[2]
+		} : { request: numbers[0] };
+		if (this.isSeen) this.loadWanted();
+	}
+	async loadWanted() {
+		const { wanted } = this;
+		if (wanted === null) {
+			this.drawPath();
+			return;
+		}
+		await this.find(async (signal) => {
+			const other = await api.path(wanted, this.progress.ask, signal);
+			if (this.wanted === wanted) this.holdAgainst(other);
+		});
+	}
+	holdAgainst(other) {
+		this.other = other;
+		this.wanted = null;
+		this.drawPath();
+		this.tellKept();
 	}
 	shown() {
 		this.drawPath();
+		if (this.wanted !== null) this.loadWanted();
 	}
 	changed(_now, changed) {
 		if (changed.has("path")) this.drawPath();
@@ -6358,7 +6422,7 @@ var CriticalPathPanel = class extends AskingPanel {
 	}
 	renewed() {
 		this.requests = null;
-		this.other = null;
+		this.other = this.wanted = null;
 		super.renewed();
 	}
 	forget() {
@@ -6483,6 +6547,14 @@ var CriticalPathPanel = class extends AskingPanel {
 };
 function rowsOf(path) {
 	return new Set(path.steps.map((step) => step.row).filter((row) => row !== null));
+}
+/** An address may be wrong: what is no encoded text stands for itself. */
+function decoded(text) {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
 }
 var FORTH = "#1482dc";
 var BACK = "#d2691e";

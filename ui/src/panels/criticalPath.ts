@@ -1,6 +1,6 @@
 // Requests, and the critical path of the one that is picked, or of the selected thread: drawn over the time graph and on its own rows, its time by cause.
 // Talks to: api, view. Used by: the drawer, the header's button, the key c.
-import { api, type Path, type Request, type Step } from "../api";
+import { api, type Path, type PathOf, type Request, type Step } from "../api";
 import { button, h } from "../dom";
 import { formatCount, formatDuration } from "../format";
 import type { ViewState, Navigator, View } from "../view";
@@ -28,25 +28,57 @@ export class CriticalPathPanel extends AskingPanel {
   /** Another path that the one that is shown is held against. */
   private other: Path | null = null;
   private readonly pair: PathPair;
-  private readonly against = button("compare with another", "Keep this path, and hold the next one that is picked against it", () => { this.other = this.view.now.path; this.drawPath(); });
+  private readonly against = button("compare with another", "Keep this path, and hold the next one that is picked against it", () => this.holdAgainst(this.view.now.path));
+  /** The one that an address asks for, until it is there. */
+  private wanted: PathOf | null = null;
   private readonly leave = button("close the path ×", "Leave the path: all rows again (Esc)", () => this.view.set({ path: null, onlyRows: null }));
 
   constructor(view: View, navigator: Navigator) {
     super("critical-path", "Critical path", view, navigator, ["path", "row", "selection", "onlyRows"]);
     const origin = () => this.origin;
-    this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin);
+    this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin, () => this.tellKept());
     this.details = new PathDetails((step) => this.go(step, false), (step) => this.go(step, true), origin);
-    this.pair = new PathPair(() => { this.other = null; this.drawPath(); }, origin);
+    this.pair = new PathPair(() => this.holdAgainst(null), origin);
     this.controls.append(this.ofThread, this.against, this.only, this.leave);
   }
-  protected override shown(): void { this.drawPath(); }
+  /** What the list is filtered by, and the path that is held against the one that is shown. */
+  get kept(): string {
+    const { text, service } = this.list.filters, of = this.other?.of ?? this.wanted;
+    const other = of === null ? "" : "request" in of ? `${of.request}` : `${of.row},${of.begin},${of.end}`;
+    return text === "" && service === null && other === "" ? "" : [other, service === null ? "" : `=${encodeURIComponent(service)}`, text].join("~");
+  }
+  keep(text: string): void {
+    const [other, service, ...filter] = text.split("~"), numbers = (other ?? "").split(",").map(Number);
+    this.list.filterBy(filter.join("~"), service?.startsWith("=") === true ? decoded(service.slice(1)) : null);
+    this.other = null;
+    this.wanted = other === undefined || other === "" || numbers.some((it) => !Number.isFinite(it)) ? null : numbers.length === 3 ? { row: numbers[0]!, begin: numbers[1]!, end: numbers[2]! } : { request: numbers[0]! };
+    if (this.isSeen) void this.loadWanted();
+  }
+  private async loadWanted(): Promise<void> {
+    const { wanted } = this;
+    if (wanted === null) { this.drawPath(); return; }
+    await this.find(async (signal) => {
+      const other = await api.path(wanted, this.progress.ask, signal);
+      if (this.wanted === wanted) this.holdAgainst(other);
+    });
+  }
+  private holdAgainst(other: Path | null): void {
+    this.other = other;
+    this.wanted = null;
+    this.drawPath();
+    this.tellKept();
+  }
+  protected override shown(): void {
+    this.drawPath();
+    if (this.wanted !== null) void this.loadWanted();
+  }
   protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
     if (changed.has("path")) this.drawPath();
     else this.drawControls();
   }
   protected override renewed(): void {
     this.requests = null;
-    this.other = null;
+    this.other = this.wanted = null;
     super.renewed();
   }
   protected forget(): void {
@@ -145,3 +177,7 @@ export class CriticalPathPanel extends AskingPanel {
   }
 }
 function rowsOf(path: Path): Set<number> { return new Set(path.steps.map((step) => step.row).filter((row) => row !== null)); }
+/** An address may be wrong: what is no encoded text stands for itself. */
+function decoded(text: string): string {
+  try { return decodeURIComponent(text); } catch { return text; }
+}

@@ -11,13 +11,15 @@ export class RequestList {
   private services: readonly Service[] = [];
   private most = 1;
   private picked: number | null = null;
-  private readonly filter = h("input", { type: "search", class: "filter", placeholder: "filter: host, process, number", "aria-label": "Filter requests", oninput: () => this.draw() });
-  private readonly service = h("select", { "aria-label": "Service", onchange: () => this.draw() });
+  private readonly filter = h("input", { type: "search", class: "filter", placeholder: "filter: host, process, number", "aria-label": "Filter requests", oninput: () => this.refilter() });
+  private readonly service = h("select", { "aria-label": "Service", onchange: () => this.refilter() });
+  /** The service that is to be chosen once there are some. */
+  private wanted: string | null = null;
   private readonly spread = h("p", { class: "spread", role: "status" });
   private readonly table: DataTable<Request>;
   readonly element: HTMLElement;
 
-  constructor(private readonly pick: (request: Request) => void, open: (request: Request) => void, origin: () => string | null) {
+  constructor(private readonly pick: (request: Request) => void, open: (request: Request) => void, origin: () => string | null, private readonly filtered: () => void) {
     this.table = new DataTable<Request>({
       label: "Requests", origin, pick, open, sort: [1, true],
       columns: [
@@ -31,11 +33,31 @@ export class RequestList {
     this.element = h("section", { class: "block requests" }, h("div", { class: "block-head" }, h("h3", {}, "Requests"), this.filter, this.service, button("slowest", "Pick the slowest of these", () => this.pickSlowest()), this.table.copy),
       this.spread, this.table.element);
   }
+  /** What requests are filtered by; `service`: null where all are shown. */
+  get filters(): { text: string; service: string | null } { return { text: this.filter.value.trim(), service: this.service.selectedIndex > 0 ? this.service.value : this.wanted }; }
+  filterBy(text: string, service: string | null): void {
+    this.filter.value = text;
+    this.wanted = service;
+    this.chooseWanted();
+    this.draw();
+  }
+  private refilter(): void {
+    this.wanted = null;
+    this.draw();
+    this.filtered();
+  }
+  private chooseWanted(): void {
+    const at = this.services.findIndex((it) => it.name === this.wanted);
+    this.service.selectedIndex = at + 1;
+    if (at >= 0) this.wanted = null;
+  }
   set(requests: readonly Request[]): void {
+    this.wanted = this.filters.service;
     this.all = requests;
     this.services = servicesOf(requests);
     this.service.replaceChildren(h("option", { value: "" }, "all services"), ...this.services.map((it) => h("option", { value: it.name }, it.name === "" ? "(no name)" : it.name)));
     this.service.hidden = this.services.length < 2;
+    this.chooseWanted();
     this.draw();
   }
   /** Which one is shown beside. */
