@@ -9751,7 +9751,10 @@ var StatisticsPanel = class extends AskingPanel {
 		this.fileTables = new FileTables(origin, (host) => this.view.now.experiment?.hosts[host]?.name ?? String(host));
 		this.exchanged = new ExchangedTable(origin, (row) => this.goTo(row));
 		this.ofRight = {
-			call: titled("", this.calls, turnsOf("call")),
+			call: titled("", this.calls, turnsOf("call"), h("span", {
+				class: "muted",
+				title: "Calls take as long as their host's own clock says, as in syscallstats; states are on the common clock. The two differ by the rates of the clocks, some parts in a million."
+			}, "by own clocks")),
 			cause: titled("", this.causes, turnsOf("cause"), h("span", {
 				class: "muted",
 				title: "As in the report blocking, which is by process"
