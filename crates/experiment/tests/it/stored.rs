@@ -50,13 +50,21 @@ fn times(store: &Store, hosts: &[&TimedHost<'_>], random: &mut Random) -> Times 
     }
 }
 
-fn options(random: &mut Random) -> Options {
-    let filter = match random.below(4) {
+/// What is asked for: mostly everything. `tids`: of threads that there are.
+fn options(tids: &[i32], random: &mut Random) -> Options {
+    let tid = tids.get(random.below(tids.len().max(1) as u64) as usize).copied();
+    let filter = match random.below(8) {
         0 => Filter { cpus: vec![0], ..Filter::default() },
         1 => Filter { min_ns: Some(1 << random.below(20)), ..Filter::default() },
+        2 => Filter { max_ns: Some(1 << random.below(24)), ..Filter::default() },
+        3 => Filter { min_bytes: Some(random.below(2000)), ..Filter::default() },
+        4 => Filter { tids: tid.into_iter().collect(), ..Filter::default() },
+        5 => Filter { pids: tid.into_iter().collect(), ..Filter::default() },
         _ => Filter::default(),
     };
-    Options { filter, by_process: random.below(3) == 0, ..Options::default() }
+    let (by_process, linear) = (random.below(3) == 0, random.below(3) == 0);
+    let limit = (random.below(4) == 0).then_some(3);
+    Options { filter, by_process, linear, limit, ..Options::default() }
 }
 
 /// Asks `count` random questions of all hosts, and returns how many of them the store answers.
@@ -66,10 +74,17 @@ fn check(experiment: &Experiment<'_>, random: &mut Random, (count, part): (usize
     index(experiment, &path, Spread::default(), Indexing::default()).unwrap();
     let store = Store::open(&path).unwrap();
     let hosts: Vec<&TimedHost<'_>> = experiment.hosts().iter().collect();
+    let tids: Vec<i32> = store
+        .manifest()
+        .hosts
+        .iter()
+        .flat_map(|entry| store.host(entry).unwrap().threads().to_vec())
+        .filter_map(|thread| thread.tid)
+        .collect();
     let all = kinds();
     let mut answered = 0;
     for _ in 0..count {
-        let (options, times) = (options(random), times(&store, &hosts, random));
+        let (options, times) = (options(&tids, random), times(&store, &hosts, random));
         let first = random.below(all.len() as u64) as usize;
         let some = if random.below(3) == 0 { &all[..] } else { &all[first..=first] };
         let question = Question { kinds: some, options: &options, times, periods: None };

@@ -169,7 +169,13 @@ mod tests {
             left_out.extend(absent.map(|column| format!("{}.{}", table.name, column.name)));
         }
         left_out.sort();
-        let expect = ["files.close_on_exec", "files.doubtful_from", "files.open_from", "packets.buffer"];
+        let expect = [
+            "files.close_on_exec",
+            "files.doubtful_from",
+            "files.open_from",
+            "packets.buffer",
+            "unknown.thread",
+        ];
         assert_eq!(left_out, expect);
     }
 
