@@ -83,6 +83,8 @@ impl ExperimentView<'_> {
         let question = Question { kinds: &[kind], options: &options, times, periods: None };
         let hosts = self.timed_hosts();
         if let Some(stored) = from_store(self.store, &hosts, &question, Spread::default(), Some(work))? {
+            work.expect(1);
+            work.add(1);
             let mut all = stored_reports(&stored, &options, self.is_synchronized());
             return all.pop().ok_or_else(|| ApiError::internal("no table"));
         }
