@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use isochrone_testkit::{Bulk, Cluster, Family, FieldValue, LttngTrace};
+use isochrone_testkit::{Bulk, Cluster, Family, Generation, KernelScript};
 use measuring::{rewrite, watch};
 
 /// Runs of each command; the best counts.
@@ -104,39 +104,16 @@ fn run(words: &[&str], trace: &Path, cache: &Path) -> (f64, f64) {
     (cpu.as_secs_f64(), kib as f64 / 1024.0)
 }
 
-/// A trace of threads that run, make a call and end, one after the other on four CPUs.
+/// A trace of threads that are forked, run, make a call and end, one after the other.
 fn short_lived(count: u64, path: &Path) {
-    let mut trace = LttngTrace::kernel("h1");
+    let mut host = KernelScript::new("h1", Generation::V2_13).contexts(true);
+    host.process(1, "init");
     for number in 0..count {
-        let (cpu, start, tid) = ((number % 4) as u32, number * 10_000, 1000 + (number % 4_000_000) as i64);
-        let mut event = |after: u64, name: &str, fields: &[(&str, FieldValue)]| {
-            trace.event(cpu, start + after, name, fields);
-        };
-        let switch = |prev: i64, next: i64, state: i64| {
-            [
-                ("prev_comm", "job".into()),
-                ("prev_tid", prev.into()),
-                ("prev_prio", 20.into()),
-                ("prev_state", state.into()),
-                ("next_comm", "job".into()),
-                ("next_tid", next.into()),
-                ("next_prio", 20.into()),
-            ]
-        };
-        event(1000, "sched_switch", &switch(0, tid, 0));
-        event(2000, "syscall_entry_getpid", &[]);
-        event(3000, "syscall_exit_getpid", &[("ret", tid.into())]);
-        event(
-            4000,
-            "sched_process_exit",
-            &[("comm", "job".into()), ("tid", tid.into()), ("prio", 20.into())],
-        );
-        event(5000, "sched_switch", &switch(tid, 0, 16));
-        event(
-            6000,
-            "sched_process_free",
-            &[("comm", "job".into()), ("tid", tid.into()), ("prio", 20.into())],
-        );
+        let tid = 1000 + number as i32;
+        let mut at = host.at(1_000 + number * 10_000);
+        at.switch(0, 1).after(500).fork(1, tid, tid).after(500).wakeup_new(tid, 0).after(500).switch(1, tid);
+        at.after(500).enter("getpid", &[]).after(500).exit("getpid", tid.into());
+        at.after(500).process_exit().after(500).switch_dead(tid, 0).after(500).process_free(tid);
     }
-    trace.write(path).unwrap();
+    host.write(path).unwrap();
 }
