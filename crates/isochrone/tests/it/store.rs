@@ -87,6 +87,29 @@ fn analyses_are_answered_from_the_index() {
     assert_ne!(text(&read[0].stdout), text(&before[0].stdout));
 }
 
+/// What could not be decoded is reported, whether there is an index or not.
+#[test]
+fn broken_packets_are_reported_with_an_index_too() {
+    let (cache, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let trace = root.path().join("trace");
+    small(&trace, 2000);
+    let is_stream = |path: &PathBuf| path.is_file() && !path.ends_with("metadata");
+    for file in fs::read_dir(&trace).unwrap().map(|entry| entry.unwrap().path()).filter(is_stream) {
+        let mut bytes = fs::read(&file).unwrap();
+        let from = bytes.len() / 2;
+        bytes[from..from + 200].fill(0xff);
+        fs::write(&file, &bytes).unwrap();
+    }
+    let ask = || isochrone(cache.path(), &["analyze", "cputop"], &[&trace]);
+    let before = ask();
+    assert_eq!(before.status.code(), Some(1));
+    assert!(text(&before.stderr).contains("the rest of the packet is skipped"), "{}", text(&before.stderr));
+    isochrone(cache.path(), &["index", "-q"], &[&trace]);
+    let after = ask();
+    assert_eq!(after.status.code(), Some(1));
+    assert_eq!((text(&after.stdout), text(&after.stderr)), (text(&before.stdout), text(&before.stderr)));
+}
+
 /// Times on CPUs by host and thread, from the table of states: rows must follow each other without holes.
 fn on_cpu(rows: &[Vec<Value>]) -> BTreeMap<(String, i64), i64> {
     let (mut times, mut ends) = (BTreeMap::new(), BTreeMap::<(String, i64), i64>::new());
