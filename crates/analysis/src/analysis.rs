@@ -36,16 +36,14 @@ pub trait Analysis: Spans + Serialize + DeserializeOwned + Sized {
     /// [`Spans::wants_files`].
     const FILES: bool = false;
 
-    /// Whether its tables, or the filters that apply to it, are about threads. If those of no analysis are,
-    /// nothing is kept of threads that have ended: see [`Spans::wants_threads`].
-    const THREADS: bool = true;
-
     /// The kinds of spans that it consumes, if the store has of them what it needs: of a call, its name,
     /// its result and what it does to descriptors in a word; of a packet, no addresses; of a page fault,
     /// its start. Empty: it needs the trace.
     const STORED: &'static [SpanKind] = &[];
 
-    /// Options that apply to it, besides times and hosts.
+    /// Options that apply to it, besides times and hosts. Where [`OptionKind::Threads`] does not, neither
+    /// its tables nor its filters are about threads: of those that have ended, nothing is kept for it
+    /// ([`Spans::wants_threads`]).
     const ACCEPTS: &'static [OptionKind];
 
     /// What has to be traced for it.

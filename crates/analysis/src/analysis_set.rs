@@ -11,7 +11,7 @@ use crate::analysis::HostResult;
 use crate::figures::intervals::Intervals;
 use crate::figures::stats::duration;
 use crate::host::HostContext;
-use crate::options::Options;
+use crate::options::{OptionKind, Options};
 use crate::output::report::{Report, VERSION};
 use crate::output::table::Table;
 use crate::registry::{Accumulator, AnalysisKind};
@@ -125,7 +125,7 @@ macro_rules! filter_spans {
             }
 
             fn wants_threads(&self) -> bool {
-                self.kinds.iter().any(|kind| kind.wants_threads())
+                self.kinds.iter().any(|kind| kind.accepts(OptionKind::Threads))
             }
 
             fn rename(&mut self, aliases: &ThreadAliases) {

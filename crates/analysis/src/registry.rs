@@ -73,11 +73,6 @@ macro_rules! registry {
                 match self { $(Self::$Type => $Type::FILES,)* }
             }
 
-            /// Whether its tables or its filters are about threads.
-            pub(crate) fn wants_threads(self) -> bool {
-                match self { $(Self::$Type => $Type::THREADS,)* }
-            }
-
             /// Whether it shows what threads and CPUs did at that instant.
             pub(crate) fn shows_snapshot(self) -> bool {
                 match self { $(Self::$Type => $Type::SNAPSHOT,)* }

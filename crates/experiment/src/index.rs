@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use isochrone_analysis::Need;
 use isochrone_corrections::Clocks;
@@ -14,7 +13,7 @@ use isochrone_hosts::{Host, LossKind, Progress, ReadReport};
 use isochrone_kernel::Finished;
 use isochrone_matching::{End, Matched, MpiEnd, MpiMatched, Recordings, clocks_of};
 use isochrone_net::Origin;
-use isochrone_pipeline::{PieceModel, SpanLog, in_order};
+use isochrone_pipeline::{PieceModel, SpanLog, map_in_order};
 use isochrone_store::{
     HostEntry, HostWriter, Loss, Message, MessageEnd, Missing, MpiMessage, MpiMessageEnd, MpiWriter, Source,
     SpanWriter, Store, StoreError, StoreWriter, TableEntry,
@@ -235,26 +234,17 @@ fn write_hosts<'o>(
     for some in hosts.chunks(HOSTS_AT_ONCE.max(spread.threads())) {
         let writers: Vec<HostWriter> =
             some.iter().map(|host| writer(&mut store, host)).collect::<Result<_, _>>()?;
-        let (first, mut tasks) = (reports.len(), Vec::with_capacity(some.len()));
-        for ((model, report), writer) in spans(some, &writers)?.into_iter().zip(writers) {
-            reports.push(report);
-            tasks.push((Mutex::new(Some((writer, model))), OnceLock::new()));
-        }
+        let (models, read): (Vec<_>, Vec<ReadReport>) = spans(some, &writers)?.into_iter().unzip();
+        let tasks: Vec<_> = models.into_iter().zip(writers).zip(some).collect();
         let has_spare_thread = spread.threads() >= 2 * tasks.len();
-        in_order(tasks.len(), spread.threads(), |index| {
-            let (task, done) = &tasks[index];
-            let work = task.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some((writer, model)) = work {
-                // Each is done once.
-                let _ = done.set(writer.finish(model, &losses(&some[index].traced), has_spare_thread));
-            }
+        let written = map_in_order(tasks, spread.threads(), |((model, writer), host)| {
+            writer.finish(model, &losses(&host.traced), has_spare_thread)
         });
-        for ((_, done), report) in tasks.into_iter().zip(&reports[first..]) {
-            let ReadReport { broken_packets, diagnostics, .. } = report;
-            let is_undecodable = *broken_packets > 0 || !diagnostics.is_empty();
-            let entry = done.into_inner().transpose()?;
-            entries.extend(entry.map(|entry| HostEntry { is_undecodable, ..entry }));
+        for (entry, report) in written.into_iter().zip(&read) {
+            let is_undecodable = report.broken_packets > 0 || !report.diagnostics.is_empty();
+            entries.push(HostEntry { is_undecodable, ..entry? });
         }
+        reports.extend(read);
     }
     let (messages, clocks) = write_messages(experiment, &hosts, &mut store)?;
     let is_read = |file: &Path| experiment.inputs.traces.iter().any(|it| file.starts_with(it.trace.path()));

@@ -1,11 +1,11 @@
 //! Analyses of an experiment: which are asked for, with what options, of what time.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, Answers, HostContext, Options, Report};
 use isochrone_hosts::{Progress, Work};
 use isochrone_periods::Definitions;
-use isochrone_pipeline::{Piece, PieceModel, in_order};
+use isochrone_pipeline::{Piece, PieceModel, map_in_order};
 use isochrone_timing::{
     SOME_STEPS, TimedHost, Times, Timing, TooManySteps, share_a_clock, step_length, steps,
 };
@@ -128,10 +128,5 @@ pub fn reports(hosts: &[ModelledHost<'_, AnalysisSet>], options: &Options, sprea
     let hosts: Vec<(&dyn HostContext, &AnalysisSet)> =
         hosts.iter().map(|host| (host as &dyn HostContext, &host.model.spans)).collect();
     let answers = Answers::new(&hosts, options, is_synchronized);
-    let reports: Vec<OnceLock<Report>> = answers.kinds().iter().map(|_| OnceLock::new()).collect();
-    in_order(reports.len(), spread.threads(), |place| {
-        reports[place].get_or_init(|| answers.report(answers.kinds()[place]));
-    });
-    // Each place was filled.
-    reports.into_iter().filter_map(OnceLock::into_inner).collect()
+    map_in_order(answers.kinds().to_vec(), spread.threads(), |kind| answers.report(kind))
 }

@@ -7,13 +7,12 @@
 //! Asked by the page of `isochrone view`, while a store is being made.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 use isochrone_hosts::{EventSource, Host};
 use isochrone_kernel::{
     Border, Decoder, Irq, KernelEvent, Name, PartialState, Slice, Softirq, Spans, ThreadAliases,
 };
-use isochrone_pipeline::in_order;
+use isochrone_pipeline::map_in_order;
 use isochrone_time::RawNs;
 use isochrone_timing::TimedHost;
 
@@ -107,16 +106,12 @@ pub fn sample(hosts: &[TimedHost<'_>], spread: Spread) -> Vec<HostSample> {
     });
     let sources: Vec<(usize, &Host<'_>, &EventSource<'_>)> = sources.collect();
     let share = ALL_BYTES / (sources.len() as u64).max(1);
-    let parts: Vec<OnceLock<HostSample>> = sources.iter().map(|_| OnceLock::new()).collect();
-    in_order(sources.len(), spread.threads(), |place| {
-        let (_, host, source) = sources[place];
-        // Each place is done once.
-        let _ = parts[place].set(of_source(host, source, share));
+    let parts = map_in_order(sources, spread.threads(), |(index, host, source)| {
+        (index, of_source(host, source, share))
     });
     let mut all = vec![HostSample::default(); hosts.len()];
-    for ((place, ..), part) in sources.iter().zip(parts) {
-        let Some(part) = part.into_inner() else { continue };
-        let host = &mut all[*place];
+    for (index, part) in parts {
+        let host = &mut all[index];
         host.parts.extend(part.parts);
         host.names.extend(part.names);
         host.bytes += part.bytes;

@@ -5,13 +5,12 @@
 //! consume those of a pass over the trace: the tables are the same, and nothing else of the trace is read.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Need, Options, Report, ThreadIdentity};
 use isochrone_hosts::Work;
-use isochrone_kernel::{Missed, Name, PIECE_BEGIN, SpanKind, ThreadId};
-use isochrone_pipeline::in_order;
+use isochrone_kernel::{Missed, Name, SpanKind, ThreadId};
+use isochrone_pipeline::map_in_order;
 use isochrone_store::{HostEntry, HostStore, Store, StoreError, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::{TimedHost, Times, Timing};
@@ -93,24 +92,20 @@ pub fn from_store<'o>(
     };
     let Some(entries) = hosts.iter().map(entry).collect::<Option<Vec<_>>>() else { return Ok(None) };
     let declines = AtomicBool::new(false);
-    let of_host = |index: usize| -> Result<Option<StoredHost<'o>>, StoreError> {
-        let (host, (entry, timing)) = (hosts[index], entries[index]);
+    let of_host = |(host, (entry, timing)): (&TimedHost<'o>, (&HostEntry, Timing<'o>))| {
         let mut there = StoredHost::open(store, entry, (host, timing), make(host, timing)())?;
-        let window = question.times.on(timing).window;
+        let (replay, window) = (there.store.replay(), question.times.on(timing).window);
         for &kind in &kinds {
             let is_stopped = work.is_some_and(Work::is_stopped) || declines.load(Ordering::Relaxed);
-            if is_stopped || !there.store.emit(kind, window, &mut there.set)? {
+            if is_stopped || !replay.emit(kind, window, &mut there.set)? {
                 declines.store(true, Ordering::Relaxed);
                 return Ok(None);
             }
         }
         Ok(Some(there))
     };
-    let found: Vec<OnceLock<_>> = hosts.iter().map(|_| OnceLock::new()).collect();
-    in_order(hosts.len(), spread.threads(), |index| {
-        found[index].get_or_init(|| of_host(index));
-    });
-    found.into_iter().filter_map(OnceLock::into_inner).collect()
+    let hosts = hosts.iter().copied().zip(entries).collect();
+    map_in_order(hosts, spread.threads(), of_host).into_iter().collect()
 }
 
 /// What a store has of a host.
@@ -155,17 +150,6 @@ impl<'o> StoredHost<'o> {
             }
         }
     }
-
-    /// The leader of a thread's process, as [`Threads::leader`](isochrone_kernel::Threads::leader) has it.
-    fn leader(&self, thread: ThreadId, pid: i32) -> Option<ThreadId> {
-        let ThreadId::Thread { tid, born } = thread else { return None };
-        if pid == tid {
-            return Some(thread);
-        }
-        let first = ThreadId::Thread { tid: pid, born: PIECE_BEGIN };
-        let known = self.numbers.range(first..=ThreadId::Thread { tid: pid, born });
-        Some(known.last().map_or(first, |(&leader, _)| leader))
-    }
 }
 
 impl HostContext for StoredHost<'_> {
@@ -186,7 +170,9 @@ impl HostContext for StoredHost<'_> {
         Some(ThreadIdentity {
             tid: thread.tid(),
             pid: row.pid,
-            leader: row.pid.and_then(|pid| self.leader(thread, pid)),
+            leader: row
+                .pid
+                .and_then(|pid| thread.leader(pid, |range| Some(*self.numbers.range(range).next_back()?.0))),
             ppid: row.parent,
             comm: row.comm.as_deref().map(Into::into),
             is_kernel: row.is_kernel,

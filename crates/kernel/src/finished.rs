@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::id::{Name, Namespace, PIECE_BEGIN, ThreadId, Time};
+use crate::id::{Name, Namespace, ThreadId, Time};
 use crate::missed::Missed;
 use crate::partial_state::PartialState;
 use crate::periods::PeriodTally;
@@ -114,17 +114,9 @@ impl Threads {
         Self(all)
     }
 
-    /// The leader of a thread's process: tids are reused, so it is the last thread with the tid of the
-    /// process that is not younger than the thread. It need not have been seen itself.
+    /// The leader of a thread's process: see [`ThreadId::leader`].
     pub fn leader(&self, thread: ThreadId) -> Option<ThreadId> {
-        let ThreadId::Thread { tid, born } = thread else { return None };
-        let pid = self.get(thread)?.pid?;
-        if pid == tid {
-            return Some(thread);
-        }
-        let first = ThreadId::Thread { tid: pid, born: PIECE_BEGIN };
-        let known = self.0.range(first..=ThreadId::Thread { tid: pid, born });
-        Some(known.last().map_or(first, |(&leader, _)| leader))
+        thread.leader(self.get(thread)?.pid?, |range| Some(*self.0.range(range).next_back()?.0))
     }
 
     /// The ids of a thread in its innermost pid namespace, as [`Facts::inner`] has them, with the pid that

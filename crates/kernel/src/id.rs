@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
+use std::ops::RangeInclusive;
 
 use compact_str::CompactString;
 // A time in this crate is one of the host's clock, without any offset.
@@ -67,6 +68,18 @@ impl ThreadId {
     /// before a loss.
     pub(crate) fn was_before_alias(self) -> bool {
         !matches!(self, Self::Unidentified { since, .. } if since != PIECE_BEGIN)
+    }
+
+    /// The leader of its process: tids are reused, so it is the last thread with the tid of the process
+    /// that is not younger than the thread. It need not have been seen itself. `last`: the last thread of a
+    /// range that is known.
+    pub fn leader(self, pid: i32, last: impl FnOnce(RangeInclusive<Self>) -> Option<Self>) -> Option<Self> {
+        let Self::Thread { tid, born } = self else { return None };
+        if pid == tid {
+            return Some(self);
+        }
+        let first = Self::Thread { tid: pid, born: PIECE_BEGIN };
+        Some(last(first..=Self::Thread { tid: pid, born }).unwrap_or(first))
     }
 
     /// Whether it is an idle task.

@@ -25,7 +25,7 @@ mod surroundings;
 pub use border::{Border, Piece};
 pub use piece_merger::{PieceError, PieceMerger, PieceModel};
 pub use plan::{Cuts, MAX_PIECES, Plan, Step, nth_piece};
-pub use pool::{in_order, take_in_order};
+pub use pool::{map_in_order, take_in_order};
 pub use run::{Job, MapMerge, map_merge, map_merge_all, map_piece};
 pub use span_log::{DamagedLog, SpanLog};
 pub use span_mapper::{SpanMapper, program_losses, run};

@@ -1,6 +1,6 @@
 //! Threads that share tasks. [`in_order`]: from one queue, into which [`mod@crate::run`] puts the pieces of
-//! all hosts. [`take_in_order`]: each every n-th one, whose results are taken in order, as the text of tables
-//! is.
+//! all hosts; [`map_in_order`] makes something of a list so. [`take_in_order`]: each every n-th one, whose
+//! results are taken in order, as the text of tables is.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -11,7 +11,7 @@ use std::thread;
 /// the first thread that is free. Where threads cannot be started, the others do all tasks.
 ///
 /// A task that panics makes this panic, when all others are done.
-pub fn in_order(tasks: usize, threads: usize, work: impl Fn(usize) + Sync) {
+pub(crate) fn in_order(tasks: usize, threads: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     let take = || {
         // Only the number is passed by it, so no order of memory is needed.
@@ -28,6 +28,18 @@ pub fn in_order(tasks: usize, threads: usize, work: impl Fn(usize) + Sync) {
         }
         take();
     });
+}
+
+/// What `make` makes of each item, in their order, on some threads, one of them the caller's. Where threads
+/// cannot be started, the others do all. One that panics makes this panic, when all others are done.
+pub fn map_in_order<T: Send, R: Send>(items: Vec<T>, threads: usize, make: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let slots: Vec<_> = items.into_iter().map(|item| (Mutex::new(Some(item)), Mutex::new(None))).collect();
+    in_order(slots.len(), threads, |task| {
+        let (item, made) = &slots[task];
+        let item = lock(item).take();
+        *lock(made) = item.map(&make);
+    });
+    slots.into_iter().filter_map(|(_, made)| into_inner(made)).collect()
 }
 
 /// Results of one thread that wait to be taken.
@@ -128,6 +140,16 @@ mod tests {
     fn a_task_that_panics_is_not_lost() {
         let make = |task: usize| assert_ne!(task, 3);
         let _: Result<(), ()> = take_in_order(10, 2, make, |()| Ok(()));
+    }
+
+    #[test]
+    fn items_are_mapped_in_their_order() {
+        for threads in [0, 1, 2, 8] {
+            for items in [0, 1, 7, 100] {
+                let made = map_in_order((0..items).collect(), threads, |item: u32| item.to_string());
+                assert_eq!(made, (0..items).map(|item| item.to_string()).collect::<Vec<_>>());
+            }
+        }
     }
 
     #[test]

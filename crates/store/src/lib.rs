@@ -55,6 +55,7 @@ pub use manifest::{HostEntry, Manifest, Recorded, Source, TableEntry};
 pub use mappings::{MappedNow, MappingSpan};
 pub use messages::{Message, MessageEnd, MessagesWriter, MpiMessage, MpiMessageEnd, MpiWriter};
 pub use open_files::{Descriptors, OpenFile};
+pub use replay::Replay;
 pub use span_rows::{ForkSpan, HandlerSpan, ObjectUseSpan, PacketSpan, PollSpan, WakeupSpan};
 pub use staging::{remove_left, remove_unfinished};
 pub use state::{State, StateRow};

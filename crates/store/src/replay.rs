@@ -24,41 +24,9 @@ use crate::tables::{
 use crate::threads::{ThreadName, ThreadRow};
 
 impl HostStore {
-    /// Emits the spans of a kind that overlap a window, or end where it starts (descriptors: all), to a
-    /// consumer, with the ids of [`Self::thread_id`]. Of a call there are its name, its result, its times
-    /// and what it does to descriptors in a word; of a packet no addresses, of a page fault no end. Returns
-    /// whether these are all: of a thread that was never identified, and of a kind that is kept in another
-    /// form, spans are left out. Linear in the rows of the batches that overlap the window.
-    ///
-    /// # Errors
-    /// A table cannot be read.
-    pub fn emit(
-        &self,
-        kind: SpanKind,
-        window: Window<RawNs>,
-        to: &mut impl Spans,
-    ) -> Result<bool, StoreError> {
-        let replay = Replay::new(self);
-        // What ends at its start counts as within it.
-        let window = Window::new(window.start.saturating_sub(1), window.end);
-        match kind {
-            SpanKind::Slice => replay.slices(window, to)?,
-            SpanKind::Unknown => replay.unknown(window, to)?,
-            SpanKind::Syscall => replay.syscalls(window, to)?,
-            SpanKind::HalfSyscall => replay.half_syscalls(window, to)?,
-            SpanKind::Irq => replay.irqs(window, to)?,
-            SpanKind::Softirq => replay.softirqs(window, to)?,
-            SpanKind::SchedLatency => replay.latencies(window, to)?,
-            SpanKind::Migration => replay.migrations(window, to)?,
-            SpanKind::BlockRequest => replay.block_requests(window, to)?,
-            SpanKind::Packet => replay.packets(window, to)?,
-            SpanKind::PageFault => replay.page_faults(window, to)?,
-            SpanKind::PageAllocation => replay.pages(window, to)?,
-            // Of one that was not seen to be opened or closed, the bounds are not those of its life.
-            SpanKind::File => replay.files(Window::ALL, to)?,
-            _ => return Ok(false),
-        }
-        Ok(replay.is_whole.get())
+    /// What makes spans of its rows again. Linear in the numbers of threads.
+    pub fn replay(&self) -> Replay<'_> {
+        Replay::new(self)
     }
 
     /// The id of a thread: no two of them have the same. `None`: there is no such thread.
@@ -74,7 +42,8 @@ impl HostStore {
 }
 
 /// A host whose rows become spans again.
-pub(crate) struct Replay<'s> {
+#[derive(Debug)]
+pub struct Replay<'s> {
     pub(crate) host: &'s HostStore,
     pub(crate) spans: &'s SpanTables,
     /// The ids of threads by their numbers in rows.
@@ -94,6 +63,42 @@ pub(crate) fn entry(name: &isochrone_kernel::Name) -> Entry {
 }
 
 impl<'s> Replay<'s> {
+    /// Emits the spans of a kind that overlap a window, or end where it starts (descriptors: all), to a
+    /// consumer, with the ids of [`HostStore::thread_id`]. Of a call there are its name, its result, its
+    /// times and what it does to descriptors in a word; of a packet no addresses, of a page fault no end.
+    /// Returns whether these are all: of a thread that was never identified, and of a kind that is kept in
+    /// another form, spans are left out. Linear in the rows of the batches that overlap the window.
+    ///
+    /// # Errors
+    /// A table cannot be read.
+    pub fn emit(
+        &self,
+        kind: SpanKind,
+        window: Window<RawNs>,
+        to: &mut impl Spans,
+    ) -> Result<bool, StoreError> {
+        // What ends at its start counts as within it.
+        let window = Window::new(window.start.saturating_sub(1), window.end);
+        match kind {
+            SpanKind::Slice => self.slices(window, to)?,
+            SpanKind::Unknown => self.unknown(window, to)?,
+            SpanKind::Syscall => self.syscalls(window, to)?,
+            SpanKind::HalfSyscall => self.half_syscalls(window, to)?,
+            SpanKind::Irq => self.irqs(window, to)?,
+            SpanKind::Softirq => self.softirqs(window, to)?,
+            SpanKind::SchedLatency => self.latencies(window, to)?,
+            SpanKind::Migration => self.migrations(window, to)?,
+            SpanKind::BlockRequest => self.block_requests(window, to)?,
+            SpanKind::Packet => self.packets(window, to)?,
+            SpanKind::PageFault => self.page_faults(window, to)?,
+            SpanKind::PageAllocation => self.pages(window, to)?,
+            // Of one that was not seen to be opened or closed, the bounds are not those of its life.
+            SpanKind::File => self.files(Window::ALL, to)?,
+            _ => return Ok(false),
+        }
+        Ok(self.is_whole.get())
+    }
+
     pub(crate) fn new(host: &'s HostStore) -> Self {
         let spans = host.spans();
         let ids = spans.thread_names().iter().map(|row| host.thread_id((*row)?)).collect();

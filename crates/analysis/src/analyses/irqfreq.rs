@@ -59,7 +59,6 @@ impl Spans for IrqFreq {
 }
 
 impl Analysis for IrqFreq {
-    const THREADS: bool = false;
     const STORED: &'static [SpanKind] = &[SpanKind::Irq, SpanKind::Softirq];
     const ACCEPTS: &'static [OptionKind] =
         &[OptionKind::Cpus, OptionKind::Durations, OptionKind::Interrupts, OptionKind::Distributions];

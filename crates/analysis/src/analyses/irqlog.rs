@@ -59,7 +59,6 @@ impl Spans for IrqLog {
 }
 
 impl Analysis for IrqLog {
-    const THREADS: bool = false;
     const STORED: &'static [SpanKind] = &[SpanKind::Irq, SpanKind::Softirq];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Cpus, OptionKind::Durations, OptionKind::Interrupts];
     const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];

@@ -78,7 +78,6 @@ fn by_type(result: &HostResult<'_, IrqStats>) -> Vec<[Cell; 7]> {
 }
 
 impl Analysis for IrqStats {
-    const THREADS: bool = false;
     const STORED: &'static [SpanKind] = &[SpanKind::Irq, SpanKind::Softirq];
     const ACCEPTS: &'static [OptionKind] = &[OptionKind::Cpus, OptionKind::Durations, OptionKind::Interrupts];
     const NEEDS: &'static [Need] = &[Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Raises];

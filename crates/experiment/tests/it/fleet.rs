@@ -8,14 +8,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use isochrone_analysis::HostContext;
 use isochrone_experiment::chunks::merge_chunks;
 use isochrone_experiment::{Experiment, Inputs, ModelledHost, Opened, Spread, TimeBase, Wanted, model};
 use isochrone_kernel::Recorder;
-use isochrone_pipeline::in_order;
+use isochrone_pipeline::map_in_order;
 use isochrone_sync::Options;
 use isochrone_testkit::{Cluster, Family, Random, Simulation};
 
@@ -98,22 +97,19 @@ fn map_host(
 /// not compared, the chunks are deleted.
 fn map_fleet((hosts, chunks): (usize, u64), compared: usize, sessions: &Path, pieces: &Path) -> Vec<PathBuf> {
     let cluster = Cluster::star(hosts).seconds(chunks).messages(chunks * 10);
-    let mut mapped: Vec<(usize, Vec<PathBuf>)> = stage("mapped", || {
+    let mapped: Vec<Vec<PathBuf>> = stage("mapped", || {
         let simulation = cluster.simulate().unwrap();
-        let mapped = Mutex::new(Vec::new());
-        in_order(hosts, Spread::default().threads(), |number| {
+        map_in_order((0..hosts).collect(), Spread::default().threads(), |number| {
             let session = sessions.join(&cluster.hosts[number].name);
             let made = map_host((&cluster, &simulation, chunks), number, &session, pieces);
             if number >= compared {
                 let _ = std::fs::remove_dir_all(&session);
             }
-            mapped.lock().unwrap().push((number, made));
-        });
-        mapped.into_inner().unwrap()
+            made
+        })
     });
-    mapped.sort();
     let (mut random, mut files) = (Random::new(7), Vec::new());
-    for piece in mapped.into_iter().flat_map(|(_, made)| made) {
+    for piece in mapped.into_iter().flatten() {
         files.push(piece);
         let other = random.below(files.len() as u64) as usize;
         let last = files.len() - 1;

@@ -99,6 +99,14 @@ impl<W: Write> Perfetto<W> {
         self.to.write_all(&self.buffer)
     }
 
+    /// Writes what another clock shows at an instant of Unix time.
+    fn snapshot(&mut self, unix: u64, (other, shown): (u32, u64)) -> io::Result<()> {
+        let clock = |id, time| Clock { clock_id: Some(id), timestamp: Some(time) };
+        let clocks = vec![clock(REALTIME, unix), clock(other, shown)];
+        let snapshot = ClockSnapshot { clocks, primary_trace_clock: Some(REALTIME) };
+        self.packet(TracePacket { clock_snapshot: Some(snapshot), ..TracePacket::default() })
+    }
+
     fn event(&mut self, at: UnixNs, event: TrackEvent, interned: Option<InternedData>) -> io::Result<()> {
         self.packet(TracePacket {
             timestamp: Some(timestamp(at.0)),
@@ -229,10 +237,7 @@ impl<W: Write> Timeline for Perfetto<W> {
     }
 
     fn clock(&mut self, host: u32, at: UnixNs, raw: RawNs) -> io::Result<()> {
-        let clock = |id, time| Clock { clock_id: Some(id), timestamp: Some(time) };
-        let clocks = vec![clock(REALTIME, timestamp(at.0)), clock(FIRST_HOST_CLOCK + host, timestamp(raw.0))];
-        let snapshot = ClockSnapshot { clocks, primary_trace_clock: Some(REALTIME) };
-        self.packet(TracePacket { clock_snapshot: Some(snapshot), ..TracePacket::default() })
+        self.snapshot(timestamp(at.0), (FIRST_HOST_CLOCK + host, timestamp(raw.0)))
     }
 
     fn sched_switch(&mut self, switch: &SchedSwitch<'_>) -> io::Result<()> {

@@ -7,8 +7,8 @@
 use std::io::{self, Write};
 
 use super::messages::{
-    Clock, ClockSnapshot, FTRACE_CLOCK_GLOBAL, FtraceEvent, FtraceEventBundle, IN_INTERRUPT, REALTIME,
-    SEQUENCE_CLOCK, STATES_SINCE, SwitchEvent, SystemInfo, TracePacket, Utsname, WakingEvent, task_state,
+    FTRACE_CLOCK_GLOBAL, FtraceEvent, FtraceEventBundle, IN_INTERRUPT, SEQUENCE_CLOCK, STATES_SINCE,
+    SwitchEvent, SystemInfo, TracePacket, Utsname, WakingEvent, task_state,
 };
 use super::{Perfetto, timestamp};
 use crate::timeline::{LeftAs, SchedSwitch, SchedWaking, Task};
@@ -63,7 +63,7 @@ impl<W: Write> Perfetto<W> {
     /// Adds an event of a CPU, and writes its bundle when that is full.
     pub(super) fn add_sched(&mut self, cpu: u32, event: FtraceEvent) -> io::Result<()> {
         if self.sched.is_empty() {
-            self.start_sched(event.timestamp)?;
+            self.start_sched(event.timestamp.unwrap_or_default())?;
         }
         let events = self.sched.entry(cpu).or_default();
         events.push(event);
@@ -88,13 +88,10 @@ impl<W: Write> Perfetto<W> {
     }
 
     /// The clock of bundles shows what Unix time is; states have the numbers of today's kernels.
-    fn start_sched(&mut self, at: Option<u64>) -> io::Result<()> {
+    fn start_sched(&mut self, at: u64) -> io::Result<()> {
         let utsname = Utsname { sysname: Some("Linux".to_owned()), release: Some(STATES_SINCE.to_owned()) };
         let system_info = Some(SystemInfo { utsname: Some(utsname) });
-        let clocks =
-            [REALTIME, SEQUENCE_CLOCK].map(|id| Clock { clock_id: Some(id), timestamp: at }).to_vec();
-        let clock_snapshot = Some(ClockSnapshot { clocks, primary_trace_clock: Some(REALTIME) });
         self.packet(TracePacket { system_info, ..TracePacket::default() })?;
-        self.packet(TracePacket { clock_snapshot, ..TracePacket::default() })
+        self.snapshot(at, (SEQUENCE_CLOCK, at))
     }
 }

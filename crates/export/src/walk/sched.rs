@@ -21,6 +21,9 @@ const MAX_CPUS: u32 = 1024;
 /// The tid of what was never identified; Linux has none so great.
 const UNIDENTIFIED: i32 = 9_999_999;
 
+/// What runs where no thread does.
+const IDLE: Task<'static> = Task { id: 0, name: "swapper", priority: None };
+
 /// Why a host has no events of the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WithoutSched {
@@ -72,7 +75,7 @@ impl Host<'_> {
         let Some(thread) = thread.and_then(|row| self.store.thread(row)) else {
             return Task { id: unique_id(self.index, UNIDENTIFIED), name: "?", priority };
         };
-        let Some(tid) = thread.tid else { return Task { id: 0, name: "swapper", priority } };
+        let Some(tid) = thread.tid else { return Task { priority, ..IDLE } };
         Task { id: unique_id(self.index, tid), name: name_of(Some(thread)), priority }
     }
 
@@ -118,7 +121,7 @@ pub(super) fn emit<T: Timeline>(
         let prev = match left {
             Some(left) => host.task(left.thread, left.priority),
             // The first one that is known, or the one that runs where the exported time starts.
-            None => Task { id: 0, name: "swapper", priority: None },
+            None => IDLE,
         };
         let (cpu, at) = (sched.cpu(slice.cpu), host.common(slice.start.max(begin)));
         let next = host.task(slice.thread, slice.priority);
@@ -150,15 +153,14 @@ pub(super) fn finish<T: Timeline>(host: &Host<'_>, to: &mut T) -> std::io::Resul
     let Some(sched) = &host.sched else { return Ok(()) };
     for (&cpu, last) in &sched.runs {
         let prev = host.task(last.thread, last.priority);
-        if prev.id != 0 {
-            let next = Task { id: 0, name: "swapper", priority: None };
+        if prev.id != IDLE.id {
             let at = host.common(last.end.min(host.window.end));
             to.sched_switch(&SchedSwitch {
                 cpu: sched.cpu(cpu),
                 at,
                 prev,
                 prev_state: LeftAs::Unknown,
-                next,
+                next: IDLE,
             })?;
         }
     }

@@ -225,7 +225,9 @@ pub(crate) enum Command {
         isochrone index --parquet shop/ web/ app/ db/  the tables of SQL as Parquet, times on one clock\n\n\
         A store is a directory of Arrow files, one for each table and host, that pyarrow, polars and others \
         open: raw times of each host, and numbers of threads. It can be deleted at any time. Commands that need \
-        one build it, and build it again when a trace has changed.\n\n\
+        one build it, and build it again when a trace has changed. Where there is one, \
+        `isochrone analyze` takes cputop, syscallstats, usage and others from it instead of reading the \
+        traces.\n\n\
         --parquet writes what `isochrone sql` answers, for DuckDB, polars, Spark, ClickHouse and Trino, which \
         then need no traces: names of threads, times on one clock and their bounds, in files such as \
         slices/host=web/day=2026-11-20/part-0.parquet. `isochrone sql DIR` reads them, too, and \
