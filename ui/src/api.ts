@@ -13,12 +13,14 @@ export interface Host {
 export interface Experiment {
   name: string; version: string; stage: Stage; origin_unix_ns: string | null; begin: Time | null; end: Time | null;
   own: { begin: Time; end: Time } | null; is_synchronized: boolean; hosts: Host[];
-  messages: { count: number; inverted_own: number; inverted: number } | null; traces: string[]; command: string; notes: string[];
+  traces: string[]; command: string; notes: string[];
   /** Which look at the traces it is, and whether another one is to be expected: they are still being recorded. */
   look: number; grows: boolean;
   /** What rows and times of answers are of; null until it is ready. */
   store: string | null;
 }
+/** Packets between hosts, and those that arrive before they are sent: on the hosts' own clocks, on the common one. */
+export interface MessageCounts { count: number; inverted_own: number; inverted: number }
 export interface Loss { host: number; cpu: number | null; begin: Time; end: Time; what: string; count: number | null }
 export interface Break { host: number | string; at: Time; text: string }
 /** `losses` are `losses_total` at most. */
@@ -202,6 +204,7 @@ export const api = {
   /** `isReceived`: only those that are received in the time, not also those that are sent in it or under way. */
   messages: (begin: Time, end: Time, clock: Clock, limit: number, signal?: AbortSignal, isReceived = false) =>
     get<{ total: number; messages: Message[]; mpi_total: number; mpi: Message[]; command: string }>("messages", { begin, end, clock, limit, received: isReceived }, signal),
+  messageCounts: (signal?: AbortSignal) => get<MessageCounts>("message-counts", {}, signal),
   matching: (text: string, begin: Time, end: Time, clock: Clock, list: { limit: number; order: string } | null = null, signal?: AbortSignal) => get<Matching>("matching", { text, begin, end, clock, ...list }, signal),
   wakeups: (begin: Time, end: Time, clock: Clock, rows: number[], limit: number, signal?: AbortSignal) =>
     get<{ total: number; wakeups: Wakeup[] }>("wakeups", { begin, end, clock, rows: rows.join(","), limit }, signal),

@@ -1,4 +1,5 @@
 // The top of the page: name, the switch of clocks with the count of impossible messages, search, menus. Talks to: view, clock, search, drawer, theme. Used by: main.
+import { api, type MessageCounts } from "./api";
 import type { Bookmark, Bookmarks } from "./bookmarks";
 import type { ClockSwitch } from "./clock";
 import { button, h } from "./dom";
@@ -17,6 +18,9 @@ export class Header {
   private readonly count = h("span", { class: "inverted", role: "status" });
   private readonly lost: HTMLButtonElement;
   private readonly only: HTMLButtonElement;
+  /** What the counts are of, by the name of its store, and the counts as soon as they are there. */
+  private countedOf: string | null = null;
+  private messages: MessageCounts | null = null;
   private readonly marks = h("div", { class: "items" });
   readonly element: HTMLElement;
 
@@ -51,7 +55,8 @@ export class Header {
     this.switch.disabled = (experiment?.hosts.length ?? 0) < 2;
     this.only.hidden = onlyRows === null;
     this.only.textContent = path === null ? "some rows only ×" : "rows of one request ×";
-    const messages = experiment?.messages ?? null;
+    this.countMessages(experiment?.store ?? null);
+    const messages = this.messages;
     this.count.hidden = messages === null || messages.count === 0;
     if (messages === null) return;
     // While rows slide, the figure goes from one to the other, too.
@@ -59,6 +64,18 @@ export class Header {
     const inverted = Math.round(now + (before - now) * this.clock.left);
     this.count.textContent = `${formatCount(inverted)} of ${formatCount(messages.count)} messages arrive before they were sent`;
     this.count.classList.toggle("bad", inverted > 0);
+  }
+  /** Asks for the counts of what is shown now, once. */
+  private countMessages(of: string | null): void {
+    if (of === this.countedOf) return;
+    this.countedOf = of;
+    this.messages = null;
+    if (of === null) return;
+    void api.messageCounts().then((counts) => {
+      if (of !== this.countedOf) return;
+      this.messages = counts;
+      this.draw();
+    }, () => undefined);
   }
   private bookmarkMenu(): HTMLElement {
     return menu("bookmarks", "Bookmarks", [button("Bookmark this place (b)", "Bookmark this place", () => this.acts.bookmark()), this.marks]);

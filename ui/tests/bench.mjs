@@ -68,10 +68,11 @@ const messages = Array.from({ length: 4000 }, (_, at) => {
 const answers = {
   experiment: () => ({
     name: "bench", version: "", stage: { name: "ready", done: 1, total: 1, message: "" }, origin_unix_ns: "1795154041000000000", begin: 0, end: ALL, own: { begin: 0, end: ALL }, is_synchronized: true, hosts,
-    messages: { count: messages.length, inverted_own: 0, inverted: 0 }, traces: [], command: "", notes: [],
+    traces: [], command: "", notes: [],
   }),
   overview: () => ({ begin: 0, end: ALL, hosts: hosts.map(({ host, name }) => ({ host, name, bytes: new Array(1000).fill(1) })), losses: [], breaks: [] }),
   rows: () => ({ rows: [...hosts.map(({ host, name }) => ({ id: host, parent: null, kind: "host", host, label: name })), ...threads()] }),
+  "message-counts": () => ({ count: messages.length, inverted_own: 0, inverted: 0 }),
   messages: (query) => ({ total: messages.length, messages: messages.filter((it) => it[3] >= query.get("begin") && it[2] < query.get("end")) }),
 };
 

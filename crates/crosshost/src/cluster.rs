@@ -9,7 +9,7 @@ use isochrone_corrections::{Clocks, Related};
 use isochrone_hosts::Work;
 use isochrone_kernel::Name;
 use isochrone_kernel::files::Bound;
-use isochrone_store::{Message, MessageEnd, Store, StoreError, ThreadInfo, ThreadRow};
+use isochrone_store::{Message, Store, StoreError, ThreadInfo, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::TimedHost;
 use rustc_hash::FxHashMap;
@@ -108,16 +108,14 @@ impl<'e> Cluster<'e> {
             opened.push(Host { name, store: there, range, sockets, lacking, files, faults, threads, timing });
         }
         let mut messages = Vec::new();
-        let here = |end: MessageEnd| {
-            let host = indices.get(end.host as usize).copied().flatten()?;
-            Some(MessageEnd { host, ..end })
-        };
+        let here = |host: u32| indices.get(host as usize).copied().flatten();
         store.messages(|message| {
-            if let (Some(sent), Some(received)) = (here(message.sent), here(message.received)) {
-                messages.push(Message { sent, received });
+            if let Some((sent_host, received_host)) = here(message.sent_host).zip(here(message.received_host))
+            {
+                messages.push(Message { sent_host, received_host, ..message });
             }
         })?;
-        messages.sort_by_key(|message| (message.received.host, message.received.at, message.received.cpu));
+        messages.sort_by_key(|message| (message.received_host, message.received_at, message.received_cpu));
         let index = |number: u32| Some(indices.get(number as usize).copied().flatten()? as usize);
         let mpi = mpi::messages(store, &opened, index)?;
         let (hosts, messages, mpi) = (Arc::new(opened), Arc::new(messages), Arc::new(mpi));
@@ -186,16 +184,16 @@ impl<'e> Cluster<'e> {
     /// The message that arrived at a host at an instant, on a CPU. Only those between hosts whose times can
     /// be compared.
     pub(crate) fn arrived(&self, host: usize, at: RawNs, cpu: u32) -> Option<&Message> {
-        let key = |message: &Message| (message.received.host as usize, message.received.at);
+        let key = |message: &Message| (message.received_host as usize, message.received_at);
         let first = self.messages.partition_point(|message| key(message) < (host, at));
         let of_instant = self.messages[first..].iter().take_while(|message| key(message) == (host, at));
-        let mut of_cpu = of_instant.filter(|message| message.received.cpu.is_none_or(|other| other == cpu));
-        of_cpu.next().filter(|message| self.are_comparable(message.sent.host as usize, host))
+        let mut of_cpu = of_instant.filter(|message| message.received_cpu.is_none_or(|other| other == cpu));
+        of_cpu.next().filter(|message| self.are_comparable(message.sent_host as usize, host))
     }
 
     /// The messages that arrived at a host in a window, by time.
     pub(crate) fn arrivals(&self, host: usize, window: Window<RawNs>) -> &[Message] {
-        let key = |message: &Message| (message.received.host as usize, message.received.at);
+        let key = |message: &Message| (message.received_host as usize, message.received_at);
         let first = self.messages.partition_point(|message| key(message) < (host, window.start));
         let last = self.messages.partition_point(|message| key(message) < (host, window.end));
         &self.messages[first..last.max(first)]

@@ -168,19 +168,19 @@ fn matched(
         for passed in arrived(cluster, &loaded, part) {
             let Passed { message, flow, latency, bounds, .. } = passed;
             let Some(flow) = flow.filter(|flow| Endpoint::are_of(ends, flow)) else { continue };
-            let (sender, receiver) = (message.sent.host as usize, message.received.host as usize);
-            found.ends.insert((sender, message.sent.at, true));
-            found.ends.insert((receiver, message.received.at, false));
-            let at = cluster.hosts[receiver].common(message.received.at);
+            let (sender, receiver) = (message.sent_host as usize, message.received_host as usize);
+            found.ends.insert((sender, message.sent_at, true));
+            found.ends.insert((receiver, message.received_at, false));
+            let at = cluster.hosts[receiver].common(message.received_at);
             if (whole.start..whole.end).contains(&at) {
                 let packet =
-                    loaded.timelines[receiver].packet(message.received.at, message.received.cpu, false);
+                    loaded.timelines[receiver].packet(message.received_at, message.received_cpu, false);
                 let carried = packet.and_then(|packet| packet.flow).map(|(_, carried)| carried);
                 found.segments.push(Segment {
                     flow,
                     carried: carried.unwrap_or_default(),
-                    sent: Some((sender, message.sent.at)),
-                    received: Some((receiver, message.received.at)),
+                    sent: Some((sender, message.sent_at)),
+                    received: Some((receiver, message.received_at)),
                     latency,
                     bounds,
                     is_local: false,

@@ -145,19 +145,19 @@ pub(crate) fn arrived(
         .enumerate()
         .flat_map(|(index, host)| cluster.arrivals(index, host.raw_window(window)));
     for message in of_hosts {
-        let (sender, receiver) = (message.sent.host as usize, message.received.host as usize);
-        let at = cluster.hosts[receiver].common(message.received.at);
+        let (sender, receiver) = (message.sent_host as usize, message.received_host as usize);
+        let at = cluster.hosts[receiver].common(message.received_at);
         if !(window.start..window.end).contains(&at) {
             continue;
         }
-        let received = loaded.timelines[receiver].packet(message.received.at, message.received.cpu, false);
+        let received = loaded.timelines[receiver].packet(message.received_at, message.received_cpu, false);
         let flow = received.and_then(|packet| packet.flow);
-        let related = cluster.related((sender, message.sent.at), receiver);
+        let related = cluster.related((sender, message.sent_at), receiver);
         let latency = cluster
             .are_comparable(sender, receiver)
-            .then(|| at.saturating_since(cluster.hosts[sender].common(message.sent.at)));
+            .then(|| at.saturating_since(cluster.hosts[sender].common(message.sent_at)));
         let bounds = related.and_then(|related| {
-            let (least, greatest) = related.latency_until(message.received.at);
+            let (least, greatest) = related.latency_until(message.received_at);
             least.zip(greatest)
         });
         all.push((
@@ -171,25 +171,25 @@ pub(crate) fn arrived(
             },
         ));
     }
-    all.sort_by_key(|(at, passed)| (*at, passed.message.sent.host, passed.message.sent.at));
+    all.sort_by_key(|(at, passed)| (*at, passed.message.sent_host, passed.message.sent_at));
     all.into_iter().map(|(_, passed)| passed).collect()
 }
 
 impl Passed {
     fn link(&self) -> Link {
-        (self.message.sent.host as usize, self.message.received.host as usize)
+        (self.message.sent_host as usize, self.message.received_host as usize)
     }
 
     /// When it was sent and received.
     fn span(&self, cluster: &Cluster<'_>) -> Window<UnixNs> {
         let at = |end: isochrone_store::MessageEnd| cluster.hosts[end.host as usize].common(end.at);
-        Window::new(at(self.message.sent), at(self.message.received))
+        Window::new(at(self.message.sent()), at(self.message.received()))
     }
 
     /// When one of its two hosts, the first of both, saw it.
     fn seen_by_first(&self) -> RawNs {
-        let Message { sent, received } = self.message;
-        if sent.host < received.host { sent.at } else { received.at }
+        let Message { sent_host, sent_at, received_host, received_at, .. } = self.message;
+        if sent_host < received_host { sent_at } else { received_at }
     }
 }
 
@@ -223,7 +223,7 @@ fn returned(
     flow: Flow,
     message: &Message,
 ) -> Option<i64> {
-    let (sent, received) = (message.sent.at, message.received.at);
+    let (sent, received) = (message.sent_at, message.received_at);
     last.insert((link, flow), (sent, received));
     let back = Flow { source: flow.destination, destination: flow.source, ..flow };
     // In the other direction, the receiver of this message was the sender.
@@ -243,7 +243,7 @@ fn add(figures: &mut Figures, passed: &Passed, times: &SocketTimes, round_trip: 
         }
     }
     figures.round_trips.extend(round_trip);
-    let Message { sent, received } = passed.message;
+    let (sent, received) = (passed.message.sent(), passed.message.received());
     if let Some(flow) = passed.flow.filter(|_| passed.bytes.is_some_and(|bytes| bytes > 0)) {
         let written = times.written(sent.host as usize, (flow.source, flow.destination), sent.at);
         figures.sending.extend(written);
@@ -443,7 +443,7 @@ fn log_table(cluster: &Cluster<'_>, log: &[Passed]) -> Table {
     )
     .by_time("sent_ns");
     for passed in log {
-        let Message { sent, received } = passed.message;
+        let (sent, received) = (passed.message.sent(), passed.message.received());
         let at = |end: isochrone_store::MessageEnd| cluster.hosts[end.host as usize].common(end.at);
         let address = |of: fn(&Flow) -> SocketAddr| {
             passed.flow.as_ref().map_or(Cell::Unknown, |flow| Cell::text(&of(flow).to_string()))

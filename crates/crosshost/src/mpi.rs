@@ -63,7 +63,8 @@ pub(crate) fn messages(
         Some(ThreadRef { host, thread })
     };
     let of = |message: isochrone_store::MpiMessage| {
-        let isochrone_store::MpiMessage { sent, received, tag, bytes, .. } = message;
+        let isochrone_store::MpiMessage { tag, bytes, .. } = message;
+        let (sent, received) = (message.sent(), message.received());
         let (sender, receiver) = (party(&sent)?, party(&received)?);
         let call = call_at(&calls[receiver.host], receiver.thread, received.at);
         Some(MpiMessage {

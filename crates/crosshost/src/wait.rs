@@ -287,8 +287,8 @@ impl ClusterWindow<'_, '_> {
     /// The event of the sender of a packet that was received.
     pub(crate) fn sent(&self, host: usize, packet: &PacketSpan) -> Option<(usize, PacketSpan)> {
         if let Some(message) = self.cluster.arrived(host, packet.at, packet.cpu) {
-            let from = message.sent.host as usize;
-            let sent = self.timelines[from].packet(message.sent.at, message.sent.cpu, true)?;
+            let from = message.sent_host as usize;
+            let sent = self.timelines[from].packet(message.sent_at, message.sent_cpu, true)?;
             return Some((from, sent.clone()));
         }
         // Within the host.

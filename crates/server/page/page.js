@@ -100,6 +100,7 @@ var api = {
 		limit,
 		received: isReceived
 	}, signal),
+	messageCounts: (signal) => get("message-counts", {}, signal),
 	matching: (text, begin, end, clock, list = null, signal) => get("matching", {
 		text,
 		begin,
@@ -1163,19 +1164,23 @@ var link = (text, panel) => {
 };
 /** At once what the page knows; `more` is done when the server has told the rest. */
 function firstLook(experiment, signal) {
-	const { hosts, begin, end, messages, origin_unix_ns: origin, is_synchronized: isSynchronized } = experiment, services = h("li", {}, link("requests", "critical-path"), " and where they spend their time"), losses = h("li", {}, "…");
+	const { hosts, begin, end, origin_unix_ns: origin, is_synchronized: isSynchronized } = experiment, messages = h("li", { hidden: true }), services = h("li", {}, link("requests", "critical-path"), " and where they spend their time"), losses = h("li", {}, "…");
 	const clocks = hosts.length < 2 ? "" : isSynchronized ? " on one clock" : ", not all on one clock";
-	const list = h("ul", {}, h("li", {}, link(`${formatCount(hosts.length)} ${hosts.length === 1 ? "host" : "hosts"}${clocks}`, "synchronization"), `, ${formatDuration((end ?? 0) - (begin ?? 0))} from ${formatTime(origin, begin ?? 0, 3)}`), messages === null || messages.count === 0 ? null : h("li", {}, link(`${formatCount(messages.count)} messages between hosts`, "messages"), `, ${formatCount(messages.inverted)} of them arrive before they were sent (${formatCount(messages.inverted_own)} by the hosts' own clocks)`), losses, services, h("li", {}, "what is short: ", link("resources", "resources"), "; what threads did: ", link("statistics", "statistics"), "; everything else: ", link("analyses", "analyses")));
+	const list = h("ul", {}, h("li", {}, link(`${formatCount(hosts.length)} ${hosts.length === 1 ? "host" : "hosts"}${clocks}`, "synchronization"), `, ${formatDuration((end ?? 0) - (begin ?? 0))} from ${formatTime(origin, begin ?? 0, 3)}`), messages, losses, services, h("li", {}, "what is short: ", link("resources", "resources"), "; what threads did: ", link("statistics", "statistics"), "; everything else: ", link("analyses", "analyses")));
 	return {
 		element: h("div", { class: "notice first-look" }, h("strong", {}, "Nothing is selected"), list, h("p", {}, ...withCode("Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state; `?` has all keys and colours."))),
-		more: more$1(messages?.count ?? 0, losses, services, signal)
+		more: more$1(messages, losses, services, signal)
 	};
 }
 async function more$1(messages, losses, services, signal) {
 	const overview = await api.overview(1, signal).catch(() => null);
 	if (overview === null) losses.remove();
 	else losses.replaceChildren(overview.losses.length === 0 ? "nothing is missing of the traces" : link(lossesText(overview.losses, overview.losses_total) || "no event was lost, but not all CPUs were recorded all of the time", "losses"));
-	if (messages === 0 || messages > MANY_MESSAGES || signal.aborted) return;
+	const counts = await api.messageCounts(signal).catch(() => null);
+	if (counts === null || counts.count === 0) return;
+	messages.replaceChildren(link(`${formatCount(counts.count)} messages between hosts`, "messages"), `, ${formatCount(counts.inverted)} of them arrive before they were sent (${formatCount(counts.inverted_own)} by the hosts' own clocks)`);
+	messages.hidden = false;
+	if (counts.count > MANY_MESSAGES || signal.aborted) return;
 	const { requests } = await api.requests().catch(() => ({ requests: [] }));
 	const told = servicesOf(requests).slice(0, MOST_SERVICES).map((it) => `${it.name}: median ${formatDuration(it.median)}, p95 ${formatDuration(it.p95)}, the slowest ${formatDuration(it.most)}`);
 	services.replaceChildren(link(`${formatCount(requests.length)} ${requests.length === 1 ? "request" : "requests"}`, "critical-path"), told.length === 0 ? "" : ` to ${told.join("; ")}`);
@@ -4406,6 +4411,9 @@ var Header = class {
 	});
 	lost;
 	only;
+	/** What the counts are of, by the name of its store, and the counts as soon as they are there. */
+	countedOf = null;
+	messages = null;
 	marks = h("div", { class: "items" });
 	element;
 	constructor(view, clock, search, bookmarks, acts) {
@@ -4452,13 +4460,26 @@ var Header = class {
 		this.switch.disabled = (experiment?.hosts.length ?? 0) < 2;
 		this.only.hidden = onlyRows === null;
 		this.only.textContent = path === null ? "some rows only ×" : "rows of one request ×";
-		const messages = experiment?.messages ?? null;
+		this.countMessages(experiment?.store ?? null);
+		const messages = this.messages;
 		this.count.hidden = messages === null || messages.count === 0;
 		if (messages === null) return;
 		const [now, before] = clock === "own" ? [messages.inverted_own, messages.inverted] : [messages.inverted, messages.inverted_own];
 		const inverted = Math.round(now + (before - now) * this.clock.left);
 		this.count.textContent = `${formatCount(inverted)} of ${formatCount(messages.count)} messages arrive before they were sent`;
 		this.count.classList.toggle("bad", inverted > 0);
+	}
+	/** Asks for the counts of what is shown now, once. */
+	countMessages(of) {
+		if (of === this.countedOf) return;
+		this.countedOf = of;
+		this.messages = null;
+		if (of === null) return;
+		api.messageCounts().then((counts) => {
+			if (of !== this.countedOf) return;
+			this.messages = counts;
+			this.draw();
+		}, () => void 0);
 	}
 	bookmarkMenu() {
 		return menu("bookmarks", "Bookmarks", [button("Bookmark this place (b)", "Bookmark this place", () => this.acts.bookmark()), this.marks]);
@@ -8221,6 +8242,8 @@ var LIMIT = 5e3;
 var MessagesPanel = class extends AskingPanel {
 	messages = [];
 	total = 0;
+	/** Whether there are messages, at whatever time. */
+	isAny = false;
 	filter = h("input", {
 		type: "search",
 		placeholder: "filter: host, thread",
@@ -8309,6 +8332,7 @@ var MessagesPanel = class extends AskingPanel {
 		this.command.set(answer.command);
 		this.messages = answer.messages;
 		this.total = answer.total;
+		this.isAny = answer.total > 0 || (await api.messageCounts(signal)).count > 0;
 		this.draw();
 	}
 	draw() {
@@ -8325,7 +8349,7 @@ var MessagesPanel = class extends AskingPanel {
 		this.table.set(shown);
 	}
 	none() {
-		if ((this.view.now.experiment?.messages?.count ?? 0) > 0) return notice("empty", `No message arrives in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
+		if (this.isAny) return notice("empty", `No message arrives in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
 		return notice("empty", "There are no messages between these hosts", "They are packets that two of the hosts recorded: `lttng enable-event --kernel net_dev_queue,net_if_receive_skb` on both.");
 	}
 	go([from, , sent, received], isZoom) {

@@ -101,7 +101,7 @@ mod tests {
     use arrow_array::types::Int64Type;
 
     use super::*;
-    use crate::{Message, MessageEnd, Store, StoreWriter};
+    use crate::{Message, Store, StoreWriter};
 
     #[test]
     fn columns_of_batches() {
@@ -110,15 +110,23 @@ mod tests {
         let store = StoreWriter::create(&path, || ()).unwrap();
         let mut messages = store.messages().unwrap();
         for at in 0..20_000 {
-            let end = |host, at| MessageEnd { host, at: RawNs(at), cpu: None };
-            messages.push(&Message { sent: end(0, at), received: end(1, at + 5) });
+            messages.push(Message {
+                sent_host: 0,
+                sent_at: RawNs(at),
+                sent_cpu: None,
+                sent_thread: None,
+                received_host: 1,
+                received_at: RawNs(at + 5),
+                received_cpu: None,
+                received_thread: None,
+            });
         }
         let messages = messages.finish().unwrap();
         store.commit(Vec::new(), Some(messages), None, Vec::new()).unwrap();
         let table = Store::open(&path).unwrap().message_table().unwrap().unwrap();
         assert_eq!((table.batches(), table.schema().field(1).name().as_str()), (3, "sent_at"));
         assert_eq!(table.times(1).start, RawNs(8_192));
-        let batches: Vec<RecordBatch> = table.read(&[1, 4], 1..9).unwrap().map(Result::unwrap).collect();
+        let batches: Vec<RecordBatch> = table.read(&[1, 5], 1..9).unwrap().map(Result::unwrap).collect();
         assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 20_000 - 8_192);
         let first = &batches[0];
         assert_eq!(first.num_columns(), 2);

@@ -62,6 +62,7 @@ impl HostWriter {
             disks: BTreeMap::new(),
             block_devices: Vec::new(),
             phase_threads: Vec::new(),
+            ranks: BTreeMap::new(),
             recorded: Recorded::ALL,
             is_undecodable: false,
             levels: 0,

@@ -49,11 +49,11 @@ pub use cause::{Cause, PAGE_FAULT, is_on_path, is_poll};
 pub use columns::{TableColumns, TableFile};
 pub use error::StoreError;
 pub use host_writer::HostWriter;
-pub use lookups::{OpenCall, Runner};
+pub use lookups::OpenCall;
 pub use losses::{Loss, Missing};
 pub use manifest::{HostEntry, Manifest, Recorded, Source, TableEntry};
 pub use mappings::{MappedNow, MappingSpan};
-pub use messages::{Message, MessageEnd, MessagesWriter, MpiMessage, MpiMessageEnd, MpiWriter};
+pub use messages::{MessageEnd, MessagesWriter, MpiMessageEnd, MpiWriter, Runners};
 pub use open_files::{Descriptors, OpenFile};
 pub use replay::Replay;
 pub use span_rows::{ForkSpan, HandlerSpan, ObjectUseSpan, PacketSpan, PollSpan, WakeupSpan};
@@ -62,8 +62,8 @@ pub use state::{State, StateRow};
 pub use store::{HostStore, Store, StoreWriter};
 pub use table::{ColumnInfo, ColumnKind, TableInfo};
 pub use tables::{
-    BlockSpan, CallSpan, FaultSpan, OffSpan, PacketTakenSpan, PagesSpan, PhaseSpan, SliceSpan, UnknownSpan,
-    VERSION, span_tables, tables,
+    BlockSpan, CallSpan, FaultSpan, Message, MpiMessage, OffSpan, PacketTakenSpan, PagesSpan, PhaseSpan,
+    SliceSpan, UnknownSpan, VERSION, span_tables, tables,
 };
 pub use threads::{ThreadInfo, ThreadName, ThreadRow};
 pub use waited_faults::{WaitedFault, WaitedFaults};

@@ -1,5 +1,5 @@
-//! Rows that readers join with states and messages: system calls and phases of a window, wake-ups, polls and
-//! packets at an instant.
+//! Rows that readers join with states and messages: system calls and phases of a window, wake-ups and polls
+//! at an instant.
 
 use isochrone_kernel::{Cause, Name};
 use isochrone_time::{RawNs, Window};
@@ -10,15 +10,8 @@ use crate::span_rows::descriptors;
 use crate::spans::Numbering;
 use crate::store::HostStore;
 use crate::table::Row;
-use crate::tables::{CallSpan, OpenCallRow, PacketRow, PhaseRow, PhaseSpan, PollRow, SyscallRow, WakeupRow};
+use crate::tables::{CallSpan, OpenCallRow, PhaseRow, PhaseSpan, PollRow, SyscallRow, WakeupRow};
 use crate::threads::ThreadRow;
-
-/// The thread that ran on the CPU of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Runner {
-    /// The thread, if known. It may have been interrupted: see the state of the thread at that instant.
-    pub thread: Option<ThreadRow>,
-}
 
 /// A time in which a thread is in a call of which an end is missing, or may be in it: see `open_calls` in
 /// `docs/store.md`.
@@ -156,21 +149,5 @@ impl HostStore {
             }
         })?;
         Ok(ready)
-    }
-
-    /// The thread that ran on a CPU when a packet was sent or received there; `None` if there is no event of
-    /// a packet at that instant. Linear in the batches, logarithmic in the rows of those that cover the
-    /// instant.
-    ///
-    /// # Errors
-    /// The table cannot be read.
-    pub fn runner_at_packet(&self, at: RawNs, cpu: u32, is_sent: bool) -> Result<Option<Runner>, StoreError> {
-        let mut runner = None;
-        self.spans().packets.rows(instant(at), |row: PacketRow| {
-            if (row.at, row.cpu, row.is_sent) == (at, cpu, is_sent) && runner.is_none() {
-                runner = Some(Runner { thread: self.spans().thread(row.thread) });
-            }
-        })?;
-        Ok(runner)
     }
 }

@@ -89,6 +89,8 @@ pub struct HostEntry {
     pub block_devices: Vec<u32>,
     /// The threads that have phases, by number, in order.
     pub phase_threads: Vec<ThreadRow>,
+    /// The ranks of MPI programs by tid, of those that sent or received messages as one rank.
+    pub ranks: BTreeMap<i32, i64>,
     /// What was recorded of it.
     pub recorded: Recorded,
     /// Whether something of its trace could not be decoded.
@@ -159,6 +161,11 @@ struct Versioned {
 }
 
 impl Manifest {
+    /// The tables that are not of one host.
+    pub(crate) fn of_all(&self) -> impl Iterator<Item = &TableEntry> {
+        self.messages.iter().chain(&self.mpi)
+    }
+
     /// The version of a store, even if it is not supported; `None` if the path is no store, as far as can be
     /// determined.
     pub fn version_at(store: &Path) -> Option<u32> {
@@ -217,7 +224,7 @@ impl Manifest {
                 return Some(format!("the host {name} has a table twice, or one that lies elsewhere"));
             }
         }
-        let of_all = self.messages.iter().chain(&self.mpi).all(|table| is_plain(&table.name));
+        let of_all = self.of_all().all(|table| is_plain(&table.name));
         (!of_all).then(|| "a table of all hosts lies elsewhere".to_owned())
     }
 
@@ -267,6 +274,7 @@ mod tests {
             disks: BTreeMap::from([(8, "sda".to_owned())]),
             block_devices: vec![8],
             phase_threads: Vec::new(),
+            ranks: BTreeMap::from([(12, 3)]),
             recorded: Recorded::ALL,
             is_undecodable: false,
             levels: 1,

@@ -1,24 +1,18 @@
-//! Messages between hosts, and those of MPI programs: written as they are matched, read one after the other.
+//! Messages between hosts, and those of MPI programs: their ends, how they are written as they are matched,
+//! and who ran at the ends of packets.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use isochrone_time::RawNs;
+use isochrone_time::{RawNs, Window};
 
 use crate::batches::{Batches, RowsFile};
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
-use crate::tables::{MessageRow, MpiRow};
-
-/// A message: one packet that was seen on the sending and on the receiving host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
-    /// The send.
-    pub sent: MessageEnd,
-    /// The receive.
-    pub received: MessageEnd,
-}
+use crate::spans::thread_names;
+use crate::tables::{Message, MessageRow, MpiMessage, MpiRow, PacketRow};
+use crate::threads::ThreadRow;
 
 /// An end of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,21 +23,38 @@ pub struct MessageEnd {
     pub at: RawNs,
     /// The CPU whose stream has the event, if known.
     pub cpu: Option<u32>,
+    /// The thread that ran there, if known.
+    pub thread: Option<ThreadRow>,
 }
 
-/// A message of an MPI program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MpiMessage {
+impl Message {
+    /// A message by its ends.
+    pub fn new(sent: MessageEnd, received: MessageEnd) -> Self {
+        Self {
+            sent_host: sent.host,
+            sent_at: sent.at,
+            sent_cpu: sent.cpu,
+            sent_thread: sent.thread,
+            received_host: received.host,
+            received_at: received.at,
+            received_cpu: received.cpu,
+            received_thread: received.thread,
+        }
+    }
+
     /// The send.
-    pub sent: MpiMessageEnd,
+    pub fn sent(&self) -> MessageEnd {
+        let &Self { sent_host: host, sent_at: at, sent_cpu: cpu, sent_thread: thread, .. } = self;
+        MessageEnd { host, at, cpu, thread }
+    }
+
     /// The reception.
-    pub received: MpiMessageEnd,
-    /// The communicator; 0 where it was not recorded.
-    pub communicator: u64,
-    /// The tag.
-    pub tag: i64,
-    /// Bytes that were sent.
-    pub bytes: u64,
+    pub fn received(&self) -> MessageEnd {
+        let &Self {
+            received_host: host, received_at: at, received_cpu: cpu, received_thread: thread, ..
+        } = self;
+        MessageEnd { host, at, cpu, thread }
+    }
 }
 
 /// An end of a message of an MPI program.
@@ -59,6 +70,19 @@ pub struct MpiMessageEnd {
     pub rank: i64,
 }
 
+impl MpiMessage {
+    /// The send.
+    pub fn sent(&self) -> MpiMessageEnd {
+        MpiMessageEnd { host: self.sent_host, at: self.sent_at, tid: self.sent_tid, rank: self.sender }
+    }
+
+    /// The reception.
+    pub fn received(&self) -> MpiMessageEnd {
+        let &Self { received_host: host, received_at: at, received_tid: tid, receiver: rank, .. } = self;
+        MpiMessageEnd { host, at, tid, rank }
+    }
+}
+
 /// Writes the messages of a store.
 #[derive(Debug)]
 pub struct MessagesWriter(RowsFile<MessageRow>);
@@ -69,16 +93,8 @@ impl MessagesWriter {
     }
 
     /// Adds a message. Errors are returned by [`Self::finish`].
-    pub fn push(&mut self, message: &Message) {
-        let Message { sent, received } = *message;
-        self.0.push(MessageRow {
-            sent_host: sent.host,
-            sent_at: sent.at,
-            sent_cpu: sent.cpu,
-            received_host: received.host,
-            received_at: received.at,
-            received_cpu: received.cpu,
-        });
+    pub fn push(&mut self, message: Message) {
+        self.0.push(message.into());
     }
 
     /// Ends the table.
@@ -100,21 +116,8 @@ impl MpiWriter {
     }
 
     /// Adds a message. Errors are returned by [`Self::finish`].
-    pub fn push(&mut self, message: &MpiMessage) {
-        let MpiMessage { sent, received, communicator, tag, bytes } = *message;
-        self.0.push(MpiRow {
-            sent_host: sent.host,
-            sent_at: sent.at,
-            sent_tid: sent.tid,
-            sender: sent.rank,
-            received_host: received.host,
-            received_at: received.at,
-            received_tid: received.tid,
-            receiver: received.rank,
-            communicator,
-            tag,
-            bytes,
-        });
+    pub fn push(&mut self, message: MpiMessage) {
+        self.0.push(message.into());
     }
 
     /// Ends the table.
@@ -126,25 +129,31 @@ impl MpiWriter {
     }
 }
 
-/// Passes all messages of a store to `to`, in the order in which their batches start.
-pub(crate) fn read(store: Files<'_>, mut to: impl FnMut(Message)) -> Result<(), StoreError> {
-    Batches::open(store)?.each(|it: MessageRow| {
-        let sent = MessageEnd { host: it.sent_host, at: it.sent_at, cpu: it.sent_cpu };
-        let received = MessageEnd { host: it.received_host, at: it.received_at, cpu: it.received_cpu };
-        to(Message { sent, received });
-    })
+/// The threads that ran on a host when it sent and received packets.
+#[derive(Debug)]
+pub struct Runners {
+    packets: Batches<PacketRow>,
+    threads: Vec<Option<ThreadRow>>,
 }
 
-/// Passes all messages of MPI programs to `to`, in the order in which their batches start.
-pub(crate) fn read_mpi(store: Files<'_>, mut to: impl FnMut(MpiMessage)) -> Result<(), StoreError> {
-    Batches::open(store)?.each(|it: MpiRow| {
-        let end = |host, at, tid, rank| MpiMessageEnd { host, at, tid, rank };
-        to(MpiMessage {
-            sent: end(it.sent_host, it.sent_at, it.sent_tid, it.sender),
-            received: end(it.received_host, it.received_at, it.received_tid, it.receiver),
-            communicator: it.communicator,
-            tag: it.tag,
-            bytes: it.bytes,
-        });
-    })
+impl Runners {
+    pub(crate) fn open(files: Files<'_>) -> Result<Self, StoreError> {
+        Ok(Self { packets: Batches::open(files)?, threads: thread_names(files)? })
+    }
+
+    /// The thread that ran on a CPU when a packet was sent or received there; `None` if it is unknown, or
+    /// there is no event of a packet at that instant. Linear in the batches, logarithmic in the rows of those
+    /// that cover the instant; a batch that was read last is not read again.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn at(&self, at: RawNs, cpu: u32, is_sent: bool) -> Result<Option<ThreadRow>, StoreError> {
+        let mut runner = None;
+        self.packets.rows(Window::new(at, at.saturating_add(1)), |row: PacketRow| {
+            if (row.at, row.cpu, row.is_sent) == (at, cpu, is_sent) && runner.is_none() {
+                runner = Some(self.threads.get(row.thread.index()).copied().flatten());
+            }
+        })?;
+        Ok(runner.flatten())
+    }
 }

@@ -31,8 +31,6 @@ impl Deref for SpanTables {
 
 impl SpanTables {
     pub(crate) fn open(files: Files<'_>) -> Result<Self, StoreError> {
-        let mut thread_names = Vec::new();
-        Batches::open(files)?.each(|row: ThreadNameRow| thread_names.push((row.number, row.thread)))?;
         let mut threads = Vec::new();
         Batches::open(files)?
             .each(|row: ThreadTableRow| threads.push((row.number, ThreadInfo::from(row))))?;
@@ -43,12 +41,11 @@ impl SpanTables {
                 thread.names.push(row.since, row.comm);
             }
         })?;
-        thread_names.sort_unstable_by_key(|(number, _)| *number);
         Ok(Self {
             batches: SpanBatches::open(files)?,
             open_calls: Batches::open(files)?,
             threads: threads.into_iter().map(|(_, row)| row).collect(),
-            thread_names: thread_names.into_iter().map(|(_, thread)| thread).collect(),
+            thread_names: thread_names(files)?,
         })
     }
 
@@ -90,6 +87,15 @@ impl SpanTables {
         let (all, open) = (self.syscalls.names()?, self.open_calls.names()?);
         Ok(if all.len() >= open.len() { all } else { open })
     }
+}
+
+/// The numbers of threads by numbers in rows of spans, if known.
+pub(crate) fn thread_names(files: Files<'_>) -> Result<Vec<Option<ThreadRow>>, StoreError> {
+    let mut names = Vec::new();
+    Batches::open(files)?.each(|row: ThreadNameRow| names.push((row.number, row.thread)))?;
+    // Batches are sorted by start.
+    names.sort_unstable_by_key(|(number, _)| *number);
+    Ok(names.into_iter().map(|(_, thread)| thread).collect())
 }
 
 /// Some threads, by the numbers that rows of spans have for them.

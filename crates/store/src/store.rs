@@ -14,7 +14,7 @@ use crate::columns::TableFile;
 use crate::error::StoreError;
 use crate::host_writer::HostWriter;
 use crate::manifest::{self, HostEntry, Manifest, Source, TableEntry};
-use crate::messages::{self, Message, MessagesWriter, MpiMessage, MpiWriter};
+use crate::messages::{MessagesWriter, MpiWriter, Runners};
 use crate::spans::SpanTables;
 use crate::staging::{self, StagingDir};
 use crate::state::StateRow;
@@ -62,6 +62,15 @@ impl StoreWriter {
         let number = self.hosts;
         self.hosts += 1;
         HostWriter::create(self.staging.directory(), number, format!("{number}-{plain}"), id, name, offset_ns)
+    }
+
+    /// The threads that ran at the packets of a host that is written. Linear in the threads.
+    ///
+    /// # Errors
+    /// Its tables cannot be read.
+    pub fn runners(&self, host: &HostEntry) -> Result<Runners, StoreError> {
+        let directory = self.staging.directory().join(&host.directory);
+        Runners::open(Files { directory: &directory, entries: &host.tables })
     }
 
     /// Creates the table of messages between hosts.
@@ -177,8 +186,7 @@ impl Store {
             let directory = self.path.join(&host.directory);
             host.tables.iter().map(move |table| (directory.clone(), table))
         });
-        let of_all = self.manifest.messages.iter().chain(&self.manifest.mpi);
-        let of_all = of_all.map(|table| (self.path.clone(), table));
+        let of_all = self.manifest.of_all().map(|table| (self.path.clone(), table));
         let tables = of_hosts.chain(of_all);
         let clocks = self.manifest.clocks.iter().map(|table| (self.path.join(CLOCKS), table));
         tables
@@ -186,36 +194,13 @@ impl Store {
             .chain(clocks)
     }
 
-    /// Passes all messages between hosts to `to`, none if they were not matched. Batches are in the order of
-    /// the times at which their first messages were sent, each on its own clock.
-    ///
-    /// # Errors
-    /// The table cannot be read.
-    pub fn messages(&self, to: impl FnMut(Message)) -> Result<(), StoreError> {
-        match &self.manifest.messages {
-            Some(table) => messages::read(self.of_all(table), to),
-            None => Ok(()),
-        }
-    }
-
-    /// Passes all messages of MPI programs to `to`, in the order of [`Self::messages`].
-    ///
-    /// # Errors
-    /// The table cannot be read.
-    pub fn mpi(&self, to: impl FnMut(MpiMessage)) -> Result<(), StoreError> {
-        match &self.manifest.mpi {
-            Some(table) => messages::read_mpi(self.of_all(table), to),
-            None => Ok(()),
-        }
-    }
-
     /// The table of messages between hosts; `None` if they were not matched.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn message_table(&self) -> Result<Option<TableFile>, StoreError> {
-        let open = |table| TableFile::open(self.of_all(table), MessageRow::TABLE);
-        self.manifest.messages.as_ref().map(open).transpose()
+        let open = |files| TableFile::open(files, MessageRow::TABLE);
+        self.of_all(MessageRow::TABLE).map(open).transpose()
     }
 
     /// The corrections of the hosts' clocks as of when the store was made: the text of a `sync.json`. `None`
@@ -233,9 +218,10 @@ impl Store {
         self.manifest.clocks.as_ref().map(read).transpose()
     }
 
-    /// A table of all hosts.
-    fn of_all<'s>(&'s self, table: &'s TableEntry) -> Files<'s> {
-        Files { directory: &self.path, entries: std::slice::from_ref(table) }
+    /// A table of all hosts by its name, if there is one.
+    pub(crate) fn of_all(&self, name: &str) -> Option<Files<'_>> {
+        let entry = self.manifest.of_all().find(|table| table.name == name)?;
+        Some(Files { directory: &self.path, entries: std::slice::from_ref(entry) })
     }
 
     /// Makes a damaged store invalid, so that a cache makes it again. `false`: nothing is damaged, as where

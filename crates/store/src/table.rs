@@ -207,11 +207,13 @@ pub enum ColumnKind {
 /// of their [`TableInfo`]s has the first name; the macro of the second name gets the fields and rows of all.
 ///
 /// A column that is called otherwise in files has that name as a literal; one that readers get as another
-/// type has that after `=>`.
+/// type has that after `=>`. A table of all hosts has `for Store` behind the type that readers get, which is
+/// what is written, too.
 macro_rules! rows {
     ($LIST:ident, $group:ident; $(
         $(#[doc = $about:literal])*
-        $field:ident $table:literal $Row:ident $View:ident $(as $Span:ident $(: $Copy:ident)?)?
+        $field:ident $table:literal $Row:ident $View:ident
+        $(as $Span:ident $(: $Copy:ident)? $(for $Of:ident)?)?
         $(by $start:ident $(, $end:ident)?)?
         $(of $Names:ident)? $([$packed:ident])? {
             $($(#[doc = $doc:literal])* $column:ident $($stored:literal)?: $Type:ty $(=> $Shown:ty)?,)*
@@ -317,7 +319,7 @@ macro_rules! rows {
             }
         }
 
-        $crate::table::span! { $($Span $([$Copy])?)?; $field $Row [$($about)*] $(
+        $crate::table::span! { $($Span $([$Copy])? $(for $Of)?)?; $field $Row [$($about)*] $(
             { [$($doc)*] $column: $crate::table::shown!($Type $(, $Shown)?) }
         )* }
         )*
@@ -327,7 +329,7 @@ macro_rules! rows {
 /// What readers get of a row, and the method that passes it to them.
 macro_rules! span {
     (; $($rest:tt)*) => {};
-    ($Span:ident $([$Copy:ident])?; $field:ident $Row:ident [$($about:literal)*] $(
+    (@struct $Span:ident $([$Copy:ident])?; [$($about:literal)*] $(
         { [$($doc:literal)*] $column:ident: $Shown:ty }
     )*) => {
         $(#[doc = $about])*
@@ -335,6 +337,34 @@ macro_rules! span {
         pub struct $Span {
             $($(#[doc = $doc])* pub $column: $Shown,)*
         }
+    };
+    ($Span:ident $([$Copy:ident])? for $Of:ident; $field:ident $Row:ident $about:tt $(
+        { $docs:tt $column:ident: $Shown:ty }
+    )*) => {
+        $crate::table::span! { @struct $Span $([$Copy])?; $about $({ $docs $column: $Shown })* }
+
+        impl From<$Span> for $Row {
+            fn from(row: $Span) -> Self {
+                Self { $($column: row.$column,)* }
+            }
+        }
+
+        impl crate::$Of {
+            /// Passes all rows of the table to `each`, none where there is no such table. Batches are in the
+            /// order of their first times, each on its own clock.
+            ///
+            /// # Errors
+            /// The table cannot be read.
+            pub fn $field(&self, mut each: impl FnMut($Span)) -> Result<(), StoreError> {
+                let Some(files) = self.of_all(<$Row as $crate::table::Row>::TABLE) else { return Ok(()) };
+                Batches::open(files)?.each(|row: $Row| each($Span { $($column: row.$column,)* }))
+            }
+        }
+    };
+    ($Span:ident $([$Copy:ident])?; $field:ident $Row:ident $about:tt $(
+        { $docs:tt $column:ident: $Shown:ty }
+    )*) => {
+        $crate::table::span! { @struct $Span $([$Copy])?; $about $({ $docs $column: $Shown })* }
 
         impl crate::HostStore {
             /// Passes the rows of the table that overlap a window (of instants: that are in it) to `each`, in

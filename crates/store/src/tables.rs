@@ -120,7 +120,7 @@ macro_rules! derived {
 
 /// The version of the format: it goes up with each change of the tables below, and of what their columns
 /// mean. A store of another version is built again.
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 
 rows! { SPANS, spans;
     /// A thread on a CPU.
@@ -379,17 +379,50 @@ rows! { DERIVED, derived;
     /// A time in which events of the kernel may be missing on any CPU: disjoint.
     missed "missed" MissedRow MissedView by start, end { start "begin": RawNs, end: RawNs, }
     /// (Beside `store.json`.) A packet that two hosts traced: number of the host (`number` in `store.json`),
-    /// raw time and CPU of its event at each end. Who ran there then is in `packets`.
-    messages "messages" MessageRow MessageView by sent_at {
-        sent_host: u32, sent_at: RawNs, sent_cpu: Option<u32>, received_host: u32, received_at: RawNs,
+    /// raw time and CPU of its event at each end, and the thread that ran there, by its number in `threads`.
+    messages "messages" MessageRow MessageView as Message: Copy for Store by sent_at {
+        /// Number of the host that sent it: [`HostEntry::number`](crate::HostEntry::number).
+        sent_host: u32,
+        /// When its event was recorded there, on the clock of that host.
+        sent_at: RawNs,
+        /// The CPU whose stream has the event, if known.
+        sent_cpu: Option<u32>,
+        /// The thread that ran there, if known.
+        sent_thread: Option<ThreadRow>,
+        /// Number of the host that received it.
+        received_host: u32,
+        /// When its event was recorded there, on the clock of that host.
+        received_at: RawNs,
+        /// The CPU whose stream has the event, if known.
         received_cpu: Option<u32>,
+        /// The thread that ran there, if known.
+        received_thread: Option<ThreadRow>,
     }
     /// (Beside `store.json`, where there are any.) A message of an MPI program: number of the host, raw time,
     /// thread (`tid`) and rank at each end (`sender`, `receiver`), `communicator`, `tag`, `bytes`.
-    mpi "mpi" MpiRow MpiView by sent_at {
-        sent_host: u32, sent_at: RawNs, sent_tid: Option<i32>, sender: i64, received_host: u32, received_at:
-        RawNs,
-        received_tid: Option<i32>, receiver: i64, communicator: u64, tag: i64, bytes: u64,
+    mpi "mpi" MpiRow MpiView as MpiMessage: Copy for Store by sent_at {
+        /// Number of the host that sent it: [`HostEntry::number`](crate::HostEntry::number).
+        sent_host: u32,
+        /// When it was about to be sent, on the clock of that host.
+        sent_at: RawNs,
+        /// The thread that sent it, as the kernel numbers it, if it was recorded.
+        sent_tid: Option<i32>,
+        /// Its rank in `MPI_COMM_WORLD`.
+        sender: i64,
+        /// Number of the host that received it.
+        received_host: u32,
+        /// When it had been received, on the clock of that host.
+        received_at: RawNs,
+        /// The thread that received it, as the kernel numbers it, if it was recorded.
+        received_tid: Option<i32>,
+        /// Its rank in `MPI_COMM_WORLD`.
+        receiver: i64,
+        /// The communicator; 0 where it was not recorded.
+        communicator: u64,
+        /// The tag.
+        tag: i64,
+        /// Bytes that were sent.
+        bytes: u64,
     }
     /// (`states-zoom0` …) States of threads by buckets of 2¹⁷ ns · 8ⁿ: the state that filled most of a
     /// bucket, and how much of it (`filled`).

@@ -17,21 +17,24 @@ const link = (text: string, panel: string) => {
 };
 /** At once what the page knows; `more` is done when the server has told the rest. */
 export function firstLook(experiment: Experiment, signal: AbortSignal): { element: HTMLElement; more: Promise<void> } {
-  const { hosts, begin, end, messages, origin_unix_ns: origin, is_synchronized: isSynchronized } = experiment, services = h("li", {}, link("requests", "critical-path"), " and where they spend their time"), losses = h("li", {}, "…");
+  const { hosts, begin, end, origin_unix_ns: origin, is_synchronized: isSynchronized } = experiment, messages = h("li", { hidden: true }), services = h("li", {}, link("requests", "critical-path"), " and where they spend their time"), losses = h("li", {}, "…");
   const clocks = hosts.length < 2 ? "" : isSynchronized ? " on one clock" : ", not all on one clock";
   const list = h("ul", {},
     h("li", {}, link(`${formatCount(hosts.length)} ${hosts.length === 1 ? "host" : "hosts"}${clocks}`, "synchronization"), `, ${formatDuration((end ?? 0) - (begin ?? 0))} from ${formatTime(origin, begin ?? 0, 3)}`),
-    messages === null || messages.count === 0 ? null : h("li", {}, link(`${formatCount(messages.count)} messages between hosts`, "messages"), `, ${formatCount(messages.inverted)} of them arrive before they were sent (${formatCount(messages.inverted_own)} by the hosts' own clocks)`),
-    losses, services, h("li", {}, "what is short: ", link("resources", "resources"), "; what threads did: ", link("statistics", "statistics"), "; everything else: ", link("analyses", "analyses")));
+    messages, losses, services, h("li", {}, "what is short: ", link("resources", "resources"), "; what threads did: ", link("statistics", "statistics"), "; everything else: ", link("analyses", "analyses")));
   const element = h("div", { class: "notice first-look" }, h("strong", {}, "Nothing is selected"), list,
     h("p", {}, ...withCode("Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state; `?` has all keys and colours.")));
-  return { element, more: more(messages?.count ?? 0, losses, services, signal) };
+  return { element, more: more(messages, losses, services, signal) };
 }
-async function more(messages: number, losses: HTMLElement, services: HTMLElement, signal: AbortSignal): Promise<void> {
+async function more(messages: HTMLElement, losses: HTMLElement, services: HTMLElement, signal: AbortSignal): Promise<void> {
   const overview = await api.overview(1, signal).catch(() => null);
   if (overview === null) losses.remove();
   else losses.replaceChildren(overview.losses.length === 0 ? "nothing is missing of the traces" : link(lossesText(overview.losses, overview.losses_total) || "no event was lost, but not all CPUs were recorded all of the time", "losses"));
-  if (messages === 0 || messages > MANY_MESSAGES || signal.aborted) return;
+  const counts = await api.messageCounts(signal).catch(() => null);
+  if (counts === null || counts.count === 0) return;
+  messages.replaceChildren(link(`${formatCount(counts.count)} messages between hosts`, "messages"), `, ${formatCount(counts.inverted)} of them arrive before they were sent (${formatCount(counts.inverted_own)} by the hosts' own clocks)`);
+  messages.hidden = false;
+  if (counts.count > MANY_MESSAGES || signal.aborted) return;
   const { requests } = await api.requests().catch(() => ({ requests: [] }));
   const told = servicesOf(requests).slice(0, MOST_SERVICES).map((it) => `${it.name}: median ${formatDuration(it.median)}, p95 ${formatDuration(it.p95)}, the slowest ${formatDuration(it.most)}`);
   services.replaceChildren(link(`${formatCount(requests.length)} ${requests.length === 1 ? "request" : "requests"}`, "critical-path"), told.length === 0 ? "" : ` to ${told.join("; ")}`);

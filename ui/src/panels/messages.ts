@@ -14,6 +14,8 @@ const LIMIT = 5000;
 export class MessagesPanel extends AskingPanel {
   private messages: readonly Message[] = [];
   private total = 0;
+  /** Whether there are messages, at whatever time. */
+  private isAny = false;
   private readonly filter = h("input", { type: "search", placeholder: "filter: host, thread", "aria-label": "Filter messages", oninput: () => this.draw() });
   private readonly inverted = h("input", { type: "checkbox", onchange: () => this.draw() });
   private readonly count = h("span", { class: "muted", role: "status" });
@@ -44,6 +46,7 @@ export class MessagesPanel extends AskingPanel {
     this.command.set(answer.command);
     this.messages = answer.messages;
     this.total = answer.total;
+    this.isAny = answer.total > 0 || (await api.messageCounts(signal)).count > 0;
     this.draw();
   }
   private draw(): void {
@@ -61,7 +64,7 @@ export class MessagesPanel extends AskingPanel {
     this.table.set(shown);
   }
   private none(): HTMLElement {
-    if ((this.view.now.experiment?.messages?.count ?? 0) > 0) return notice("empty", `No message arrives in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
+    if (this.isAny) return notice("empty", `No message arrives in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
     return notice("empty", "There are no messages between these hosts", "They are packets that two of the hosts recorded: `lttng enable-event --kernel net_dev_queue,net_if_receive_skb` on both.");
   }
   private go([from, , sent, received]: Message, isZoom: boolean): void {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use isochrone_experiment::{Indexing, Inputs, Opened, Spread, index};
 use isochrone_store::{HostStore, Message, State, Store};
+use isochrone_time::Window;
 use serde_json::Value;
 
 fn shared(part: &str) -> PathBuf {
@@ -30,16 +31,14 @@ fn store(part: &str, path: &Path) -> (HashMap<u32, HostStore>, Vec<Message>) {
 
 /// Who sent a message: the number of the thread that ran, and what it did then.
 fn sender(hosts: &HashMap<u32, HostStore>, message: &Message) -> (Option<i32>, State, Option<String>) {
-    let (host, sent) = (&hosts[&message.sent.host], message.sent);
-    let runner = host.runner_at_packet(sent.at, sent.cpu.unwrap(), true).unwrap().unwrap();
-    let thread = runner.thread.unwrap();
+    let (host, sent) = (&hosts[&message.sent_host], message.sent());
+    let thread = sent.thread.unwrap();
     let tid = host.threads()[thread.index()].tid;
     let Some(state) = host.state_at(thread, sent.at).unwrap() else { return (tid, State::Unknown, None) };
     if state.state == State::UserMode {
         // The last of a connection is sent when its descriptor is given up, after the exit of `close` was recorded and before the
         // thread is in user mode (task work).
-        let before =
-            host.states(&[thread], isochrone_time::Window::new(sent.at - 10_000_000, sent.at)).unwrap();
+        let before = host.states(&[thread], Window::new(sent.at - 10_000_000, sent.at)).unwrap();
         return (
             tid,
             state.state,
@@ -59,9 +58,12 @@ fn messages_have_senders() {
         assert!(messages.len() > 100, "{part}: {}", messages.len());
         let mut doing: BTreeMap<String, usize> = BTreeMap::new();
         for message in &messages {
-            let received = message.received;
-            let arrival = hosts[&received.host].runner_at_packet(received.at, received.cpu.unwrap(), false);
-            assert!(arrival.unwrap().is_some(), "{part}: {message:?}");
+            for (end, is_sent) in [(message.sent(), true), (message.received(), false)] {
+                let instant = Window::new(end.at, end.at + 1);
+                let packets = hosts[&end.host].packets(instant).unwrap();
+                let packet = packets.iter().find(|it| Some(it.cpu) == end.cpu && it.is_sent == is_sent);
+                assert_eq!(packet.unwrap().thread, end.thread, "{part}: {message:?}");
+            }
             let (tid, state, call) = sender(&hosts, message);
             // An idle task has no states: it was interrupted.
             let shown = match (tid, state, call) {
@@ -114,13 +116,13 @@ fn data_of_requests_were_sent_by_their_threads() {
             let after = samples.partition_point(|sample| sample.0 < at).clamp(1, samples.len() - 1);
             let (a, b) = (samples[after - 1], samples[after]);
             let raw = a.1 + (b.1 - a.1) * (at - a.0) / (b.0 - a.0);
-            let of_host = messages.iter().filter(|message| message.sent.host == *number);
-            let sent = of_host.min_by_key(|message| (message.sent.at.0 as f64 - raw).abs() as u64).unwrap();
+            let of_host = messages.iter().filter(|message| message.sent_host == *number);
+            let sent = of_host.min_by_key(|message| (message.sent_at.0 as f64 - raw).abs() as u64).unwrap();
             assert!(
-                (sent.sent.at.0 as f64 - raw).abs() < 2_000.0,
+                (sent.sent_at.0 as f64 - raw).abs() < 2_000.0,
                 "{}: {}",
                 pair[1],
-                sent.sent.at.0 as f64 - raw
+                sent.sent_at.0 as f64 - raw
             );
             let (sender, state, call) = sender(&hosts, sent);
             assert_eq!(sender.map(i64::from), Some(tid), "{} {state} {call:?}", pair[1]);

@@ -7,7 +7,7 @@ use super::host::Host;
 use super::{ExportError, ExportInput};
 use crate::timeline::{Event, Flow, Timeline, Track, Value};
 
-/// Passes all messages between the hosts: a few look-ups for each.
+/// Passes all messages between the hosts: a look-up of interrupts for each.
 pub(super) fn emit<T: Timeline>(
     input: &ExportInput<'_, '_>,
     hosts: &mut [Host<'_>],
@@ -36,7 +36,7 @@ fn message_flow<T: Timeline>(
     flows: &mut u64,
     to: &mut T,
 ) -> Result<(), ExportError> {
-    let Message { sent, received } = message;
+    let (sent, received) = (&message.sent(), &message.received());
     let (Some(from), Some(at)) = (host_of(hosts, sent), host_of(hosts, received)) else { return Ok(()) };
     *flows += 1;
     let track = track_of(&mut hosts[from], sent, true, to)?;
@@ -65,7 +65,7 @@ fn latency(
     if sender.entry.island != receiver.entry.island {
         return Vec::new();
     }
-    let Message { sent, received } = message;
+    let (sent, received) = (message.sent(), message.received());
     let latency = at.common(received.at).saturating_since(from.common(sent.at));
     let mut all = vec![("latency_ns", Value::Int(latency))];
     let related = input.clocks.and_then(|clocks| clocks.related(sender, receiver, sent.at));
@@ -90,8 +90,7 @@ fn track_of<T: Timeline>(
     let Some(cpu) = end.cpu else { return Ok(host.track) };
     if is_sent
         && !is_interrupted(host, end.at, cpu)?
-        && let Some(runner) = host.store.runner_at_packet(end.at, cpu, true)?
-        && let Some(track) = host.track_of(runner.thread)
+        && let Some(track) = host.track_of(end.thread)
     {
         return Ok(track);
     }

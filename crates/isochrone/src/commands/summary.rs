@@ -157,13 +157,13 @@ fn synchronization(
         store.manifest().hosts.iter().map(|entry| clock_of(entry.number)).collect();
     let number = |host: u32| clocks_of.get(host as usize).copied().flatten();
     let mut sample = MessageSample::default();
-    store.messages(|Message { sent, received }| {
-        if let (Some(sender), Some(receiver)) = (number(sent.host), number(received.host)) {
+    store.messages(|Message { sent_host, sent_at, received_host, received_at, .. }| {
+        if let (Some(sender), Some(receiver)) = (number(sent_host), number(received_host)) {
             sample.add(&isochrone_matching::Message {
                 sender,
-                sent: sent.at,
+                sent: sent_at,
                 receiver,
-                received: received.at,
+                received: received_at,
             });
         }
     })?;

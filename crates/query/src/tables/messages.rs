@@ -5,12 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::AsArray;
-use datafusion::arrow::array::{
-    Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
-};
+use datafusion::arrow::array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, SchemaRef, UInt32Type};
-use datafusion::common::{Result, internal_err};
-use isochrone_store::{ThreadInfo, ThreadRow};
+use datafusion::common::{Result, internal_datafusion_err, internal_err};
+use isochrone_store::{TableInfo, ThreadInfo, ThreadRow};
 use isochrone_time::RawNs;
 
 use super::Columns;
@@ -24,27 +22,25 @@ use crate::traced::{StoredHost, Traced};
 /// Batches that are read as one piece.
 const BATCHES: u32 = 8;
 
+/// What names of columns of the two ends begin with.
+const END_NAMES: [&str; 2] = ["sent", "received"];
+
 /// One end of a message.
 struct End<'h> {
     host: Option<&'h StoredHost>,
     at: i64,
-    cpu: Option<u32>,
 }
 
-/// A message.
-struct Row<'h> {
-    sent: End<'h>,
-    received: End<'h>,
-}
-
-/// Messages, with what was looked up for them where a column needs it.
+/// Messages of a batch, with what was looked up for them where a column needs it.
 struct Rows<'h> {
     traced: &'h Traced,
-    messages: Vec<Row<'h>>,
+    batch: &'h RecordBatch,
+    /// The sends and the receptions.
+    ends: [Vec<End<'h>>; 2],
     /// Latency and its bounds, ns.
     latencies: Vec<[Option<i64>; 3]>,
-    /// The threads that ran at both ends.
-    runners: Vec<[Option<(ThreadRow, &'h ThreadInfo)>; 2]>,
+    /// The threads that ran at the sends and at the receptions.
+    runners: [Vec<Option<&'h ThreadInfo>>; 2],
 }
 
 type Make = Box<dyn Fn(&Rows<'_>) -> ArrayRef + Send + Sync>;
@@ -62,59 +58,58 @@ impl MessageTable {
     }
 }
 
-/// Which end of a message.
-type Which = for<'r, 'h> fn(&'r Row<'h>) -> &'r End<'h>;
-
-/// The columns of an end. `prefix`: of their names; `index`: of the end.
-fn end(prefix: &str, which: Which, index: usize) -> Vec<(Field, Make)> {
-    let name = |what: &str| format!("{prefix}_{what}");
-    let hosts: Make = Box::new(move |rows| {
-        let names = rows.messages.iter().map(|row| Some(which(row).host?.name.to_string()));
-        Arc::new(names.collect::<StringArray>())
-    });
-    let cpus: Make = Box::new(move |rows| {
-        Arc::new(rows.messages.iter().map(|row| which(row).cpu).collect::<UInt32Array>())
-    });
-    let mut columns = vec![(Field::new(name("host"), DataType::Utf8, true), hosts)];
-    columns.extend(Shown::ALL.map(|it| {
-        let make: Make = Box::new(move |rows| {
-            let value = |row: &Row<'_>| {
-                let End { host, at, .. } = which(row);
-                it.of_stamp(Some(rows.traced.timing((*host)?).stamp(RawNs(*at))), Some(*at))
-            };
-            it.array(rows.messages.iter().map(value).collect())
-        });
-        (it.field(&name("time")), make)
-    }));
-    columns.push((Field::new(name("cpu"), DataType::UInt32, true), cpus));
-    columns
-        .push(runner::<UInt32Array, _>(&name("thread"), DataType::UInt32, index, |thread, _| Some(thread.0)));
-    columns.push(runner::<Int32Array, _>(&name("pid"), DataType::Int32, index, |_, thread| pid(thread)));
-    columns.push(runner::<Int32Array, _>(&name("tid"), DataType::Int32, index, |_, thread| tid(thread)));
-    columns.push(runner::<StringArray, _>(&name("comm"), DataType::Utf8, index, |_, thread| {
-        thread.comm.clone()
-    }));
-    columns
+/// The columns that a column of the store becomes: a host its name, a time all of its forms, a thread its
+/// numbers and name, others what they are.
+fn of_stored(index: usize, field: &Field) -> Vec<(Field, Make)> {
+    let as_stored = || -> (Field, Make) {
+        let make: Make = Box::new(move |rows| Arc::clone(rows.batch.column(index)));
+        (field.clone().with_nullable(true), make)
+    };
+    let Some((end, what)) = END_NAMES
+        .iter()
+        .enumerate()
+        .find_map(|(end, name)| Some((end, field.name().strip_prefix(name)?.strip_prefix('_')?)))
+    else {
+        return vec![as_stored()];
+    };
+    let name = |what: &str| format!("{}_{what}", END_NAMES[end]);
+    match what {
+        "host" => {
+            let make: Make = Box::new(move |rows| {
+                let names = rows.ends[end].iter().map(|it| Some(it.host?.name.to_string()));
+                Arc::new(names.collect::<StringArray>())
+            });
+            vec![(Field::new(name("host"), DataType::Utf8, true), make)]
+        }
+        "at" => Shown::ALL
+            .map(|shown| {
+                let make: Make = Box::new(move |rows| {
+                    let value = |&End { host, at }: &End<'_>| {
+                        shown.of_stamp(Some(rows.traced.timing(host?).stamp(RawNs(at))), Some(at))
+                    };
+                    shown.array(rows.ends[end].iter().map(value).collect())
+                });
+                (shown.field(&name("time")), make)
+            })
+            .into(),
+        "thread" => vec![
+            as_stored(),
+            runner::<Int32Array, _>(&name("pid"), DataType::Int32, end, pid),
+            runner::<Int32Array, _>(&name("tid"), DataType::Int32, end, tid),
+            runner::<StringArray, _>(&name("comm"), DataType::Utf8, end, |thread| thread.comm.clone()),
+        ],
+        _ => vec![as_stored()],
+    }
 }
 
 /// A column of the thread that ran at an end.
-fn runner<A, T>(
-    name: &str,
-    of: DataType,
-    end: usize,
-    value: fn(ThreadRow, &ThreadInfo) -> Option<T>,
-) -> (Field, Make)
+fn runner<A, T>(name: &str, of: DataType, end: usize, value: fn(&ThreadInfo) -> Option<T>) -> (Field, Make)
 where
     A: FromIterator<Option<T>> + Array + 'static,
     T: 'static,
 {
-    let make: Make = Box::new(move |rows| {
-        let each = |ends: &[Option<(ThreadRow, &ThreadInfo)>; 2]| {
-            let (number, thread) = ends[end]?;
-            value(number, thread)
-        };
-        Arc::new(rows.runners.iter().map(each).collect::<A>())
-    });
+    let make: Make =
+        Box::new(move |rows| Arc::new(rows.runners[end].iter().map(|it| value((*it)?)).collect::<A>()));
     (Field::new(name, of, true), make)
 }
 
@@ -124,8 +119,9 @@ pub(super) fn schema() -> SchemaRef {
 }
 
 fn columns() -> Vec<(Field, Make)> {
-    let mut columns = end("sent", |row| &row.sent, 0);
-    columns.extend(end("received", |row| &row.received, 1));
+    let stored = TableInfo::of("messages").map(TableInfo::schema);
+    let fields = stored.iter().flat_map(|schema| schema.fields().iter().enumerate());
+    let mut columns: Vec<(Field, Make)> = fields.flat_map(|(index, field)| of_stored(index, field)).collect();
     for (index, name) in ["latency_ns", "latency_lo_ns", "latency_hi_ns"].into_iter().enumerate() {
         let make: Make = Box::new(move |rows| {
             Arc::new(rows.latencies.iter().map(|latency| latency[index]).collect::<Int64Array>())
@@ -167,22 +163,33 @@ impl Table for MessageTable {
             columns.iter().any(|&column| self.columns.schema.field(column).name().contains(part))
         };
         let has_latency = is_requested("latency");
-        let has_runners = ["_thread", "_pid", "_tid", "_comm"].into_iter().any(is_requested);
+        let has_runners = ["_pid", "_tid", "_comm"].into_iter().any(is_requested);
         for batch in file.read(&all, piece.from as usize..piece.to as usize).map_err(QueryError::from)? {
-            let messages = messages(&batch.map_err(QueryError::from)?, &hosts)?;
+            let batch = &batch.map_err(QueryError::from)?;
+            let ends = [ends(batch, 0, &hosts)?, ends(batch, 1, &hosts)?];
+            let rows_count = batch.num_rows();
             out.reads(1, file.bytes_of_batch());
-            out.looks_at(messages.len());
-            let mut rows =
-                Rows { traced: &self.traced, messages, latencies: Vec::new(), runners: Vec::new() };
+            out.looks_at(rows_count);
+            let mut rows = Rows {
+                traced: &self.traced,
+                batch,
+                ends,
+                latencies: Vec::new(),
+                runners: [Vec::new(), Vec::new()],
+            };
             if has_latency {
-                rows.latencies = rows.messages.iter().map(|row| latency(&self.traced, row)).collect();
+                let [sent, received] = &rows.ends;
+                let pairs = sent.iter().zip(received);
+                rows.latencies =
+                    pairs.map(|(sent, received)| latency(&self.traced, sent, received)).collect();
             }
             if has_runners {
-                let find = |row| runners(&self.traced, row);
-                rows.runners = rows.messages.iter().map(find).collect::<Result<_, QueryError>>()?;
+                for end in [0, 1] {
+                    rows.runners[end] = runners(&self.traced, batch, end, &rows.ends[end])?;
+                }
             }
             let made = self.columns.arrays(columns, |make| make(&rows));
-            if out.send(made, rows.messages.len())?.is_err() {
+            if out.send(made, rows_count)?.is_err() {
                 break;
             }
         }
@@ -190,53 +197,50 @@ impl Table for MessageTable {
     }
 }
 
-/// The messages of a batch. Its columns are those of the store: host, time and CPU of the sender, then of the
-/// receiver.
-fn messages<'h>(batch: &RecordBatch, hosts: &HashMap<u32, &'h StoredHost>) -> Result<Vec<Row<'h>>> {
-    let [sent_host, sent_at, sent_cpu, received_host, received_at, received_cpu] = batch.columns() else {
-        return internal_err!("the messages of the store have other columns");
-    };
-    let end = |host: &ArrayRef, at: &ArrayRef, cpu: &ArrayRef, row: usize| End {
-        host: hosts.get(&host.as_primitive::<UInt32Type>().value(row)).copied(),
-        at: at.as_primitive::<Int64Type>().value(row),
-        cpu: cpu.is_valid(row).then(|| cpu.as_primitive::<UInt32Type>().value(row)),
-    };
-    let row = |row| Row {
-        sent: end(sent_host, sent_at, sent_cpu, row),
-        received: end(received_host, received_at, received_cpu, row),
-    };
-    Ok((0..batch.num_rows()).map(row).collect())
+/// A column of an end of the messages of a batch.
+fn column<'b>(batch: &'b RecordBatch, end: usize, what: &str) -> Result<&'b ArrayRef> {
+    let column = batch.column_by_name(&format!("{}_{what}", END_NAMES[end]));
+    column.ok_or_else(|| internal_datafusion_err!("the messages of the store have no {what}"))
+}
+
+/// The ends of the messages of a batch.
+fn ends<'h>(batch: &RecordBatch, end: usize, hosts: &HashMap<u32, &'h StoredHost>) -> Result<Vec<End<'h>>> {
+    let numbers = column(batch, end, "host")?.as_primitive::<UInt32Type>().values();
+    let times = column(batch, end, "at")?.as_primitive::<Int64Type>().values();
+    let of = |(number, &at)| End { host: hosts.get(number).copied(), at };
+    Ok(numbers.iter().zip(times).map(of).collect())
 }
 
 /// How long a message took, ns, and between what bounds; as the analysis `messages` has it. Nothing where the
 /// clocks cannot be compared.
-fn latency(traced: &Traced, row: &Row<'_>) -> [Option<i64>; 3] {
+fn latency(traced: &Traced, sent: &End<'_>, received: &End<'_>) -> [Option<i64>; 3] {
     let clocks = || {
         let clock = |end: &End<'_>| traced.timing(end.host?).clock();
-        Some((clock(&row.sent)?, clock(&row.received)?))
+        Some((clock(sent)?, clock(received)?))
     };
-    let Some((sent, received)) = clocks().filter(|(a, b)| a.entry.island == b.entry.island) else {
+    let Some((sender, receiver)) = clocks().filter(|(a, b)| a.entry.island == b.entry.island) else {
         return [None; 3];
     };
-    let (sent_at, received_at) = (RawNs(row.sent.at), RawNs(row.received.at));
-    let took = received.unix(received_at).checked_since(sent.unix(sent_at));
-    let related = traced.clocks().and_then(|clocks| clocks.related(sent, received, sent_at));
+    let (sent_at, received_at) = (RawNs(sent.at), RawNs(received.at));
+    let took = receiver.unix(received_at).checked_since(sender.unix(sent_at));
+    let related = traced.clocks().and_then(|clocks| clocks.related(sender, receiver, sent_at));
     let bounds = related.filter(|related| related.proven).map(|related| related.latency_until(received_at));
     let (least, greatest) = bounds.unwrap_or_default();
     [took, least, greatest]
 }
 
-/// The threads that ran when a message was sent and received.
+/// The threads that ran at ends of the messages of a batch.
 fn runners<'h>(
-    traced: &Traced,
-    row: &Row<'h>,
-) -> Result<[Option<(ThreadRow, &'h ThreadInfo)>; 2], QueryError> {
-    let one = |end: &End<'h>, is_sent: bool| -> Result<Option<(ThreadRow, &'h ThreadInfo)>, QueryError> {
-        let (Some(host), Some(cpu)) = (end.host, end.cpu) else { return Ok(None) };
-        let tables = traced.tables(host)?;
-        let runner = tables.runner_at_packet(RawNs(end.at), cpu, is_sent)?;
-        let number = runner.and_then(|runner| runner.thread);
-        Ok(number.and_then(|number| Some((number, tables.thread(number)?))))
+    traced: &'h Traced,
+    batch: &RecordBatch,
+    end: usize,
+    ends: &[End<'h>],
+) -> Result<Vec<Option<&'h ThreadInfo>>> {
+    let numbers = column(batch, end, "thread")?.as_primitive::<UInt32Type>();
+    let one = |(host, number): (Option<&'h StoredHost>, Option<u32>)| {
+        let (Some(host), Some(number)) = (host, number) else { return Ok(None) };
+        Ok(traced.tables(host)?.thread(ThreadRow(number)))
     };
-    Ok([one(&row.sent, true)?, one(&row.received, false)?])
+    let found = ends.iter().map(|end| end.host).zip(numbers).map(one);
+    Ok(found.collect::<Result<_, QueryError>>()?)
 }

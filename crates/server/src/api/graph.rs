@@ -133,14 +133,19 @@ pub(super) async fn messages(
     answer(&session, move |view| {
         let limit = limit.unwrap_or(5000).min(MAX_ARROWS);
         let (window, clock) = (query.window(), query.clock);
-        let (total, messages) = view.arrows(&view.messages.all, window, clock, received, limit);
-        let (mpi_total, mpi) = view.arrows(&view.messages.mpi, window, clock, received, limit);
+        let all = view.messages()?;
+        let (total, messages) = view.arrows(&all.all, window, clock, received, limit);
+        let (mpi_total, mpi) = view.arrows(&all.mpi, window, clock, received, limit);
         let command = view.command_on(clock, "messages", window);
         Ok(json!({
             "total": total, "messages": messages, "mpi_total": mpi_total, "mpi": mpi, "command": command,
         }))
     })
     .await
+}
+
+pub(super) async fn message_counts(Extension(session): Page) -> Answer {
+    answer(&session, |view| Ok(json!(view.message_counts()?))).await
 }
 
 pub(super) async fn wakeups(

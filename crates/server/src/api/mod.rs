@@ -45,6 +45,7 @@ pub(crate) fn routes(current: Current) -> Router {
         .route("/states", post(graph::states))
         .route("/matching", get(graph::matching))
         .route("/messages", get(graph::messages))
+        .route("/message-counts", get(graph::message_counts))
         .route("/wakeups", get(graph::wakeups))
         .route("/state", get(graph::state))
         .route("/step", get(graph::step))

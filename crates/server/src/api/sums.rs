@@ -97,12 +97,12 @@ pub(super) async fn files(Extension(session): Page, JsonBody(query): JsonBody<Ar
 }
 
 pub(super) async fn exchanged(Extension(session): Page, JsonBody(query): JsonBody<AreaQuery>) -> Answer {
-    of_area(&session, query, |view, rows, window, _| Ok(view.exchanged(rows, window))).await
+    of_area(&session, query, |view, rows, window, _| view.exchanged(rows, window)).await
 }
 
 pub(super) async fn activity(Extension(session): Page, Query(query): Query<WindowQuery>) -> Answer {
     answer(&session, move |view| {
-        let messages = view.messages_of_rows(query.window());
+        let messages = view.messages_of_rows(query.window())?;
         Ok(json!({"threads": view.activity(query.window())?, "messages": messages}))
     })
     .await

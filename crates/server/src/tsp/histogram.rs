@@ -19,7 +19,7 @@ const MAX_BINS: u32 = 2000;
 pub(super) async fn tree(request: OutputRequest, Parameters(_): Parameters<TreeQuery>) -> Answer {
     request
         .model(OutputKind::GenericXy, |view| {
-            let entries = view.directions().into_iter().enumerate().map(|(number, (from, to))| {
+            let entries = view.directions()?.into_iter().enumerate().map(|(number, (from, to))| {
                 let label = format!("{} → {}", view.hosts[from].name, view.hosts[to].name);
                 json!({
                     "id": number, "parentId": -1, "labels": [label], "hasData": true, "isDefault": true,
@@ -37,22 +37,22 @@ pub(super) async fn series(request: OutputRequest, Parameters(query): Parameters
     let name = request.output.name;
     let job = move |view: &crate::view::ExperimentView<'_>| {
         let window = range.window(view);
-        let directions = view.directions();
+        let (directions, all) = (view.directions()?, &view.messages()?.all);
         let latencies = |(from, to): (usize, usize)| {
-            let messages = view.messages.all.iter().filter(move |message| message.is_between(from, to));
+            let messages = all.iter().filter(move |message| message.is_between(from, to));
             let times = messages.map(|message| message.common);
             let sent_inside = times.filter(move |[sent, _]| window.start <= *sent && *sent < window.end);
             sent_inside.map(|[sent, received]| received.saturating_since(sent))
         };
         // All series have the same bins: those that hold all but the slowest hundredth.
-        let mut all: Vec<i64> = directions.iter().flat_map(|&direction| latencies(direction)).collect();
-        all.sort_unstable();
-        let first = all.first().copied().unwrap_or(0);
-        let last = nearest_rank(&all, 99).copied().unwrap_or(0).max(first);
+        let mut sorted: Vec<i64> = directions.iter().flat_map(|&direction| latencies(direction)).collect();
+        sorted.sort_unstable();
+        let first = sorted.first().copied().unwrap_or(0);
+        let last = nearest_rank(&sorted, 99).copied().unwrap_or(0).max(first);
         let width = ((last - first) / bins + 1).max(1);
         let ranges = (0..bins).map(|bin| {
             let (start, end) = (first + bin * width, first + (bin + 1) * width - 1);
-            let end = if bin == bins - 1 { all.last().copied().unwrap_or(0).max(end) } else { end };
+            let end = if bin == bins - 1 { sorted.last().copied().unwrap_or(0).max(end) } else { end };
             json!({"start": start, "end": end})
         });
         let ranges: Vec<_> = ranges.collect();

@@ -149,8 +149,8 @@ fn states_are_those_of_the_page() {
     }
     let messages =
         model("timeGraph/isochrone.threads/arrows", &json!({"requested_timerange": whole_range(1)}));
-    let (_, experiment) = get("/api/experiment");
-    assert_eq!(messages.as_array().map(|it| it.len() as u64), experiment["messages"]["count"].as_u64());
+    let (_, counts) = get("/api/message-counts");
+    assert_eq!(messages.as_array().map(|it| it.len() as u64), counts["count"].as_u64());
 }
 
 #[test]

@@ -268,8 +268,9 @@ pub(super) async fn arrows(request: OutputRequest, Parameters(query): Parameters
     }
     let Object(range) = query.requested_timerange;
     let job = move |view: &ExperimentView<'_>| {
+        let all = view.messages()?;
         let of = |messages| view.arrows(messages, range.window(view), Clock::Common, false, MAX_ARROWS).1;
-        let arrows = of(&view.messages.all).into_iter().chain(of(&view.messages.mpi));
+        let arrows = of(&all.all).into_iter().chain(of(&all.mpi));
         // A packet that an idle CPU received has no thread: it ends at the host.
         let entry = |id: u32| match view.rows.get(id) {
             Some(row) if row.kind == RowKind::Cpu => view.rows.of_host(row.host).unwrap_or(id),
@@ -330,7 +331,7 @@ pub(super) async fn tooltip(request: OutputRequest, Parameters(query): Parameter
         let fields = match element.kind {
             ElementType::State if content == Content::Requests => of_step(view, item, at)?,
             ElementType::State => of_state(view, item, at)?,
-            ElementType::Arrow => of_message(view, element),
+            ElementType::Arrow => of_message(view, element)?,
             ElementType::Annotation => None,
         };
         let fields = fields.unwrap_or_default().into_iter();
@@ -377,10 +378,11 @@ fn of_step(view: &ExperimentView<'_>, item: Option<i64>, at: SinceOrigin) -> Res
     Ok(Some(fields))
 }
 
-fn of_message(view: &ExperimentView<'_>, element: &Element) -> Fields {
+fn of_message(view: &ExperimentView<'_>, element: &Element) -> Result<Fields> {
     let sent = view.since(UnixNs(element.time.0.into()));
     let received = sent.saturating_add(element.duration.0);
-    let message = view.messages.all.iter().find(|it| it.common == [sent, received])?;
+    let found = view.messages()?.all.iter().find(|it| it.common == [sent, received]);
+    let Some(message) = found else { return Ok(None) };
     let titles = message.rows.map(|row| view.rows.title(row));
     let mut fields = vec![
         ("Message".to_owned(), titles.join(" → ")),
@@ -390,5 +392,5 @@ fn of_message(view: &ExperimentView<'_>, element: &Element) -> Fields {
         fields.push(("Likely error".to_owned(), format!("± {}", duration(likely))));
         fields.push(("Guaranteed".to_owned(), format!("−{} … +{}", duration(-lo), duration(hi))));
     }
-    Some(fields)
+    Ok(Some(fields))
 }

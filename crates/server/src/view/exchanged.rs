@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::rows::RowKind;
 use super::state_at::instant;
 use super::{CommandLine, ExperimentView};
+use crate::error::Result;
 
 /// Pairs of one answer.
 const MAX_PAIRS: usize = 1000;
@@ -50,10 +51,11 @@ type Sum = (u64, u64, i64, i64, i64);
 impl ExperimentView<'_> {
     /// The messages of which an end is in a window on the common clock, and of a row that is one of `rows` or
     /// below one of them; without rows, of any. Linear in all messages.
-    pub(crate) fn exchanged(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> Exchanged {
+    pub(crate) fn exchanged(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> Result<Exchanged> {
         let mut pairs: BTreeMap<Ends, Sum> = BTreeMap::new();
         let is_asked = |row: u32| rows.is_none_or(|rows| self.rows.is_below(row, rows));
-        for (is_mpi, list) in [(false, &self.messages.all), (true, &self.messages.mpi)] {
+        let messages = self.messages()?;
+        for (is_mpi, list) in [(false, &messages.all), (true, &messages.mpi)] {
             for message in list {
                 let mut ends = message.rows.into_iter().zip(message.common);
                 if ends.any(|(row, at)| window.start <= at && at < window.end && is_asked(row)) {
@@ -79,7 +81,7 @@ impl ExperimentView<'_> {
         let (pair_count, total) = (pairs.len(), pairs.iter().map(|pair| pair.count).sum());
         pairs.sort_by_key(|pair| std::cmp::Reverse(pair.count));
         pairs.truncate(MAX_PAIRS);
-        Exchanged { pairs, pair_count, total, command: self.exchanged_command(rows, window) }
+        Ok(Exchanged { pairs, pair_count, total, command: self.exchanged_command(rows, window) })
     }
 
     /// The rows as a condition of a query about an end of packets, with `AND` before it; `None` where it

@@ -97,7 +97,7 @@ impl ExperimentView<'_> {
     }
 
     fn follow_message(&self, id: u32, at: SinceOrigin, clock: Clock) -> Result<Target> {
-        let ends = self.messages.all.iter().flat_map(|message| [(message, 0), (message, 1)]);
+        let ends = self.messages()?.all.iter().flat_map(|message| [(message, 0), (message, 1)]);
         let of_row = ends.filter(|(message, end)| message.rows[*end] == id);
         // The state decides which of them is meant; without one, the nearest is.
         let state = self.state_at(id, at, clock, Which::At).ok();

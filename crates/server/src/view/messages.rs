@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use isochrone_corrections::picture::between;
-use isochrone_store::{MessageEnd, MpiMessageEnd, StoreError, ThreadRow};
+use isochrone_store::{MessageEnd, MpiMessage, MpiMessageEnd, StoreError};
 use isochrone_time::{RawNs, SinceOrigin, Window};
 use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
 
-use super::{Clock, ExperimentView};
+use super::{Clock, ExperimentView, get_or_make};
+use crate::error::Result as ApiResult;
 
 /// A message, in about the order of their sends.
 #[derive(Debug, Clone, Copy)]
@@ -36,20 +37,27 @@ impl Message {
     }
 }
 
-/// All messages of an experiment. They take 48 bytes each.
+/// All messages of an experiment, read at the first request for them. They take 48 bytes each.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     /// The packets between hosts.
     pub(crate) all: Vec<Message>,
     /// Those of MPI programs, within hosts, too.
     pub(crate) mpi: Vec<Message>,
-    /// Number of packets that arrive before they are sent, on the hosts' own clocks.
-    pub(crate) inverted_own: usize,
-    /// Number of packets that arrive before they are sent, on the common clock.
-    pub(crate) inverted: usize,
-    /// The ranks of the rows that are ends of messages of MPI programs; `None`: several.
-    pub(crate) ranks: BTreeMap<u32, Option<i64>>,
 }
+
+/// How many packets between hosts there are, and how many arrive before they are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct MessageCounts {
+    count: usize,
+    /// Inverted on the hosts' own clocks.
+    inverted_own: usize,
+    /// Inverted on the common clock.
+    inverted: usize,
+}
+
+/// The host, the row and the raw time of an end.
+type End = (usize, u32, RawNs);
 
 /// A message as it is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,90 +86,45 @@ impl Serialize for Arrow {
 }
 
 impl Messages {
-    /// Reads all messages and the threads that sent and received them. `O(n log n)` in the messages.
-    pub(super) fn new(view: &ExperimentView<'_>) -> Result<Self, StoreError> {
+    /// Reads all messages. `O(n log n)` in them, and linear in the threads of hosts with MPI programs.
+    fn new(view: &ExperimentView<'_>) -> Result<Self, StoreError> {
         let hosts: FxHashMap<u32, usize> =
             view.hosts.iter().enumerate().map(|(index, host)| (host.number, index)).collect();
-        let mut ends: Vec<[MessageEnd; 2]> = Vec::new();
-        view.store.messages(|message| {
-            if hosts.contains_key(&message.sent.host) && hosts.contains_key(&message.received.host) {
-                ends.push([message.sent, message.received]);
-            }
-        })?;
-        let runners = runners(view, &hosts, &ends)?;
-        let end = |end: &MessageEnd, thread: Option<ThreadRow>| {
-            let host = hosts[&end.host];
-            let of_thread = thread.and_then(|thread| view.rows.of_thread(host, thread));
+        let end = |end: MessageEnd| {
+            let host = *hosts.get(&end.host)?;
+            let of_thread = end.thread.and_then(|thread| view.rows.of_thread(host, thread));
             // Idle tasks have no row: then it is what the CPU did.
-            (host, of_thread.unwrap_or_else(|| view.rows.of_cpu(host, end.cpu)), end.at)
+            Some((host, of_thread.unwrap_or_else(|| view.rows.of_cpu(host, end.cpu)), end.at))
         };
-        let message = |([sent, received], threads): (&[MessageEnd; 2], &[Option<ThreadRow>; 2])| {
-            view.message([end(sent, threads[0]), end(received, threads[1])])
-        };
-        let all = sorted(ends.iter().zip(&runners).map(message));
-        let inverted = |clock| {
-            let times = all.iter().map(|message| view.times_of(message, clock));
-            times.filter(|[sent, received]| received < sent).count()
-        };
-        let (inverted_own, inverted) = (inverted(Clock::Own), inverted(Clock::Common));
-        let (mpi, ranks) = of_mpi(view, &hosts)?;
-        Ok(Self { all, mpi, inverted_own, inverted, ranks })
+        let mut all = Vec::new();
+        view.store.messages(|message| {
+            all.extend(end(message.sent()).zip(end(message.received())).map(|ends| view.message(ends)));
+        })?;
+        Ok(Self { all: sorted(all), mpi: of_mpi(view, &hosts)? })
     }
-}
-
-/// The threads that ran at the ends of messages, if known. Ends are looked up in the order of time, so that
-/// each batch of packets is read about once: `O(n log n)` in the messages, whatever else hosts sent and
-/// received. `hosts`: indices by number.
-fn runners(
-    view: &ExperimentView<'_>,
-    hosts: &FxHashMap<u32, usize>,
-    ends: &[[MessageEnd; 2]],
-) -> Result<Vec<[Option<ThreadRow>; 2]>, StoreError> {
-    let mut order: Vec<(usize, usize)> =
-        (0..ends.len()).flat_map(|message| [(message, 0), (message, 1)]).collect();
-    order.sort_unstable_by_key(|&(message, end)| (ends[message][end].host, ends[message][end].at));
-    let mut runners = vec![[None; 2]; ends.len()];
-    for (message, end) in order {
-        let MessageEnd { host, at, cpu } = ends[message][end];
-        let Some(cpu) = cpu else { continue };
-        let runner = view.hosts[hosts[&host]].store.runner_at_packet(at, cpu, end == 0)?;
-        runners[message][end] = runner.and_then(|runner| runner.thread);
-    }
-    Ok(runners)
 }
 
 /// Messages by time.
-fn sorted(messages: impl Iterator<Item = Message>) -> Vec<Message> {
-    let mut all: Vec<Message> = messages.collect();
+fn sorted(mut all: Vec<Message>) -> Vec<Message> {
     all.sort_by_key(|message| (message.common, message.rows));
     all
 }
 
-/// Messages of MPI programs, and the ranks of their rows.
-type OfMpi = (Vec<Message>, BTreeMap<u32, Option<i64>>);
-
-/// The messages of MPI programs between threads that have rows, and their ranks. `hosts`: indices by number.
-/// Linear in them and in the threads of all hosts.
-fn of_mpi(view: &ExperimentView<'_>, hosts: &FxHashMap<u32, usize>) -> Result<OfMpi, StoreError> {
-    let mut ends: Vec<[MpiMessageEnd; 2]> = Vec::new();
-    view.store.mpi(|message| ends.push([message.sent, message.received]))?;
-    if ends.is_empty() {
-        return Ok(OfMpi::default());
+/// The messages of MPI programs between threads that have rows. `hosts`: indices by number. Linear in them
+/// and in the threads of all hosts.
+fn of_mpi(view: &ExperimentView<'_>, hosts: &FxHashMap<u32, usize>) -> Result<Vec<Message>, StoreError> {
+    let mut found = Vec::new();
+    view.store.mpi(|message| found.push(message))?;
+    if found.is_empty() {
+        return Ok(Vec::new());
     }
     let threads: Vec<_> = view.hosts.iter().map(|host| host.store.threads_by_tid()).collect();
-    let end = |end: &MpiMessageEnd| {
+    let end = |end: MpiMessageEnd| {
         let host = *hosts.get(&end.host)?;
         Some((host, view.rows.of_thread(host, *threads[host].get(&end.tid?)?)?, end.at))
     };
-    let mut ranks: BTreeMap<u32, Option<i64>> = BTreeMap::new();
-    for it in ends.iter().flatten() {
-        if let Some((_, row, _)) = end(it) {
-            let rank = ranks.entry(row).or_insert(Some(it.rank));
-            *rank = rank.filter(|rank| *rank == it.rank);
-        }
-    }
-    let message = |[sent, received]: &[MpiMessageEnd; 2]| Some(view.message([end(sent)?, end(received)?]));
-    Ok((sorted(ends.iter().filter_map(message)), ranks))
+    let of = |message: MpiMessage| Some(view.message(end(message.sent()).zip(end(message.received()))?));
+    Ok(sorted(found.into_iter().filter_map(of).collect()))
 }
 
 /// At most so many of a list, evenly chosen.
@@ -171,21 +134,39 @@ fn some(all: &[usize], limit: usize) -> Vec<usize> {
 }
 
 impl ExperimentView<'_> {
+    /// All messages. Read at the first request for them.
+    pub(crate) fn messages(&self) -> ApiResult<&Messages> {
+        get_or_make(&self.messages, || Messages::new(self))
+    }
+
+    /// How many packets arrive before they are sent. Linear in the messages.
+    pub(crate) fn message_counts(&self) -> ApiResult<MessageCounts> {
+        let all = &self.messages()?.all;
+        let inverted = |clock| {
+            let times = all.iter().map(|message| self.times_of(message, clock));
+            times.filter(|[sent, received]| received < sent).count()
+        };
+        let (inverted_own, inverted) = (inverted(Clock::Own), inverted(Clock::Common));
+        Ok(MessageCounts { count: all.len(), inverted_own, inverted })
+    }
+
     /// Number of messages that each row sent or received in a window on the common clock, those of MPI too.
-    pub(crate) fn messages_of_rows(&self, window: Window<SinceOrigin>) -> Vec<(u32, u64)> {
+    pub(crate) fn messages_of_rows(&self, window: Window<SinceOrigin>) -> ApiResult<Vec<(u32, u64)>> {
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
-        for message in self.messages.all.iter().chain(&self.messages.mpi) {
+        let messages = self.messages()?;
+        for message in messages.all.iter().chain(&messages.mpi) {
             for (row, at) in message.rows.into_iter().zip(message.common) {
                 if window.start <= at && at <= window.end {
                     *counts.entry(row).or_default() += 1;
                 }
             }
         }
-        counts.into_iter().collect()
+        Ok(counts.into_iter().collect())
     }
 
     /// A message by the host, the row and the raw time of both ends.
-    fn message(&self, ends: [(usize, u32, RawNs); 2]) -> Message {
+    fn message(&self, (sent, received): (End, End)) -> Message {
+        let ends = [sent, received];
         Message {
             hosts: ends.map(|(host, ..)| host as u16),
             rows: ends.map(|(_, row, _)| row),
@@ -203,10 +184,10 @@ impl ExperimentView<'_> {
     }
 
     /// The pairs of hosts, by index, between which there are messages: from, to.
-    pub(crate) fn directions(&self) -> Vec<(usize, usize)> {
+    pub(crate) fn directions(&self) -> ApiResult<Vec<(usize, usize)>> {
         let pair = |message: &Message| (usize::from(message.hosts[0]), usize::from(message.hosts[1]));
-        let pairs: BTreeSet<(usize, usize)> = self.messages.all.iter().map(pair).collect();
-        pairs.into_iter().collect()
+        let pairs: BTreeSet<(usize, usize)> = self.messages()?.all.iter().map(pair).collect();
+        Ok(pairs.into_iter().collect())
     }
 
     /// The messages among some that have an end in a window, or span it, or, with `are_received`, that are

@@ -124,7 +124,7 @@ pub struct ExperimentView<'o> {
     pub(crate) origin: UnixNs,
     /// From the first event to the last on the common clock.
     pub(crate) extent: Window<SinceOrigin>,
-    pub(crate) messages: Messages,
+    messages: OnceLock<Result<Messages, String>>,
     cluster: OnceLock<Result<Cluster<'o>, String>>,
     requests: OnceLock<Result<Vec<Request>, String>>,
     /// Held while requests are looked for.
@@ -134,7 +134,7 @@ pub struct ExperimentView<'o> {
 }
 
 impl<'o> ExperimentView<'o> {
-    /// Opens the tables of all hosts. Linear in threads, phases, requests to disks and messages.
+    /// Opens the tables of all hosts. Linear in threads.
     pub(crate) fn new(
         opened: &'o Opened,
         experiment: &'o Experiment<'o>,
@@ -169,15 +169,13 @@ impl<'o> ExperimentView<'o> {
             rows: RowTree::default(),
             origin,
             extent: Window::new(since(origin, start), since(origin, end)),
-            messages: Messages::default(),
+            messages: OnceLock::new(),
             cluster: OnceLock::new(),
             requests: OnceLock::new(),
             finding: Mutex::new(()),
             event_index: OnceLock::new(),
         };
         view.rows = RowTree::new(&view);
-        view.messages = Messages::new(&view)?;
-        view.rows.set_ranks(&view.messages.ranks);
         Ok(view)
     }
 

@@ -135,6 +135,9 @@ impl RowTree {
             self.push(GraphRow { label, device: Some(device), ..of_host(RowKind::Disk, Some(top)) });
         }
         let threads = host.store.threads();
+        let by_tid = if entry.ranks.is_empty() { FxHashMap::default() } else { host.store.threads_by_tid() };
+        let rank = |(tid, rank): (&i32, &i64)| Some((*by_tid.get(tid)?, *rank));
+        let ranks: FxHashMap<ThreadRow, i64> = entry.ranks.iter().filter_map(rank).collect();
         let name = |comm: Option<&String>| comm.cloned().unwrap_or_else(|| "?".to_owned());
         // By pid: the threads.
         let mut processes: BTreeMap<i32, Vec<ThreadRow>> = BTreeMap::new();
@@ -164,6 +167,7 @@ impl RowTree {
                     tid: thread.tid,
                     container: inner.map(container),
                     namespace: inner.and_then(|inner| inner.inode),
+                    rank: ranks.get(&number).copied(),
                     thread: Some(number),
                     ..of_thread(RowKind::Thread, parent)
                 });
@@ -180,15 +184,6 @@ impl RowTree {
         let id = self.all.len() as u32;
         self.all.push(GraphRow { id, ..row });
         id
-    }
-
-    /// Names the ranks of threads of MPI programs: one that has several has none.
-    pub(super) fn set_ranks(&mut self, ranks: &BTreeMap<u32, Option<i64>>) {
-        for (&id, &rank) in ranks {
-            if let Some(row) = self.all.get_mut(id as usize) {
-                row.rank = rank;
-            }
-        }
     }
 
     /// The row with an id.

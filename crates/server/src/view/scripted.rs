@@ -115,6 +115,17 @@ fn ranks(directory: &Path) {
     program.write(&user_space).unwrap();
 }
 
+/// What opening costs does not depend on the number of messages.
+#[test]
+fn messages_are_read_when_they_are_needed() {
+    check(reused, |view| {
+        assert!(view.messages.get().is_none());
+        view.message_counts()?;
+        assert!(view.messages.get().is_some());
+        Ok(())
+    });
+}
+
 #[test]
 fn phases_are_added_up_by_thread_in_a_window() {
     check(ranks, |view| {

@@ -101,11 +101,6 @@ impl ExperimentView<'_> {
             "own": own.map(|(begin, end)| json!({"begin": begin, "end": end})),
             "is_synchronized": self.is_synchronized(),
             "hosts": self.host_summaries(),
-            "messages": {
-                "count": self.messages.all.len(),
-                "inverted_own": self.messages.inverted_own,
-                "inverted": self.messages.inverted,
-            },
             "traces": paths,
             "command": self.command.of("view"),
             "notes": notes,

@@ -163,8 +163,9 @@ impl ExperimentView<'_> {
             self.host_index(name).ok_or_else(|| ApiError::missing(format!("no host is called `{name}`")))
         };
         let (first, second) = (index(a)?, index(b)?);
+        let all = &self.messages()?.all;
         let times = |from: usize, to: usize| {
-            let messages = self.messages.all.iter().filter(move |message| message.is_between(from, to));
+            let messages = all.iter().filter(move |message| message.is_between(from, to));
             messages.map(|message| message.common)
         };
         let forth = times(first, second).map(|[sent, received]| (sent.ns(), received - sent)).collect();

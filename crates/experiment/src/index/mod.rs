@@ -1,24 +1,22 @@
 //! The store of an experiment: what [`isochrone_store`] keeps of each host, made with one look over all
 //! traces.
 
-use std::collections::HashMap;
+mod messages;
+
 use std::path::{Path, PathBuf};
 
 use isochrone_analysis::Need;
 use isochrone_corrections::Clocks;
-use isochrone_corrections::artefact::{Artefact, ArtefactError, RefusedKind};
+use isochrone_corrections::artefact::{Artefact, ArtefactError};
 use isochrone_ctf::Truncations;
 use isochrone_files::{Inputs, list_beside};
 use isochrone_hosts::{Host, LossKind, Progress, ReadReport};
 use isochrone_kernel::Finished;
-use isochrone_matching::{End, Matched, MpiEnd, MpiMatched, Recordings, clocks_of};
-use isochrone_net::Origin;
 use isochrone_pipeline::{PieceModel, SpanLog, map_in_order};
 use isochrone_store::{
-    HostEntry, HostWriter, Loss, Message, MessageEnd, Missing, MpiMessage, MpiMessageEnd, MpiWriter, Source,
-    SpanWriter, Store, StoreError, StoreWriter, TableEntry,
+    HostEntry, HostWriter, Loss, Missing, Source, SpanWriter, Store, StoreError, StoreWriter,
 };
-use isochrone_sync::{Options, Sinks, SyncError, synchronize_into};
+use isochrone_sync::SyncError;
 use isochrone_time::RawNs;
 use isochrone_timing::TimedHost;
 
@@ -246,7 +244,7 @@ fn write_hosts<'o>(
         }
         reports.extend(read);
     }
-    let (messages, clocks) = write_messages(experiment, &hosts, &mut store)?;
+    let (messages, clocks) = messages::write(experiment, &hosts, &mut entries, &mut store)?;
     let is_read = |file: &Path| experiment.inputs.traces.iter().any(|it| file.starts_with(it.trace.path()));
     if let Some(file) = before.since().into_iter().find(|file| is_read(file)) {
         return Err(IndexError::Cut(file));
@@ -299,80 +297,4 @@ fn losses(host: &Host<'_>) -> Vec<Loss> {
         Loss { start: RawNs::MIN, end: RawNs::MAX, cpu: Some(stream.cpu), what, count: None }
     };
     of_streams.chain(host.gaps().iter().map(gap)).chain(host.absent_streams().iter().map(absent)).collect()
-}
-
-/// Matches the packets of all hosts and the messages of MPI programs, and writes the messages and what their
-/// clocks show. Hosts have the numbers of their order here.
-fn write_messages(
-    experiment: &Experiment<'_>,
-    hosts: &[&TimedHost<'_>],
-    store: &mut StoreWriter,
-) -> Result<(TableEntry, Option<(TableEntry, bool)>), IndexError> {
-    let mut writer = store.messages()?;
-    // By place of the trace and number of the stream: host and CPU.
-    let mut places: HashMap<(usize, usize), (u32, Option<u32>)> = HashMap::new();
-    for (number, host) in (0..).zip(hosts) {
-        for source in host.traced.sources() {
-            let trace = host.traced.trace_indices[source.trace_number];
-            places.insert((trace, source.stream), (number, source.cpu));
-        }
-    }
-    let end = |end: &End| {
-        let Origin::Trace(trace) = end.place.origin else { return None };
-        let &(host, cpu) = places.get(&(trace as usize, end.place.stream as usize))?;
-        Some(MessageEnd { host, at: end.raw, cpu })
-    };
-    let sink = &mut |message: &Matched| {
-        if let (Some(sent), Some(received)) = (end(&message.sent), end(&message.received)) {
-            writer.push(&Message { sent, received });
-        }
-    };
-    // Clocks have the identities of hosts.
-    let clocks = clocks_of(experiment.inputs);
-    let host_of = |clock: usize| {
-        let id = &clocks.get(clock)?.id;
-        hosts.iter().position(|host| host.traced.id == *id).map(|place| place as u32)
-    };
-    let mpi_end = |end: &MpiEnd| {
-        Some(MpiMessageEnd { host: host_of(end.clock)?, at: end.at, tid: end.thread, rank: end.rank })
-    };
-    let mut of_mpi: Option<Result<MpiWriter, StoreError>> = None;
-    let mpi = &mut |message: &MpiMatched| {
-        let (Some(sent), Some(received)) = (mpi_end(&message.sent), mpi_end(&message.received)) else {
-            return;
-        };
-        let MpiMatched { communicator, tag, .. } = *message;
-        let bytes = message.sent.bytes;
-        if let Ok(writer) = of_mpi.get_or_insert_with(|| store.mpi()) {
-            writer.push(&MpiMessage { sent, received, communicator, tag, bytes });
-        }
-    };
-    // Of one host there are no packets between hosts, and nothing to correct; ranks of MPI programs may be on
-    // it.
-    let is_alone = hosts.len() < 2 && experiment.inputs.captures.is_empty();
-    let outcome = match is_alone {
-        true => {
-            Recordings::new(experiment.inputs, &clocks).mpi_messages(mpi);
-            None
-        }
-        false => {
-            let sinks = Sinks { packets: sink, mpi };
-            Some(synchronize_into(experiment.inputs, &Options::default(), &|_| (), sinks))
-        }
-    };
-    if let Some(written) = of_mpi {
-        store.add_mpi(written?.finish()?);
-    }
-    match outcome.transpose() {
-        Ok(Some(outcome)) => {
-            let clocks = store.clocks(&outcome.artefact.to_json()?, outcome.artefact.clocks.len() as u64)?;
-            // Traces that were refused are refused whenever they are opened.
-            let mut refused = outcome.refused.iter().filter(|refused| refused.what != RefusedKind::Trace);
-            let are_all = refused.next().is_none() && outcome.advice.is_empty();
-            Ok((writer.finish()?, Some((clocks, are_all))))
-        }
-        // Hosts that have nothing to do with each other have no messages either.
-        Ok(None) | Err(SyncError::NothingToDo { .. }) => Ok((writer.finish()?, None)),
-        Err(error) => Err(error.into()),
-    }
 }
