@@ -22,24 +22,28 @@ const MAX_BLOCK: usize = 1 << 26;
 pub struct SpanLog {
     steps: Vec<Step>,
     /// The records of the next block.
+    #[serde(with = "serde_bytes")]
     pending: Vec<u8>,
     spans: u64,
-    /// Whether a record could not be encoded, which postcard has no reason for.
+    /// Whether a record could not be encoded, which has no reason.
     is_broken: bool,
 }
 
 /// A step of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Step {
-    /// Records, as postcard writes them one after the other, compressed with LZ4.
-    Records(Vec<u8>),
+    /// Records, one after the other, compressed with LZ4.
+    Records(#[serde(with = "serde_bytes")] Vec<u8>),
     /// What follows went to another consumer, of the next piece …
     Begin,
     /// … which is absorbed here.
     Absorb,
 }
 
-/// One call of a consumer.
+/// One call of a consumer, as MessagePack: variants by their names, fields by their order.
+///
+/// Logs of earlier versions are read: a field is added as the last one, with `#[serde(default)]`, and none is
+/// removed; what is to mean something else is another variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Record {
     Span(Span),
@@ -76,6 +80,22 @@ impl SpanLog {
     /// # Errors
     /// The log was not written by this program.
     pub fn replay<S: Spans>(&self, make: impl Fn() -> S) -> Result<S, DamagedLog> {
+        self.replay_some(make, |_| true)
+    }
+
+    /// As [`Self::replay`], as if no periods had been looked for.
+    ///
+    /// # Errors
+    /// As [`Self::replay`].
+    pub fn replay_without_periods<S: Spans>(&self, make: impl Fn() -> S) -> Result<S, DamagedLog> {
+        self.replay_some(make, |span| !matches!(span, Span::Period(_)))
+    }
+
+    fn replay_some<S: Spans>(
+        &self,
+        make: impl Fn() -> S,
+        is_some: impl Fn(&Span) -> bool,
+    ) -> Result<S, DamagedLog> {
         if self.is_broken {
             return Err(DamagedLog);
         }
@@ -84,7 +104,7 @@ impl SpanLog {
         let mut before: Vec<S> = Vec::new();
         for step in &self.steps {
             match step {
-                Step::Records(block) => replay(&decompress(block)?, &mut consumer)?,
+                Step::Records(block) => replay(&decompress(block)?, &is_some, &mut consumer)?,
                 Step::Begin => before.push(std::mem::replace(&mut consumer, make())),
                 Step::Absorb => {
                     let right = std::mem::replace(&mut consumer, before.pop().ok_or(DamagedLog)?);
@@ -92,15 +112,12 @@ impl SpanLog {
                 }
             }
         }
-        replay(&self.pending, &mut consumer)?;
+        replay(&self.pending, &is_some, &mut consumer)?;
         before.is_empty().then_some(consumer).ok_or(DamagedLog)
     }
 
     fn add(&mut self, record: &Record) {
-        match postcard::to_extend(record, std::mem::take(&mut self.pending)) {
-            Ok(longer) => self.pending = longer,
-            Err(_) => self.is_broken = true,
-        }
+        self.is_broken |= rmp_serde::encode::write(&mut self.pending, record).is_err();
         if self.pending.len() >= BLOCK {
             self.flush();
         }
@@ -132,11 +149,15 @@ fn decompress(block: &[u8]) -> Result<Vec<u8>, DamagedLog> {
     lz4_flex::decompress_size_prepended(block).map_err(|_| DamagedLog)
 }
 
-fn replay(mut records: &[u8], consumer: &mut impl Spans) -> Result<(), DamagedLog> {
+fn replay(
+    mut records: &[u8],
+    is_some: impl Fn(&Span) -> bool,
+    consumer: &mut impl Spans,
+) -> Result<(), DamagedLog> {
     while !records.is_empty() {
-        let (record, rest) = postcard::take_from_bytes::<Record>(records).map_err(|_| DamagedLog)?;
-        match record {
-            Record::Span(span) => span.emit(consumer),
+        match rmp_serde::from_read(&mut records).map_err(|_| DamagedLog)? {
+            Record::Span(span) if is_some(&span) => span.emit(consumer),
+            Record::Span(_) => {}
             Record::Renamed(pairs) => {
                 let mut aliases = ThreadAliases::default();
                 for (from, to) in pairs {
@@ -145,7 +166,6 @@ fn replay(mut records: &[u8], consumer: &mut impl Spans) -> Result<(), DamagedLo
                 consumer.rename(&aliases);
             }
         }
-        records = rest;
     }
     Ok(())
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use isochrone_analysis::AnalysisSet;
 use isochrone_files::Inputs;
 use isochrone_files::piece::{Kind, PieceError, PieceFile, Section};
 use isochrone_hosts::{Host, ReadReport};
@@ -13,7 +12,7 @@ use isochrone_pipeline::{Border, Difference, Piece, PieceModel, Plan, SpanLog, p
 use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::Timing;
 
-use super::{CORE, ChunkHead, CoreHead, check_version, head_of};
+use super::{CORE, ChunkHead, CoreHead, MODEL, check_version, head_of};
 use crate::model::Model;
 use crate::pieces::Held;
 
@@ -219,7 +218,7 @@ impl<C: Held> Taken<'_, C> {
                 model.try_with_spans(|spans| spans.try_with_inner(|log| C::of_log(log, &|| make().inner)));
             made.map_err(|damaged| format!("{}: {damaged}", file.display()))
         };
-        let model = match core.head.form == SpanLog::FORM {
+        let model = match self.chunks.head().is_some_and(|head| head.has_spans) {
             true => self.chunks.model::<SpanLog>(core).and_then(replayed),
             false => self.chunks.model::<C>(core),
         };
@@ -251,28 +250,35 @@ impl Chunks {
     fn model<C: Held>(&self, core: &Core) -> Result<Model<C>, String> {
         let file = self.file_of(core);
         let content = file.read(&core.section).map_err(|error| error.to_string())?;
-        if core.head.form != C::FORM {
-            return Err(other_form(file));
-        }
+        check_model(file, core)?;
         let damaged = || core.section.damaged(&file.path, "a model cannot be decoded").to_string();
-        let (_, body) = split(&content).ok_or_else(damaged)?;
-        let (model, rest) = postcard::take_from_bytes::<Model<C>>(body).map_err(|_| damaged())?;
-        if rest.is_empty() { Ok(model) } else { Err(damaged()) }
+        let (_, mut body) = split(&content).ok_or_else(damaged)?;
+        let model = rmp_serde::from_read(&mut body).map_err(|error| format!("{}: {error}", damaged()))?;
+        if body.is_empty() { Ok(model) } else { Err(damaged()) }
     }
 }
 
-fn other_form(file: &PieceFile) -> String {
+/// Whether this program reads the model of a core; `Err`: why not.
+fn check_model(file: &PieceFile, core: &Core) -> Result<(), String> {
     let path = file.path.display();
-    format!("{path}: written by a program whose models have another form; map the chunk again with this one")
+    match core.head.model {
+        0 => Err(format!(
+            "{path}: written before models had names, which this program needs; map the chunk again \
+             with this one"
+        )),
+        1..=MODEL => Ok(()),
+        found => Err(format!(
+            "{path}: the models in it have version {found}, and this program reads them up to version \
+             {MODEL}; read it with a later one"
+        )),
+    }
 }
 
 /// Whether the models in a file are such as this program reads; `Err`: why not.
-pub(crate) fn check_forms(file: &PieceFile) -> Result<(), String> {
+pub(crate) fn check_models(file: &PieceFile) -> Result<(), String> {
     for section in file.of_kind(Kind::Core) {
         let core = core_of(file, 0, section).map_err(|error| error.to_string())?;
-        if ![AnalysisSet::FORM, SpanLog::FORM].contains(&core.head.form) {
-            return Err(other_form(file));
-        }
+        check_model(file, &core)?;
     }
     Ok(())
 }

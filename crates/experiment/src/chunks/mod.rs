@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::pieces::Asked;
 
-pub(crate) use cores::check_forms;
+pub(crate) use cores::check_models;
 pub use cores::{Chunks, Core, Misfit, UnknownTime};
 pub use located::{Located, LocatedError};
 pub use models::model;
@@ -31,8 +31,12 @@ pub use write::{ChunkError, Excerpts, merge_chunks, write_chunks};
 
 /// Version of the heads of files.
 pub(crate) const HEAD: u32 = 1;
-/// Version of sections with cores, beside the form of the model in them.
-pub(crate) const CORE: u32 = 1;
+/// Version of sections with cores.
+pub(crate) const CORE: u32 = 2;
+/// Version of the models in cores. They have names for everything in them, so later programs read them where
+/// fields were added (with `#[serde(default)]`) or removed; what is to mean something else gets another name.
+/// It goes up where that is not enough.
+pub(crate) const MODEL: u32 = 1;
 
 /// What a file of mapped chunks says of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,8 +66,9 @@ pub struct CoreHead {
     pub around: Surroundings,
     /// What was read, and what was missing.
     pub report: ReadReport,
-    /// The form of the model.
-    pub form: u64,
+    /// [`MODEL`]; 0 where it was written before models had names.
+    #[serde(default)]
+    pub model: u32,
 }
 
 /// What a file of mapped chunks says of itself.

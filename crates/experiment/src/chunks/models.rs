@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use isochrone_hosts::{Host, HostEvents, Progress, ReadReport, Work};
 use isochrone_kernel::{Finished, MergeError, Spans, WithThreads};
+use isochrone_periods::Definitions;
 use isochrone_pipeline::{Job, MapMerge, Piece, PieceModel, SpanLog, SpanMapper, map_merge_all};
 use isochrone_time::RawNs;
 use isochrone_timing::{TimedHost, Timing};
@@ -62,6 +63,10 @@ pub fn model<'o, S: Spans + Send, F: Fn() -> S + Sync>(
 const NO_LINES: &str =
     "the arguments of system calls are in its traces, not in its mapped chunks: map `spans,syscalls`";
 
+/// Why periods cannot be found.
+const NO_PERIODS: &str = "periods are found while its chunks are mapped: give the same --period (and \
+                          --period-captures) to `isochrone map spans`";
+
 /// The models of hosts whose chunks were mapped with their spans, all of which have a timing, in their order.
 fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     hosts: &[&TimedHost<'o>],
@@ -75,12 +80,14 @@ fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
         why: why.to_owned(),
     };
     let heads = || hosts.iter().filter_map(|host| chunks_of(host)?.head());
+    let asks_for =
+        |periods: &Arc<Definitions>| heads().all(|head| head.asked.periods.as_ref() == Some(&**periods));
     let refused = match () {
         () if !heads().all(|head| head.has_spans) => {
             Some("its chunks were mapped for analyses, not for `spans`")
         }
         () if wanted.lines && !heads().all(|head| head.asked.has_arguments()) => Some(NO_LINES),
-        () if wanted.periods.is_some() => Some("periods are found in its traces, not in mapped chunks"),
+        () if wanted.periods.as_ref().is_some_and(|periods| !asks_for(periods)) => Some(NO_PERIODS),
         () => None,
     };
     if let Some(why) = refused {
@@ -92,7 +99,12 @@ fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
         let PieceModel { model, report, .. } = part?;
         let timing = host.timing.ok_or_else(|| ModelError::Uncorrected(host.name().to_owned()))?;
         let consumer = make(host, timing);
-        let model = model.finish().with_threads().try_with_spans(|log| log.replay(consumer));
+        let replay = |log: SpanLog| match wanted.periods {
+            Some(_) => log.replay(consumer),
+            // Periods that nobody asks for are none.
+            None => log.replay_without_periods(consumer),
+        };
+        let model = model.finish().with_threads().try_with_spans(replay);
         Ok((model.map_err(|damaged| error(host, &damaged.to_string()))?, report))
     };
     parts.into_iter().zip(hosts).map(one).collect()
@@ -155,8 +167,10 @@ fn read_chunks<'o, C: Held, F: Fn() -> C + Sync>(
         let make = move || WithThreads::new(consumer());
         let Some(plan) = chunks.plan(&host.traced, piece) else { continue };
         let Wanted { lines, has_switches, .. } = *wanted;
+        // Those that the chunks were mapped with, whether they are of interest or not.
+        let periods = chunks.head().and_then(|head| head.asked.periods.clone()).map(Arc::new);
         let (cores, work) = (chunks.take::<C>(&host.traced), wanted.work.clone());
-        let mapper = CoreMapper { make, lines, has_switches, cores, work };
+        let mapper = CoreMapper { make, lines, has_switches, periods, cores, work };
         jobs.push(Job { host: &host.traced, plan, mapper });
         read.push(*host);
     }
@@ -179,13 +193,15 @@ struct CoreMapper<'c, F, C> {
     lines: bool,
     /// See [`Wanted::has_switches`].
     has_switches: bool,
+    periods: Option<Arc<Definitions>>,
     cores: Taken<'c, C>,
     work: Option<Arc<Work>>,
 }
 
 impl<C: Held, F: Fn() -> WithThreads<C> + Sync> CoreMapper<'_, F, C> {
     fn spans(&self) -> SpanMapper<&F> {
-        SpanMapper::new(&self.make).lines(self.lines).switches(self.has_switches)
+        let mapper = SpanMapper::new(&self.make).lines(self.lines).switches(self.has_switches);
+        mapper.periods(self.periods.clone())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writing files of mapped chunks.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -15,7 +15,7 @@ use isochrone_time::{RawNs, Window};
 use isochrone_timing::TimedHost;
 use serde::Serialize;
 
-use super::{CORE, ChunkHead, CoreHead, HEAD, head_of};
+use super::{CORE, ChunkHead, CoreHead, HEAD, MODEL, head_of};
 use crate::experiment::Experiment;
 use crate::pieces::{Held, MappedPiece};
 
@@ -155,14 +155,16 @@ fn core_section<C: Held>(piece: &MappedPiece<C>, around: &Surroundings) -> io::R
         window: piece.piece().window(),
         around: around.clone(),
         report: piece.report().clone(),
-        form: C::FORM,
+        model: MODEL,
     };
     let head = serde_json::to_vec(&head)?;
     let mut section = NewSection::new()?;
     section.write_all(&(head.len() as u64).to_le_bytes())?;
     section.write_all(&head)?;
-    postcard::to_io(&piece.part.model, &mut section).map_err(io::Error::other)?;
-    Ok(section)
+    let mut buffered = BufWriter::new(section);
+    let mut named = rmp_serde::Serializer::new(&mut buffered).with_struct_map();
+    piece.part.model.serialize(&mut named).map_err(io::Error::other)?;
+    Ok(buffered.into_inner()?)
 }
 
 /// The excerpt of a trace: all of its events outside of the window that was mapped, and those in it that a

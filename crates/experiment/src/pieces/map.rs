@@ -1,6 +1,7 @@
 //! Mapping pieces of hosts: for analyses, or for stores.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use isochrone_analysis::{AnalysisKind, Options};
 use isochrone_hosts::Progress;
@@ -97,7 +98,8 @@ impl Question<'_> {
             .kinds
             .contains(&AnalysisKind::Usage)
             .then(|| step_length(self.options.every_ns, self.times, hosts.iter().copied(), SOME_STEPS));
-        Asked { kinds: self.kinds.to_vec(), options, times: self.times, corrections, keeps_all: false }
+        let (kinds, times) = (self.kinds.to_vec(), self.times);
+        Asked { kinds, options, times, corrections, keeps_all: false, periods: None }
     }
 }
 
@@ -122,7 +124,8 @@ pub fn map_spans(
         all
     };
     let (lines, defers_phases) = (asked.has_arguments(), part == Part::Core);
-    let wanted = Wanted { lines, defers_phases, ..Wanted::default() };
+    let periods = asked.periods.clone().map(Arc::new);
+    let wanted = Wanted { lines, periods, defers_phases, ..Wanted::default() };
     map(hosts, part, spread, &wanted, |_, _| SpanLog::default, traces, progress)
 }
 

@@ -123,7 +123,7 @@ impl Mapping {
     /// # Errors
     /// The traces are not the same here or cannot be read, or the file cannot be written.
     pub fn map(&self, host: &MappingHost, number: usize, to: &Path) -> Result<(), MappingError> {
-        let Asked { kinds, options, times, corrections, keeps_all } = &self.asked;
+        let Asked { kinds, options, times, corrections, keeps_all, .. } = &self.asked;
         let clocks =
             corrections.as_deref().map(|text| Clocks::new(&Artefact::from_json(text)?)).transpose()?;
         let inputs = Inputs::open(&host.traces);

@@ -19,6 +19,7 @@ use isochrone_corrections::artefact::ArtefactError;
 use isochrone_files::output::OutputError;
 use isochrone_hosts::ReadReport;
 use isochrone_kernel::MergeError;
+use isochrone_periods::Definitions;
 use isochrone_pipeline::piece_file::PieceFileError;
 use isochrone_pipeline::{DamagedLog, MAX_PIECES, Piece, PieceModel};
 use isochrone_time::RawNs;
@@ -35,7 +36,7 @@ pub use set::{MissingPiece, PieceSet, traces_of_spans};
 /// The form of the models in files of pieces and journals: see [`isochrone_pipeline::piece_file`]. One more
 /// wherever the types of what is kept change, or what they mean: then the bytes of pieces of the example are
 /// others, which a test compares (`isochrone/tests/it/pieces.rs`).
-pub const FORM: u64 = 4;
+pub const FORM: u64 = 5;
 
 /// The form of pieces that hold spans.
 pub(crate) const FORM_OF_SPANS: u64 = FORM ^ 0x5350_414e;
@@ -56,12 +57,15 @@ pub struct Asked {
     pub corrections: Option<String>,
     /// Whether hosts without a correction stay on their own clocks; else they are left out.
     pub keeps_all: bool,
+    /// The periods that were looked for, in chunks that are mapped with all their spans.
+    #[serde(default)]
+    pub periods: Option<Definitions>,
 }
 
 impl Asked {
     /// In which way another question is a different one.
     pub(crate) fn difference(&self, other: &Self) -> Option<&'static str> {
-        let Self { kinds, options, times, corrections, keeps_all } = self;
+        let Self { kinds, options, times, corrections, keeps_all, periods } = self;
         let differences = [
             (*kinds != other.kinds, "for different analyses"),
             (
@@ -74,6 +78,7 @@ impl Asked {
                 "with different steps of time: give --every to both",
             ),
             (*options != other.options, "with different options"),
+            (*periods != other.periods, "with different periods (--period)"),
         ];
         differences.into_iter().find(|(is_so, _)| *is_so).map(|(_, what)| what)
     }
@@ -86,7 +91,14 @@ impl Asked {
             times: Times::default(),
             corrections: None,
             keeps_all: true,
+            periods: None,
         }
+    }
+
+    /// The same, with periods.
+    #[must_use]
+    pub fn with_periods(self, periods: Option<Definitions>) -> Self {
+        Self { periods, ..self }
     }
 
     /// The same, with the arguments of system calls, which `syscalls` shows.

@@ -19,7 +19,7 @@ use isochrone_hosts::clocks::is_of_kernel;
 use super::Change;
 use super::chunks::{self, Chunk, MOST_DEPTH, Opened};
 use super::names::digest;
-use crate::chunks::{ChunkHead, check_forms, head_of};
+use crate::chunks::{ChunkHead, check_models, head_of};
 
 /// A version of a file: another one has another length or time.
 type Version = (u64, Option<SystemTime>);
@@ -202,7 +202,7 @@ fn content_of(file: &PieceFile, (head, first): (&ChunkHead, &Path)) -> Result<Co
     if let Some(what) = head.difference(&own) {
         return Err(format!("it and {} were mapped {what}", first.display()));
     }
-    check_forms(file).map_err(|why| without_path(&why, &file.path))?;
+    check_models(file).map_err(|why| without_path(&why, &file.path))?;
     let inputs = Inputs::open(std::slice::from_ref(&file.path));
     if let Some(refused) = inputs.refused.first() {
         return Err(refused.why.clone());

@@ -248,6 +248,7 @@ impl<'w> Watch<'w> {
             times: of_pieces.map(|head| head.asked.times).unwrap_or_default(),
             corrections,
             keeps_all: false,
+            periods: None,
         };
         let (mut hosts, mut lock) = (BTreeMap::new(), None);
         if let Some(state) = &watched.state {

@@ -244,7 +244,8 @@ pub(crate) enum Command {
         isochrone analyze cputop all.piece                                    as of the traces\n\n\
         Each process opens all traces of its hosts and reads its piece alone. The tables of all pieces together are those of the \
         traces, to the byte, wherever they were cut. Filters that decide what is kept (--cpu, --min, --begin, …) belong here; \
-        those on threads and the form of tables belong to `isochrone analyze`. Periods (--period) need the traces."
+        those on threads and the form of tables belong to `isochrone analyze`. \
+        Periods (--period) are found in chunks that are mapped for spans."
     )]
     Map(Box<Map>),
     /// Merge mapped pieces: files to one, in any order

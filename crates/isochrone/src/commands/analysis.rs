@@ -233,7 +233,18 @@ pub(super) fn report_undecodable(name: &str, report: &ReadReport, console: &Cons
 
 /// Refuses options that decide what does not apply.
 pub(super) fn refuse(to: &str, arguments: &Analyze, decides: Decides) -> anyhow::Result<()> {
-    let Some(option) = arguments.given.iter().find(|option| option.decides == decides) else { return Ok(()) };
+    refuse_others(to, arguments, decides, &[])
+}
+
+/// As [`refuse`], but for some options that do apply.
+pub(super) fn refuse_others(
+    to: &str,
+    arguments: &Analyze,
+    decides: Decides,
+    applicable: &[&str],
+) -> anyhow::Result<()> {
+    let mut options = arguments.given.iter().filter(|option| option.decides == decides);
+    let Some(option) = options.find(|option| !applicable.contains(&option.name)) else { return Ok(()) };
     let why = match decides {
         Decides::Kept if to == SPANS => "they hold all of the traces: give it to `isochrone analyze`",
         Decides::Kept => "it is for reading traces: give it to `isochrone map`",

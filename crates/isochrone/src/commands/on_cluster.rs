@@ -35,8 +35,8 @@ pub(super) fn check(arguments: &Analyze) -> anyhow::Result<()> {
         return Ok(());
     }
     anyhow::ensure!(
-        arguments.periods.is_empty(),
-        "--period does not apply with --cluster: periods need two passes over the traces, and have no pieces"
+        arguments.periods.is_empty() || machines(arguments)?.is_some(),
+        "--period does not apply with --cluster to traces that all machines have: parts of them have no periods"
     );
     Ok(())
 }
@@ -148,9 +148,9 @@ pub(super) fn map_on_machines(
     );
     let window = &arguments.window;
     let has_window = window.begin.is_some() || window.end.is_some();
-    let has_spans = has_window || kinds.contains(&AnalysisKind::Usage);
+    let has_spans = has_window || kinds.contains(&AnalysisKind::Usage) || !arguments.periods.is_empty();
     let asked = match has_spans {
-        true => pieces::spans_asked(kinds.contains(&AnalysisKind::Syscalls)),
+        true => pieces::spans_asked(arguments, kinds.contains(&AnalysisKind::Syscalls))?,
         false => {
             let options = options(arguments).of_mapping();
             let question = Question { kinds, options: &options, times: Times::default(), periods: None };

@@ -2,6 +2,7 @@
 //! process, and tables made in another. The content of a file is in `isochrone_experiment::pieces`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Recorded};
 use isochrone_corrections::Clocks;
@@ -18,13 +19,13 @@ use isochrone_pipeline::piece_file::is_piece;
 use isochrone_timing::{TimedHost, Times, Timing, check_names};
 
 use super::analysis::{
-    SPANS, add_notes, check_options, hosts, model_error, note_unmatched, options, refuse, report_undecodable,
-    style,
+    SPANS, add_notes, check_options, hosts, model_error, note_unmatched, options, refuse, refuse_others,
+    report_undecodable, style,
 };
 use super::host_selection::Traced;
 use super::mapped::{pieces_error, shown_piece};
 use super::reports::check_scratch;
-use super::{check_output, chunks, host_selection, lami, open, refuse_missing};
+use super::{check_output, chunks, host_selection, lami, open, periods, refuse_missing};
 use crate::arguments::{Analyze, Decides, Map, MapNames, Merge};
 use crate::output::{Console, note, warning};
 use crate::progress::Progress;
@@ -40,9 +41,12 @@ pub(crate) fn map(arguments: &Map, console: &Console) -> anyhow::Result<()> {
 pub(super) fn check(arguments: &Map, console: &Console) -> anyhow::Result<()> {
     let Map { names, analyze, .. } = arguments;
     let MapNames::Kinds(kinds) = names else {
-        for decides in [Decides::Tables, Decides::Kept, Decides::Traces] {
+        for decides in [Decides::Tables, Decides::Kept] {
             refuse(SPANS, analyze, decides)?;
         }
+        // Periods are found while chunks are mapped.
+        let periods: &[&str] = if is_chunk(arguments) { &["--period", "--period-captures"] } else { &[] };
+        refuse_others(SPANS, analyze, Decides::Traces, periods)?;
         anyhow::ensure!(
             analyze.clock.sync.is_none(),
             "--sync does not apply to {SPANS}: their times are raw: give it to the command that reads them"
@@ -74,7 +78,7 @@ pub(super) fn map_checked(
     let kinds = match names {
         MapNames::Kinds(kinds) => kinds,
         MapNames::Spans { arguments: has } => {
-            return map_all_spans(arguments, spans_asked(*has), pause, console);
+            return map_all_spans(arguments, spans_asked(&arguments.analyze, *has)?, pause, console);
         }
     };
     check_output(output, &[&analyze.traces[..], analyze.clock.sync.as_slice()].concat())?;
@@ -111,9 +115,12 @@ fn is_chunk(arguments: &Map) -> bool {
     arguments.piece.is_none() && arguments.from.is_none() && arguments.to.is_none()
 }
 
-/// What is asked of pieces with spans. `arguments`: with those of system calls.
-pub(super) fn spans_asked(arguments: bool) -> Asked {
-    if arguments { Asked::spans().with_arguments() } else { Asked::spans() }
+/// What is asked of pieces with spans. `has_arguments`: with those of system calls.
+pub(super) fn spans_asked(analyze: &Analyze, has_arguments: bool) -> anyhow::Result<Asked> {
+    let Analyze { periods, period_captures, .. } = analyze;
+    let definitions = periods::definitions(periods, period_captures)?.map(Arc::unwrap_or_clone);
+    let asked = Asked::spans().with_periods(definitions);
+    Ok(if has_arguments { asked.with_arguments() } else { asked })
 }
 
 /// Maps a part of each host with all its spans to a file.
@@ -128,6 +135,10 @@ fn map_all_spans(
     let opened = open(&analyze.traces, TimeBase::Own, console)?;
     let experiment = opened.experiment();
     let (hosts, _) = hosts(analyze, &opened, &experiment, console)?;
+    if let Some(Err(error)) = asked.periods.as_ref().map(|definitions| periods::check(&hosts, definitions)) {
+        // Other hosts may have recorded what this one has not.
+        note!(console, "{}", plain(&format!("{error:#}")));
+    }
     let part = part(arguments, &hosts)?;
     let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();
     let spread = Spread { threads: analyze.threads, pieces: None };

@@ -115,7 +115,7 @@ fn head(map: &Map) -> anyhow::Result<ChunkHead> {
     let kinds = match &map.names {
         MapNames::Kinds(kinds) => kinds,
         MapNames::Spans { arguments } => {
-            return Ok(ChunkHead { asked: pieces::spans_asked(*arguments), has_spans: true });
+            return Ok(ChunkHead { asked: pieces::spans_asked(&map.analyze, *arguments)?, has_spans: true });
         }
     };
     debug_assert!(!kinds.contains(&AnalysisKind::Usage), "it is refused");
@@ -126,6 +126,7 @@ fn head(map: &Map) -> anyhow::Result<ChunkHead> {
         times: Times::default(),
         corrections: corrections.map(|(_, text)| text),
         keeps_all: false,
+        periods: None,
     };
     Ok(ChunkHead { asked, has_spans: false })
 }

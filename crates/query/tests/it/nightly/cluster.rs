@@ -226,6 +226,7 @@ fn executors_map_what_lies_on_their_machines() {
         (&[&all, "--no-sync", "--min", "1us", "--limit", "7"], traces),
         (&[ANALYSES], traces),
         (&["cputop,syscalls,usage", "--begin", "06:11:22.5", "--end", "06:11:25.5"], traces),
+        (&["cputop,periodstats", "--period", "w : $evt.$name == \"syscall_entry_write\""], traces),
         (&["cputop,syscallstats"], &["127.0.0.1:traces", "127.0.0.3:pieces"]),
         (
             &["cputop,syscallstats", "--by-process"],
