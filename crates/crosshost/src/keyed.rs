@@ -1,49 +1,66 @@
 //! Rows by a small number (of a thread, of a CPU) and time, looked up by both.
 
 use isochrone_time::RawNs;
-/// Rows that were sorted by their key and then by time.
-#[derive(Debug)]
-pub(crate) struct Keyed<T> {
-    rows: Vec<T>,
-    /// By key: where its rows start; one more than there are keys.
-    starts: Vec<usize>,
-}
+
+/// Rows by key, each key's by time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Keyed<T>(Vec<Vec<T>>);
 
 impl<T> Default for Keyed<T> {
     fn default() -> Self {
-        Self { rows: Vec::new(), starts: vec![0] }
+        Self(Vec::new())
     }
 }
 
 impl<T> Keyed<T> {
     /// Sorts rows by key and time. Rows without a key are left out.
     pub(crate) fn new(rows: Vec<T>, key: impl Fn(&T) -> Option<u32>, at: impl Fn(&T) -> RawNs) -> Self {
-        let mut rows: Vec<T> = rows.into_iter().filter(|row| key(row).is_some()).collect();
-        rows.sort_by_key(|row| (key(row), at(row)));
-        let most = rows.last().and_then(&key).map_or(0, |key| key as usize + 1);
-        let mut starts = Vec::with_capacity(most + 1);
-        let mut index = 0;
-        for number in 0..=most {
-            while rows.get(index).and_then(&key).is_some_and(|key| (key as usize) < number) {
-                index += 1;
-            }
-            starts.push(index);
+        let mut all = Self::default();
+        all.extend(rows, key, at);
+        all
+    }
+
+    /// Adds rows, in any order, none of which is earlier than one of its key that is there. Rows without a
+    /// key are left out. `O(n log n)` in the new rows, if they are in no order, and linear in the keys.
+    pub(crate) fn extend(&mut self, rows: Vec<T>, key: impl Fn(&T) -> Option<u32>, at: impl Fn(&T) -> RawNs) {
+        let there: Vec<usize> = self.0.iter().map(Vec::len).collect();
+        for row in rows {
+            let Some(key) = key(&row) else { continue };
+            self.of_mut(key).push(row);
         }
-        Self { rows, starts }
+        for (key, list) in self.0.iter_mut().enumerate() {
+            list[there.get(key).copied().unwrap_or(0)..].sort_by_key(&at);
+        }
+    }
+
+    /// Keeps the rows for which a condition holds.
+    pub(crate) fn retain(&mut self, condition: impl Fn(&T) -> bool) {
+        self.0.iter_mut().for_each(|list| list.retain(&condition));
+        self.0.truncate(self.0.iter().rposition(|list| !list.is_empty()).map_or(0, |last| last + 1));
+    }
+
+    /// Passes all rows, to be changed without another order.
+    pub(crate) fn each_mut(&mut self, change: impl FnMut(&mut T)) {
+        self.0.iter_mut().flatten().for_each(change);
     }
 
     /// The rows of a key, by time.
     pub(crate) fn of(&self, key: u32) -> &[T] {
-        let key = key as usize;
-        match (self.starts.get(key), self.starts.get(key + 1)) {
-            (Some(&from), Some(&to)) => &self.rows[from..to],
-            _ => &[],
-        }
+        self.0.get(key as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// All rows.
+    /// The rows of a key, to be changed without another order.
+    pub(crate) fn of_mut(&mut self, key: u32) -> &mut Vec<T> {
+        let key = key as usize;
+        if self.0.len() <= key {
+            self.0.resize_with(key + 1, Vec::new);
+        }
+        &mut self.0[key]
+    }
+
+    /// All rows, by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.rows.iter()
+        self.0.iter().flatten()
     }
 }
 
@@ -66,19 +83,26 @@ mod tests {
     fn rows_by_key_and_time() {
         let at = |key, ns| (key, RawNs(ns));
         let rows = vec![at(3, 9), at(1, 5), at(3, 2), at(1, 7), at(8, 1)];
-        let keyed = Keyed::new(rows, |row| Some(row.0).filter(|&key| key < 8), |row| row.1);
-        let check = |key, expect: &[(u32, RawNs)]| assert_eq!(keyed.of(key), expect, "{key}");
-        check(0, &[]);
-        check(1, &[at(1, 5), at(1, 7)]);
-        check(2, &[]);
-        check(3, &[at(3, 2), at(3, 9)]);
-        check(4, &[]);
-        check(8, &[]);
+        let key = |row: &(u32, RawNs)| Some(row.0).filter(|&key| key < 8);
+        let mut keyed = Keyed::new(rows, key, |row| row.1);
+        let check =
+            |keyed: &Keyed<_>, key, expect: &[(u32, RawNs)]| assert_eq!(keyed.of(key), expect, "{key}");
+        check(&keyed, 0, &[]);
+        check(&keyed, 1, &[at(1, 5), at(1, 7)]);
+        check(&keyed, 2, &[]);
+        check(&keyed, 3, &[at(3, 2), at(3, 9)]);
+        check(&keyed, 4, &[]);
+        check(&keyed, 8, &[]);
         let of_three = keyed.of(3);
         assert_eq!(last_before(of_three, RawNs(9), |row| row.1), Some(&at(3, 2)));
         assert_eq!(last_until(of_three, RawNs(9), |row| row.1), Some(&at(3, 9)));
         assert_eq!(last_until(of_three, RawNs(1), |row| row.1), None);
         assert_eq!(keyed.iter().count(), 4);
         assert!(Keyed::<(u32, RawNs)>::default().of(0).is_empty());
+        keyed.retain(|row| row.1 >= RawNs(5));
+        keyed.extend(vec![at(5, 12), at(3, 14), at(3, 11)], key, |row| row.1);
+        check(&keyed, 1, &[at(1, 5), at(1, 7)]);
+        check(&keyed, 3, &[at(3, 9), at(3, 11), at(3, 14)]);
+        check(&keyed, 5, &[at(5, 12)]);
     }
 }

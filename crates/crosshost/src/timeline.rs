@@ -15,8 +15,10 @@ use crate::device_queue;
 use crate::keyed::{Keyed, last_before, last_until};
 
 /// A host in a window of its raw time.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Timeline {
+    /// What is read; `None`: nothing.
+    window: Option<Window<RawNs>>,
     states: Keyed<StateRow>,
     calls: Keyed<CallSpan>,
     wakeups: Keyed<WakeupSpan>,
@@ -25,7 +27,7 @@ pub(crate) struct Timeline {
     irqs: Keyed<HandlerSpan>,
     softirqs: Keyed<HandlerSpan>,
     packets: Vec<PacketSpan>,
-    /// Places in `packets`, by flow and direction.
+    /// Indices in `packets`, by flow and direction.
     flows: FxHashMap<(Flow, bool), Vec<usize>>,
     /// When devices took the packets that were queued, by the instant and the CPU of that.
     taken: FxHashMap<(RawNs, u32), RawNs>,
@@ -45,30 +47,79 @@ pub(crate) struct Timeline {
 impl Timeline {
     /// Reads a window. Linear in what overlaps it.
     pub(crate) fn load(store: &HostStore, window: Window<RawNs>) -> Result<Self, StoreError> {
-        let rows = (0..).map(ThreadRow).zip(store.threads());
-        let threads: Vec<ThreadRow> =
-            rows.filter(|(_, thread)| thread.tid.is_some()).map(|(row, _)| row).collect();
-        let states = store.states(&threads, window)?;
+        let mut timeline = Self::default();
+        timeline.advance(store, window)?;
+        Ok(timeline)
+    }
+
+    /// Moves to another window: the result is that of [`Self::load`]. Of one that starts in this window and
+    /// ends after it, only what is new is read. Linear in what is new and in what overlaps both; after an
+    /// error, it is of no window.
+    fn advance(&mut self, store: &HostStore, window: Window<RawNs>) -> Result<(), StoreError> {
+        let before = self.window.take();
+        let Some(old) =
+            before.filter(|old| (old.start..=old.end).contains(&window.start) && old.end <= window.end)
+        else {
+            *self = Self::default();
+            return self.read(store, window, None);
+        };
+        self.forget(window.start);
+        self.read(store, window, Some(old.end))
+    }
+
+    /// Forgets what lies before an instant.
+    fn forget(&mut self, start: RawNs) {
+        self.states.retain(|row| row.end > start);
+        self.states.each_mut(|row| row.start = row.start.max(start));
+        self.calls.retain(|call| call.end > start);
+        self.slices.retain(|slice| slice.end > start);
+        self.irqs.retain(|irq| irq.end > start);
+        self.softirqs.retain(|softirq| softirq.end > start);
+        self.blocks.retain(|block| block.end > start);
+        self.wakeups.retain(|wakeup| wakeup.at >= start);
+        self.packets.retain(|packet| packet.at >= start);
+        self.forks.retain(|_, fork| fork.at >= start);
+        self.polls.retain(|(_, at), _| *at >= start);
+        self.objects.retain(|(_, at), _| *at >= start);
+        self.signals.retain(|used| used.at >= start);
+        self.delivered.retain(|used| used.at >= start);
+        self.pages.retain(|it| it.at >= start);
+    }
+
+    /// Reads what starts in the part of a window that begins at `since`, where what starts before is there
+    /// already; `None`: all that overlaps the window.
+    fn read(
+        &mut self,
+        store: &HostStore,
+        window: Window<RawNs>,
+        since: Option<RawNs>,
+    ) -> Result<(), StoreError> {
+        // What has no length, and starts where the part begins, overlaps the time before alone.
+        let part = since.map_or(window, |since| Window::new(since.saturating_sub(1), window.end));
+        let is_new = |at: RawNs| since.is_none_or(|since| at >= since);
+        self.read_states(store, since.map_or(window, |since| Window::new(since, window.end)))?;
         let (mut calls, mut wakeups, mut slices) = (Vec::new(), Vec::new(), Vec::new());
-        store.syscalls(window, |call| calls.push(call))?;
-        store.wakeups(window, |wakeup| wakeups.push(wakeup))?;
-        store.slices(window, |slice| slices.push(slice))?;
-        let (mut irqs, mut softirqs, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
-        store.irqs(window, |irq| irqs.push(irq))?;
-        store.softirqs(window, |softirq| softirqs.push(softirq))?;
-        store.block_requests(window, |block| blocks.push(block))?;
+        store.syscalls(part, |it| calls.extend(is_new(it.start).then_some(it)))?;
+        store.wakeups(part, |it| wakeups.extend(is_new(it.at).then_some(it)))?;
+        store.slices(part, |it| slices.extend(is_new(it.start).then_some(it)))?;
+        let (mut irqs, mut softirqs, blocks) = (Vec::new(), Vec::new(), &mut self.blocks);
+        store.irqs(part, |it| irqs.extend(is_new(it.start).then_some(it)))?;
+        store.softirqs(part, |it| softirqs.extend(is_new(it.start).then_some(it)))?;
+        store.block_requests(part, |it| blocks.extend(is_new(it.start).then_some(it)))?;
         blocks.sort_by_key(|block| block.end);
-        let (mut forks, mut polls) = (FxHashMap::default(), FxHashMap::default());
-        store.forks(window, |fork| {
-            forks.insert(fork.thread, fork);
+        let (forks, polls) = (&mut self.forks, &mut self.polls);
+        store.forks(part, |fork| {
+            if is_new(fork.at) {
+                forks.insert(fork.thread, fork);
+            }
         })?;
-        store.polls(window, |poll| {
-            if let Some(thread) = poll.thread {
+        store.polls(part, |poll| {
+            if let Some(thread) = poll.thread.filter(|_| is_new(poll.at)) {
                 polls.insert((thread, poll.at), poll);
             }
         })?;
-        let (mut objects, mut signals, mut delivered) = (FxHashMap::default(), Vec::new(), Vec::new());
-        store.object_uses(window, |used| match used.thread {
+        let (objects, mut signals, mut delivered) = (&mut self.objects, Vec::new(), Vec::new());
+        store.object_uses(part, |used| match used.thread.filter(|_| is_new(used.at)) {
             Some(_) if matches!(used.object, Object::Delivered(_)) => delivered.push(used),
             Some(_) if used.is_event => signals.push(used),
             Some(thread) => {
@@ -77,33 +128,40 @@ impl Timeline {
             None => {}
         })?;
         let mut pages = Vec::new();
-        store.pages(window, |it| pages.push(it))?;
-        let packets = store.packets(window)?;
-        let mut flows: FxHashMap<(Flow, bool), Vec<usize>> = FxHashMap::default();
-        for (index, packet) in packets.iter().enumerate() {
+        store.pages(part, |it| pages.extend(is_new(it.at).then_some(it)))?;
+        self.packets.extend(store.packets(part)?.into_iter().filter(|packet| is_new(packet.at)));
+        self.flows.clear();
+        for (index, packet) in self.packets.iter().enumerate() {
             if let Some((flow, _)) = packet.flow {
-                flows.entry((flow, packet.is_sent)).or_default().push(index);
+                self.flows.entry((flow, packet.is_sent)).or_default().push(index);
             }
         }
-        let taken = device_queue::taken(store, &packets, window)?;
-        Ok(Self {
-            states: Keyed::new(states, |row| Some(row.thread.0), |row| row.start),
-            calls: Keyed::new(calls, |call| call.thread.map(|it| it.0), |call| call.start),
-            wakeups: Keyed::new(wakeups, |wakeup| wakeup.thread.map(|it| it.0), |wakeup| wakeup.at),
-            slices: Keyed::new(slices, |slice| Some(slice.cpu), |slice| slice.start),
-            irqs: Keyed::new(irqs, |irq| Some(irq.cpu), |irq| irq.start),
-            softirqs: Keyed::new(softirqs, |softirq| Some(softirq.cpu), |softirq| softirq.start),
-            packets,
-            flows,
-            taken,
-            forks,
-            polls,
-            objects,
-            signals: Keyed::new(signals, |used| used.thread.map(|it| it.0), |used| used.at),
-            delivered: Keyed::new(delivered, |used| used.thread.map(|it| it.0), |used| used.at),
-            blocks,
-            pages: Keyed::new(pages, |it| it.thread.filter(|_| !it.is_free).map(|it| it.0), |it| it.at),
-        })
+        self.taken = device_queue::taken(store, &self.packets, window)?;
+        self.calls.extend(calls, |call| call.thread.map(|it| it.0), |call| call.start);
+        self.wakeups.extend(wakeups, |wakeup| wakeup.thread.map(|it| it.0), |wakeup| wakeup.at);
+        self.slices.extend(slices, |slice| Some(slice.cpu), |slice| slice.start);
+        self.irqs.extend(irqs, |irq| Some(irq.cpu), |irq| irq.start);
+        self.softirqs.extend(softirqs, |softirq| Some(softirq.cpu), |softirq| softirq.start);
+        self.signals.extend(signals, |used| used.thread.map(|it| it.0), |used| used.at);
+        self.delivered.extend(delivered, |used| used.thread.map(|it| it.0), |used| used.at);
+        self.pages.extend(pages, |it| it.thread.filter(|_| !it.is_free).map(|it| it.0), |it| it.at);
+        self.window = Some(window);
+        Ok(())
+    }
+
+    /// Adds the states of a window, where the window before it ended: one that reaches across is one.
+    fn read_states(&mut self, store: &HostStore, window: Window<RawNs>) -> Result<(), StoreError> {
+        let rows = (0..).map(ThreadRow).zip(store.threads());
+        let threads: Vec<ThreadRow> =
+            rows.filter(|(_, thread)| thread.tid.is_some()).map(|(row, _)| row).collect();
+        for row in store.states(&threads, window)? {
+            let there = self.states.of_mut(row.thread.0);
+            match there.last_mut() {
+                Some(last) if last.end == row.start && is_same(last, &row) => last.end = row.end,
+                _ => there.push(row),
+            }
+        }
+        Ok(())
     }
 
     /// Reads the packets of a window, and nothing else. Linear in them.
@@ -278,6 +336,12 @@ impl Timeline {
     }
 }
 
+/// Whether a thread does the same in two states.
+fn is_same(one: &StateRow, other: &StateRow) -> bool {
+    let does = |row: &StateRow| (row.state, row.cpu, row.fd, row.waker);
+    does(one) == does(other) && one.syscall == other.syscall
+}
+
 /// All hosts in a window of the requested clock.
 #[derive(Debug)]
 pub(crate) struct ClusterWindow<'c, 'e> {
@@ -287,6 +351,22 @@ pub(crate) struct ClusterWindow<'c, 'e> {
 }
 
 impl<'c, 'e> ClusterWindow<'c, 'e> {
+    /// Of no time.
+    pub(crate) fn empty(cluster: &'c Cluster<'e>) -> Self {
+        Self { cluster, timelines: cluster.hosts.iter().map(|_| Timeline::default()).collect() }
+    }
+
+    /// Moves to another window: the result is that of [`Self::load`], but what is there is not read again.
+    /// After an error, there is nothing of some hosts.
+    pub(crate) fn advance(&mut self, window: Window<UnixNs>) -> Result<(), StoreError> {
+        self.cluster.next_window()?;
+        let hosts = self.cluster.hosts.par_iter();
+        let advance = |(timeline, host): (&mut Timeline, &crate::host::Host<'_>)| {
+            timeline.advance(&host.store, host.raw_window(window))
+        };
+        self.timelines.par_iter_mut().zip(hosts).try_for_each(advance)
+    }
+
     /// Reads what all hosts did in a window.
     pub(crate) fn load(cluster: &'c Cluster<'e>, window: Window<UnixNs>) -> Result<Self, StoreError> {
         cluster.next_window()?;
@@ -302,5 +382,68 @@ impl<'c, 'e> ClusterWindow<'c, 'e> {
             |host: &crate::host::Host<'_>| Timeline::load_packets(&host.store, host.raw_window(window));
         let timelines = cluster.hosts.par_iter().map(load).collect::<Result<_, _>>()?;
         Ok(Self { cluster, timelines })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A test may panic.
+mod tests {
+    use std::path::Path;
+
+    use isochrone_experiment::{Indexing, Inputs, Opened, Spread, index};
+    use isochrone_store::Store;
+    use isochrone_testkit::Random;
+
+    use super::*;
+
+    /// Moves through each host of some traces in random steps, forth, over what was not read, and back.
+    fn check(traces: &Path, seed: u64) {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("store");
+        let opened = Opened::unsynchronized(Inputs::open(&[traces.to_owned()]));
+        index(&opened.experiment(), &path, Spread::default(), Indexing::default()).unwrap();
+        let store = Store::open(&path).unwrap();
+        let mut random = Random::new(seed);
+        for entry in &store.manifest().hosts {
+            let (host, Some(range)) = (store.host(entry).unwrap(), entry.range) else { continue };
+            let length = range.end - range.start;
+            let mut some = |most: i64| random.below(most.max(1) as u64) as i64;
+            let mut moved = Timeline::default();
+            let mut start = range.start - length / 20;
+            while start < range.end {
+                let window = Window::new(start, start + some(length / 3));
+                moved.advance(&host, window).unwrap();
+                let read = Timeline::load(&host, window).unwrap();
+                let at = format!("{} {window:?} of {range:?}", entry.name);
+                macro_rules! same {
+                    ($($part:ident)*) => {
+                        $(assert!(moved.$part == read.$part, "{}: {at}", stringify!($part));)*
+                    };
+                }
+                same!(window states calls wakeups slices irqs softirqs packets flows taken forks);
+                same!(polls objects signals delivered blocks pages);
+                start = match some(8) {
+                    0 => window.end + some(length / 20),
+                    1 => window.start - some(length / 20),
+                    2 => window.end,
+                    _ => window.start + some(length / 10),
+                };
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_that_moves_is_the_window() {
+        let shop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop");
+        (0..4).for_each(|seed| check(&shop, seed));
+    }
+
+    #[test]
+    #[cfg_attr(not(shared_data), ignore = "needs ../shared")]
+    fn and_of_real_traces() {
+        let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/vm");
+        for part in ["chain3", "web2", "hog2", "lossy2", "mpi4"] {
+            check(&shared.join(part), 1);
+        }
     }
 }

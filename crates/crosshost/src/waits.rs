@@ -70,8 +70,9 @@ pub(crate) fn waits_of_parts<'c, 'e>(
     is_asked: impl Fn(ThreadRef) -> bool,
     mut each: impl FnMut(&ClusterWindow<'c, 'e>, UnixNs, &Wait) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
+    let mut loaded = ClusterWindow::empty(cluster);
     for part in parts(cluster, window) {
-        let loaded = ClusterWindow::load(cluster, widened(part, MARGIN))?;
+        loaded.advance(widened(part, MARGIN))?;
         for (index, host) in cluster.hosts.iter().enumerate() {
             let (from, to) = (host.raw(part.start), host.raw(part.end));
             let loaded_from = host.raw(part.start.saturating_sub(MARGIN));

@@ -197,8 +197,9 @@ pub(crate) fn rows(
     })?;
     inputs.sort_by_key(|(begin, input)| (*begin, order_of(input)));
     let mut sweep = Sweep::new(&local);
-    let mut out: Vec<sweep::Row> = Vec::new();
-    let mut put = |row| out.push(row);
+    // By thread: those of each are emitted in the order of time.
+    let mut out: Vec<Vec<sweep::Row>> = vec![Vec::new(); threads.len()];
+    let mut put = |row: sweep::Row| out[row.thread as usize].push(row);
     for (at, mut input) in inputs {
         if let SweepSpan::SchedLatency { waker, .. } = &mut input {
             *waker = waker.and_then(|waker| spans.thread(ThreadName(waker))).map(|thread| thread.0);
@@ -206,11 +207,10 @@ pub(crate) fn rows(
         sweep.begin(at, input, |name| numbering.index(name.0), &mut put);
     }
     sweep.finish(to, &mut put);
-    out.sort_by_key(|row| (row.thread, row.start));
     let names = spans.call_names()?;
-    let mut rows: Vec<StateRow> = Vec::new();
+    let mut rows: Vec<StateRow> = Vec::with_capacity(out.iter().map(Vec::len).sum());
     let mut last: Option<sweep::Row> = None;
-    for row in out {
+    for row in out.into_iter().flatten() {
         if let (Some(last), Some(shown)) = (&mut last, rows.last_mut())
             && (last.thread, last.end, last.activity) == (row.thread, row.start, row.activity)
         {

@@ -9,7 +9,7 @@ use super::answers::{Answering, answers};
 use super::pieces::{self, PieceKind};
 use super::reports::check_scratch;
 use super::{chunks, lami, named, on_cluster, open_named, stored};
-use crate::arguments::{Analyze, AnalyzeNamed, Cluster, Names};
+use crate::arguments::{Analyze, AnalyzeNamed, Names};
 use crate::output::Console;
 
 pub(crate) fn run(AnalyzeNamed { names, analyze }: &AnalyzeNamed, console: &Console) -> anyhow::Result<()> {
@@ -27,9 +27,8 @@ fn analyse(arguments: &Analyze, kinds: &[AnalysisKind], console: &Console) -> an
         return Ok(());
     }
     if let Some(machines) = on_cluster::machines(arguments)? {
-        let (_directory, traces) = on_cluster::map_on_machines(arguments, kinds, machines, console)?;
-        let (cluster, given) = (Cluster::default(), arguments.given.of_tables());
-        return analyse(&Analyze { traces, cluster, given, ..arguments.clone() }, kinds, console);
+        let (_directory, mapped) = on_cluster::map_on_machines(arguments, kinds, machines, console)?;
+        return analyse(&mapped, kinds, console);
     }
     if let Some(head) = chunks::head(&arguments.traces)?.filter(|head| !head.has_spans) {
         return chunks::analyse(arguments, kinds, &head, console);

@@ -17,7 +17,7 @@ use isochrone_unfinished::UnfinishedDirectory;
 use super::analysis::options;
 use super::answers::Answering;
 use super::{index, mapped, pieces, sql};
-use crate::arguments::Analyze;
+use crate::arguments::{Analyze, Cluster};
 use crate::output::{Console, note};
 use crate::render::plain::{Plain, plain};
 use crate::shared::corrections;
@@ -36,7 +36,8 @@ pub(super) fn check(arguments: &Analyze) -> anyhow::Result<()> {
     }
     anyhow::ensure!(
         arguments.periods.is_empty() || machines(arguments)?.is_some(),
-        "--period does not apply with --cluster to traces that all machines have: parts of them have no periods"
+        "--period does not apply with --cluster to traces that all machines have: parts of them have no \
+         periods"
     );
     Ok(())
 }
@@ -126,9 +127,10 @@ pub(super) fn machines(arguments: &Analyze) -> anyhow::Result<Option<BTreeMap<St
     }
 }
 
-/// Lets the executors on some machines map what lies there, and gives the files that came back. No trace is
-/// read here. The chunks are mapped for the analyses, or for all spans where times depend on the other
-/// machines.
+/// Lets the executors on some machines map what lies there, and gives the same question about the files that
+/// came back, with the directory that has them, and a store of them where one is needed. No trace is read
+/// here. The chunks are mapped for the analyses, or for all spans where times depend on the other machines, or
+/// a store is needed; `kinds` is empty for what is read from a store alone.
 ///
 /// # Errors
 /// The cluster does not answer, a machine has no executor, or there is no such trace on it.
@@ -137,18 +139,16 @@ pub(super) fn map_on_machines(
     kinds: &[AnalysisKind],
     machines: BTreeMap<String, Vec<PathBuf>>,
     console: &Console,
-) -> anyhow::Result<(UnfinishedDirectory, Vec<PathBuf>)> {
-    anyhow::ensure!(
-        arguments.at.is_none(),
-        "--at does not apply to traces on other machines: it is read from a store of them"
-    );
+) -> anyhow::Result<(UnfinishedDirectory, Analyze)> {
     anyhow::ensure!(
         arguments.chunks.is_none(),
         "--chunks does not apply to traces on other machines: each maps what it has with all of its cores"
     );
     let window = &arguments.window;
     let has_window = window.begin.is_some() || window.end.is_some();
-    let has_spans = has_window || kinds.contains(&AnalysisKind::Usage) || !arguments.periods.is_empty();
+    let needs_store = arguments.at.is_some() || kinds.is_empty();
+    let has_periods = !arguments.periods.is_empty();
+    let has_spans = has_window || needs_store || has_periods || kinds.contains(&AnalysisKind::Usage);
     let asked = match has_spans {
         true => pieces::spans_asked(arguments, kinds.contains(&AnalysisKind::Syscalls))?,
         false => {
@@ -163,8 +163,10 @@ pub(super) fn map_on_machines(
     let what = ToMap::Located(machines.into_iter().map(located).collect());
     note!(console, "traces are mapped on {} by {}", plain(&names.join(", ")), plain(scheduler(arguments)));
     let directory = mapped(arguments, &what)?;
-    let files = names.iter().map(|name| directory.path().join(format!("{name}.piece"))).collect();
-    Ok((directory, files))
+    let traces = names.iter().map(|name| directory.path().join(format!("{name}.piece"))).collect();
+    let (cluster, given) = (Cluster::default(), arguments.given.of_tables());
+    let store = needs_store.then(|| directory.path().join("store"));
+    Ok((directory, Analyze { traces, cluster, given, store, ..arguments.clone() }))
 }
 
 /// The files of pieces, in the order of their names.

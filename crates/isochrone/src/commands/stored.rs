@@ -5,7 +5,7 @@ use isochrone_timing::{is_on_one_clock, recorded};
 
 use super::analysis::{add_needs, check_options, hosts, options, style};
 use super::pieces::{self, PieceKind};
-use super::{index, lami, named, open_named, periods};
+use super::{index, lami, named, on_cluster, open_named, periods};
 use crate::arguments::{Analyze, Names, PHASES, STATES};
 use crate::output::Console;
 
@@ -18,9 +18,14 @@ pub(super) fn run(arguments: &Analyze, names: &Names, console: &Console) -> anyh
         pieces::kind(&arguments.traces)? != Some(PieceKind::Analyses),
         "{name} does not apply to these pieces, which hold the results of analyses: use pieces of `isochrone map {name}`"
     );
+    if let Some(machines) = on_cluster::machines(arguments)? {
+        let (_directory, mapped) = on_cluster::map_on_machines(arguments, &[], machines, console)?;
+        return run(&mapped, names, console);
+    }
     anyhow::ensure!(
         arguments.cluster.cluster.is_none(),
-        "{name} does not apply to --cluster: it is read from a store; `isochrone-sql --cluster` reads one"
+        "{name} does not apply with --cluster to traces that all machines have: it is read from a store; \
+         `isochrone-sql --cluster` reads one"
     );
     let definitions = periods::definitions(&arguments.periods, &arguments.period_captures)?;
     let named = named(&arguments.traces)?;

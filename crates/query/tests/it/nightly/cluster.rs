@@ -227,6 +227,9 @@ fn executors_map_what_lies_on_their_machines() {
         (&[ANALYSES], traces),
         (&["cputop,syscalls,usage", "--begin", "06:11:22.5", "--end", "06:11:25.5"], traces),
         (&["cputop,periodstats", "--period", "w : $evt.$name == \"syscall_entry_write\""], traces),
+        (&["processes,fds", "--at", "06:11:25"], traces),
+        (&["states", "--pid", "210"], traces),
+        (&["phases"], traces),
         (&["cputop,syscallstats"], &["127.0.0.1:traces", "127.0.0.3:pieces"]),
         (
             &["cputop,syscallstats", "--by-process"],
@@ -250,7 +253,7 @@ fn executors_map_what_lies_on_their_machines() {
     check(&["cputop"], &["127.0.0.9:traces"], "127.0.0.9: traces: no executor of the cluster has this name");
     check(&["cputop"], &["127.0.0.1:traces", whole], "cannot be combined");
     check(&["irqstats"], &["127.0.0.3:pieces"], "the pieces were not mapped for irqstats");
-    check(&["processes", "--at", "06:11:25"], traces, "--at");
+    check(&["cputop", "--chunks", "3"], traces, "--chunks");
     // The head of a capture without frames.
     let words = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65_535, 1];
     let capture: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
