@@ -15,7 +15,7 @@ export class Header {
   private readonly name = h("span", { class: "experiment" });
   private readonly growth = h("span", { class: "growth", title: "The traces are still being recorded; what comes is shown as soon as it was looked at" }, "● recording");
   private readonly switch: HTMLButtonElement;
-  private readonly count = h("span", { class: "inverted", role: "status" });
+  private readonly count = h("span", { class: "inverted", role: "status", hidden: true });
   private readonly lost: HTMLButtonElement;
   private readonly only: HTMLButtonElement;
   /** What the counts are of, by the name of its store, and the counts as soon as they are there. */
@@ -55,10 +55,10 @@ export class Header {
     this.switch.disabled = (experiment?.hosts.length ?? 0) < 2;
     this.only.hidden = onlyRows === null;
     this.only.textContent = path === null ? "some rows only ×" : "rows of one request ×";
-    this.countMessages(experiment?.store ?? null);
+    this.countMessages((experiment?.hosts.length ?? 0) < 2 ? null : experiment?.store ?? null);
     const messages = this.messages;
-    this.count.hidden = messages === null || messages.count === 0;
     if (messages === null) return;
+    this.count.hidden = messages.count === 0;
     // While rows slide, the figure goes from one to the other, too.
     const [now, before] = clock === "own" ? [messages.inverted_own, messages.inverted] : [messages.inverted, messages.inverted_own];
     const inverted = Math.round(now + (before - now) * this.clock.left);
@@ -70,12 +70,18 @@ export class Header {
     if (of === this.countedOf) return;
     this.countedOf = of;
     this.messages = null;
+    this.count.hidden = true;
     if (of === null) return;
     void api.messageCounts().then((counts) => {
       if (of !== this.countedOf) return;
       this.messages = counts;
       this.draw();
-    }, () => undefined);
+    }, (error: Error) => {
+      if (of !== this.countedOf) return;
+      this.count.textContent = `messages: ${error.message}`;
+      this.count.classList.add("bad");
+      this.count.hidden = false;
+    });
   }
   private bookmarkMenu(): HTMLElement {
     return menu("bookmarks", "Bookmarks", [button("Bookmark this place (b)", "Bookmark this place", () => this.acts.bookmark()), this.marks]);

@@ -1,14 +1,16 @@
 //! Rows by a small number (of a thread, of a CPU) and time, looked up by both.
 
+use std::collections::BTreeMap;
+
 use isochrone_time::RawNs;
 
-/// Rows by key, each key's by time.
+/// Rows by key, each key's by time. Keys are as traces have them: they may be any.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Keyed<T>(Vec<Vec<T>>);
+pub(crate) struct Keyed<T>(BTreeMap<u32, Vec<T>>);
 
 impl<T> Default for Keyed<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(BTreeMap::new())
     }
 }
 
@@ -21,46 +23,46 @@ impl<T> Keyed<T> {
     }
 
     /// Adds rows, in any order, none of which is earlier than one of its key that is there. Rows without a
-    /// key are left out. `O(n log n)` in the new rows, if they are in no order, and linear in the keys.
+    /// key are left out. `O(n log n)` in the new rows, if they are in no order.
     pub(crate) fn extend(&mut self, rows: Vec<T>, key: impl Fn(&T) -> Option<u32>, at: impl Fn(&T) -> RawNs) {
-        let there: Vec<usize> = self.0.iter().map(Vec::len).collect();
+        let mut new = Self::default();
         for row in rows {
-            let Some(key) = key(&row) else { continue };
-            self.of_mut(key).push(row);
+            if let Some(key) = key(&row) {
+                new.of_mut(key).push(row);
+            }
         }
-        for (key, list) in self.0.iter_mut().enumerate() {
-            list[there.get(key).copied().unwrap_or(0)..].sort_by_key(&at);
+        for (key, mut list) in new.0 {
+            list.sort_by_key(&at);
+            self.of_mut(key).append(&mut list);
         }
     }
 
     /// Keeps the rows for which a condition holds.
     pub(crate) fn retain(&mut self, condition: impl Fn(&T) -> bool) {
-        self.0.iter_mut().for_each(|list| list.retain(&condition));
-        self.0.truncate(self.0.iter().rposition(|list| !list.is_empty()).map_or(0, |last| last + 1));
+        self.0.retain(|_, list| {
+            list.retain(&condition);
+            !list.is_empty()
+        });
     }
 
     /// Passes all rows, to be changed without another order.
     pub(crate) fn each_mut(&mut self, change: impl FnMut(&mut T)) {
-        self.0.iter_mut().flatten().for_each(change);
+        self.0.values_mut().flatten().for_each(change);
     }
 
     /// The rows of a key, by time.
     pub(crate) fn of(&self, key: u32) -> &[T] {
-        self.0.get(key as usize).map_or(&[], Vec::as_slice)
+        self.0.get(&key).map_or(&[], Vec::as_slice)
     }
 
     /// The rows of a key, to be changed without another order.
     pub(crate) fn of_mut(&mut self, key: u32) -> &mut Vec<T> {
-        let key = key as usize;
-        if self.0.len() <= key {
-            self.0.resize_with(key + 1, Vec::new);
-        }
-        &mut self.0[key]
+        self.0.entry(key).or_default()
     }
 
     /// All rows, by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.0.iter().flatten()
+        self.0.values().flatten()
     }
 }
 

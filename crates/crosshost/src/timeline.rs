@@ -53,13 +53,11 @@ impl Timeline {
     }
 
     /// Moves to another window: the result is that of [`Self::load`]. Of one that starts in this window and
-    /// ends after it, only what is new is read. Linear in what is new and in what overlaps both; after an
-    /// error, it is of no window.
+    /// ends after it, only what is new is read, but for when devices took packets. Linear in what is new and
+    /// in what overlaps both; after an error, it is of no window.
     fn advance(&mut self, store: &HostStore, window: Window<RawNs>) -> Result<(), StoreError> {
         let before = self.window.take();
-        let Some(old) =
-            before.filter(|old| (old.start..=old.end).contains(&window.start) && old.end <= window.end)
-        else {
+        let Some(old) = before.filter(|old| old.contains(window.start) && old.end <= window.end) else {
             *self = Self::default();
             return self.read(store, window, None);
         };
@@ -106,7 +104,8 @@ impl Timeline {
         store.irqs(part, |it| irqs.extend(is_new(it.start).then_some(it)))?;
         store.softirqs(part, |it| softirqs.extend(is_new(it.start).then_some(it)))?;
         store.block_requests(part, |it| blocks.extend(is_new(it.start).then_some(it)))?;
-        blocks.sort_by_key(|block| block.end);
+        // Whatever was read when: one order.
+        blocks.sort_by_key(|block| (block.end, block.start, block.device, block.sector));
         let (forks, polls) = (&mut self.forks, &mut self.polls);
         store.forks(part, |fork| {
             if is_new(fork.at) {

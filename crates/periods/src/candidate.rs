@@ -12,7 +12,8 @@ use crate::definition::{Definition, Definitions};
 use crate::expr::{Found, Truth, Whose};
 use crate::value::Value;
 
-/// What is kept of an event that may begin or end periods.
+/// What is kept of an event that may begin or end periods. It is in mapped chunks, too: the numbers of
+/// definitions and fields are those that [`Definitions`] gives, in every version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     begins: u64,

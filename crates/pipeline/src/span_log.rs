@@ -51,7 +51,7 @@ enum Record {
     Renamed(Vec<(ThreadId, ThreadId)>),
 }
 
-/// A log that cannot be replayed: no program of this version has written it.
+/// A log that cannot be replayed: it is damaged, or of a later version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DamagedLog;
 
@@ -78,24 +78,8 @@ impl SpanLog {
     /// the consumers keep. `O(n)`.
     ///
     /// # Errors
-    /// The log was not written by this program.
+    /// The log is damaged, or of a later version.
     pub fn replay<S: Spans>(&self, make: impl Fn() -> S) -> Result<S, DamagedLog> {
-        self.replay_some(make, |_| true)
-    }
-
-    /// As [`Self::replay`], as if no periods had been looked for.
-    ///
-    /// # Errors
-    /// As [`Self::replay`].
-    pub fn replay_without_periods<S: Spans>(&self, make: impl Fn() -> S) -> Result<S, DamagedLog> {
-        self.replay_some(make, |span| !matches!(span, Span::Period(_)))
-    }
-
-    fn replay_some<S: Spans>(
-        &self,
-        make: impl Fn() -> S,
-        is_some: impl Fn(&Span) -> bool,
-    ) -> Result<S, DamagedLog> {
         if self.is_broken {
             return Err(DamagedLog);
         }
@@ -104,7 +88,7 @@ impl SpanLog {
         let mut before: Vec<S> = Vec::new();
         for step in &self.steps {
             match step {
-                Step::Records(block) => replay(&decompress(block)?, &is_some, &mut consumer)?,
+                Step::Records(block) => replay(&decompress(block)?, &mut consumer)?,
                 Step::Begin => before.push(std::mem::replace(&mut consumer, make())),
                 Step::Absorb => {
                     let right = std::mem::replace(&mut consumer, before.pop().ok_or(DamagedLog)?);
@@ -112,7 +96,7 @@ impl SpanLog {
                 }
             }
         }
-        replay(&self.pending, &is_some, &mut consumer)?;
+        replay(&self.pending, &mut consumer)?;
         before.is_empty().then_some(consumer).ok_or(DamagedLog)
     }
 
@@ -149,15 +133,10 @@ fn decompress(block: &[u8]) -> Result<Vec<u8>, DamagedLog> {
     lz4_flex::decompress_size_prepended(block).map_err(|_| DamagedLog)
 }
 
-fn replay(
-    mut records: &[u8],
-    is_some: impl Fn(&Span) -> bool,
-    consumer: &mut impl Spans,
-) -> Result<(), DamagedLog> {
+fn replay(mut records: &[u8], consumer: &mut impl Spans) -> Result<(), DamagedLog> {
     while !records.is_empty() {
         match rmp_serde::from_read(&mut records).map_err(|_| DamagedLog)? {
-            Record::Span(span) if is_some(&span) => span.emit(consumer),
-            Record::Span(_) => {}
+            Record::Span(span) => span.emit(consumer),
             Record::Renamed(pairs) => {
                 let mut aliases = ThreadAliases::default();
                 for (from, to) in pairs {

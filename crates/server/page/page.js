@@ -1176,8 +1176,13 @@ async function more$1(messages, losses, services, signal) {
 	const overview = await api.overview(1, signal).catch(() => null);
 	if (overview === null) losses.remove();
 	else losses.replaceChildren(overview.losses.length === 0 ? "nothing is missing of the traces" : link(lossesText(overview.losses, overview.losses_total) || "no event was lost, but not all CPUs were recorded all of the time", "losses"));
-	const counts = await api.messageCounts(signal).catch(() => null);
-	if (counts === null || counts.count === 0) return;
+	const counts = await api.messageCounts(signal).catch((error) => error);
+	if (counts instanceof Error) {
+		messages.replaceChildren(`messages: ${counts.message}`);
+		messages.hidden = signal.aborted;
+		return;
+	}
+	if (counts.count === 0) return;
 	messages.replaceChildren(link(`${formatCount(counts.count)} messages between hosts`, "messages"), `, ${formatCount(counts.inverted)} of them arrive before they were sent (${formatCount(counts.inverted_own)} by the hosts' own clocks)`);
 	messages.hidden = false;
 	if (counts.count > MANY_MESSAGES || signal.aborted) return;
@@ -4407,7 +4412,8 @@ var Header = class {
 	switch;
 	count = h("span", {
 		class: "inverted",
-		role: "status"
+		role: "status",
+		hidden: true
 	});
 	lost;
 	only;
@@ -4460,10 +4466,10 @@ var Header = class {
 		this.switch.disabled = (experiment?.hosts.length ?? 0) < 2;
 		this.only.hidden = onlyRows === null;
 		this.only.textContent = path === null ? "some rows only ×" : "rows of one request ×";
-		this.countMessages(experiment?.store ?? null);
+		this.countMessages((experiment?.hosts.length ?? 0) < 2 ? null : experiment?.store ?? null);
 		const messages = this.messages;
-		this.count.hidden = messages === null || messages.count === 0;
 		if (messages === null) return;
+		this.count.hidden = messages.count === 0;
 		const [now, before] = clock === "own" ? [messages.inverted_own, messages.inverted] : [messages.inverted, messages.inverted_own];
 		const inverted = Math.round(now + (before - now) * this.clock.left);
 		this.count.textContent = `${formatCount(inverted)} of ${formatCount(messages.count)} messages arrive before they were sent`;
@@ -4474,12 +4480,18 @@ var Header = class {
 		if (of === this.countedOf) return;
 		this.countedOf = of;
 		this.messages = null;
+		this.count.hidden = true;
 		if (of === null) return;
 		api.messageCounts().then((counts) => {
 			if (of !== this.countedOf) return;
 			this.messages = counts;
 			this.draw();
-		}, () => void 0);
+		}, (error) => {
+			if (of !== this.countedOf) return;
+			this.count.textContent = `messages: ${error.message}`;
+			this.count.classList.add("bad");
+			this.count.hidden = false;
+		});
 	}
 	bookmarkMenu() {
 		return menu("bookmarks", "Bookmarks", [button("Bookmark this place (b)", "Bookmark this place", () => this.acts.bookmark()), this.marks]);

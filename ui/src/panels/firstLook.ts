@@ -30,8 +30,13 @@ async function more(messages: HTMLElement, losses: HTMLElement, services: HTMLEl
   const overview = await api.overview(1, signal).catch(() => null);
   if (overview === null) losses.remove();
   else losses.replaceChildren(overview.losses.length === 0 ? "nothing is missing of the traces" : link(lossesText(overview.losses, overview.losses_total) || "no event was lost, but not all CPUs were recorded all of the time", "losses"));
-  const counts = await api.messageCounts(signal).catch(() => null);
-  if (counts === null || counts.count === 0) return;
+  const counts = await api.messageCounts(signal).catch((error: Error) => error);
+  if (counts instanceof Error) {
+    messages.replaceChildren(`messages: ${counts.message}`);
+    messages.hidden = signal.aborted;
+    return;
+  }
+  if (counts.count === 0) return;
   messages.replaceChildren(link(`${formatCount(counts.count)} messages between hosts`, "messages"), `, ${formatCount(counts.inverted)} of them arrive before they were sent (${formatCount(counts.inverted_own)} by the hosts' own clocks)`);
   messages.hidden = false;
   if (counts.count > MANY_MESSAGES || signal.aborted) return;

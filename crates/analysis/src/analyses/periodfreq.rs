@@ -22,16 +22,22 @@ pub struct PeriodFreq {
     durations: CanonicalMap<(ThreadId, Name), Histogram>,
 }
 
+impl PeriodFreq {
+    fn add(&mut self, thread: ThreadId, name: &Name, ns: u64) {
+        self.durations.or_default((thread, name.clone())).add_to(ns, self.linear);
+    }
+}
+
 impl Spans for PeriodFreq {
     fn period(&mut self, it: &Period) {
-        let ns = duration(it.begin, it.end);
-        self.durations.or_default((it.thread, it.name.clone())).add_to(ns, self.linear);
+        if self.of_periods {
+            self.add(it.thread, &it.name, duration(it.begin, it.end));
+        }
     }
 
     fn phase(&mut self, it: &Phase) {
         if !self.of_periods {
-            let ns = duration(it.begin, it.end);
-            self.durations.or_default((it.thread, it.name.clone())).add_to(ns, self.linear);
+            self.add(it.thread, &it.name, duration(it.begin, it.end));
         }
     }
 

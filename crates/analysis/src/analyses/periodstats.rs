@@ -42,7 +42,9 @@ impl PeriodStats {
 
 impl Spans for PeriodStats {
     fn period(&mut self, period: &Period) {
-        self.add(&period.into());
+        if self.of_periods {
+            self.add(&period.into());
+        }
     }
 
     fn phase(&mut self, phase: &Phase) {
@@ -142,6 +144,6 @@ mod tests {
         let options = Options { periods: true, ..Options::default() };
         check(AnalysisKind::PeriodStats, &spans, &options, When::default(), &expect);
         let expect = [expect[0], "h shop:request 1 20 20 20 ? 20", expect[3], expect[5]];
-        check(AnalysisKind::PeriodStats, &spans[3..], &Options::default(), When::default(), &expect);
+        check(AnalysisKind::PeriodStats, &spans, &Options::default(), When::default(), &expect);
     }
 }

@@ -22,7 +22,9 @@ pub struct PeriodTop {
 
 impl Spans for PeriodTop {
     fn period(&mut self, period: &Period) {
-        self.rows.push(period.into());
+        if self.of_periods {
+            self.rows.push(period.into());
+        }
     }
 
     fn phase(&mut self, phase: &Phase) {

@@ -99,12 +99,7 @@ fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
         let PieceModel { model, report, .. } = part?;
         let timing = host.timing.ok_or_else(|| ModelError::Uncorrected(host.name().to_owned()))?;
         let consumer = make(host, timing);
-        let replay = |log: SpanLog| match wanted.periods {
-            Some(_) => log.replay(consumer),
-            // Periods that nobody asks for are none.
-            None => log.replay_without_periods(consumer),
-        };
-        let model = model.finish().with_threads().try_with_spans(replay);
+        let model = model.finish().with_threads().try_with_spans(|log| log.replay(consumer));
         Ok((model.map_err(|damaged| error(host, &damaged.to_string()))?, report))
     };
     parts.into_iter().zip(hosts).map(one).collect()

@@ -6,7 +6,7 @@ use isochrone_corrections::artefact::RefusedKind;
 use isochrone_matching::{End, Matched, MpiEnd, MpiMatched, Recordings, clocks_of};
 use isochrone_net::Origin;
 use isochrone_store::{
-    HostEntry, Message, MessageEnd, MessagesWriter, MpiMessage, MpiWriter, Runners, StoreError, StoreWriter,
+    HostEntry, Message, MessageEnd, MessagesWriter, MpiMessage, MpiWriter, StoreError, StoreWriter,
     TableEntry,
 };
 use isochrone_sync::{Options, Sinks, SyncError, synchronize_into};
@@ -15,8 +15,9 @@ use isochrone_timing::TimedHost;
 use super::IndexError;
 use crate::experiment::Experiment;
 
-/// Messages whose ends are looked up together, by time: each batch of packets is read about once for them.
-const LOOKED_UP: usize = 1 << 14;
+/// Messages whose ends are looked up together, host by host and by time: each batch of packets is read about
+/// once for them, and the tables of one host are open at a time.
+const LOOKED_UP: usize = 1 << 17;
 
 /// The table of messages, and the corrections, if there are any, with whether they are the whole result of
 /// the synchronization.
@@ -44,10 +45,10 @@ pub(super) fn write(
         let &(host, cpu) = sources.get(&(trace as usize, end.place.stream as usize))?;
         Some(MessageEnd { host, at: end.raw, cpu, thread: None })
     };
-    let mut packets = Packets::create(store, entries)?;
+    let mut packets = Packets { writer: store.messages()?, pending: Vec::new(), error: None };
     let packet_sink = &mut |message: &Matched| {
         if let (Some(sent), Some(received)) = (end(&message.sent), end(&message.received)) {
-            packets.push([sent, received]);
+            packets.push([sent, received], entries, store);
         }
     };
     let mut programs = Programs::default();
@@ -76,7 +77,7 @@ pub(super) fn write(
             Some(synchronize_into(experiment.inputs, &Options::default(), &|_| (), sinks))
         }
     };
-    let messages = packets.finish()?;
+    let messages = packets.finish(entries, store)?;
     programs.finish(entries, store)?;
     match outcome.transpose() {
         Ok(Some(outcome)) => {
@@ -95,37 +96,35 @@ pub(super) fn write(
 /// Packets between hosts on their way into the store.
 struct Packets {
     writer: MessagesWriter,
-    /// By number of the host.
-    runners: Vec<Runners>,
     pending: Vec<[MessageEnd; 2]>,
     /// The first error, returned by [`Self::finish`].
     error: Option<StoreError>,
 }
 
 impl Packets {
-    fn create(store: &StoreWriter, entries: &[HostEntry]) -> Result<Self, StoreError> {
-        let runners = entries.iter().map(|entry| store.runners(entry)).collect::<Result<_, _>>()?;
-        Ok(Self { writer: store.messages()?, runners, pending: Vec::new(), error: None })
-    }
-
-    fn push(&mut self, ends: [MessageEnd; 2]) {
+    /// Adds a message between some of the hosts, which are by number.
+    fn push(&mut self, ends: [MessageEnd; 2], entries: &[HostEntry], store: &StoreWriter) {
         self.pending.push(ends);
         if self.pending.len() >= LOOKED_UP
-            && let Err(error) = self.write()
+            && let Err(error) = self.write(entries, store)
         {
             self.error.get_or_insert(error);
         }
     }
 
     /// Looks up who ran at the pending messages, in the order of time on each host, and writes them.
-    fn write(&mut self) -> Result<(), StoreError> {
+    fn write(&mut self, entries: &[HostEntry], store: &StoreWriter) -> Result<(), StoreError> {
         let mut messages = std::mem::take(&mut self.pending);
         let mut ends: Vec<(bool, &mut MessageEnd)> =
             messages.iter_mut().flat_map(|[sent, received]| [(true, sent), (false, received)]).collect();
         ends.sort_unstable_by_key(|(is_sent, end)| (end.host, end.at, *is_sent));
-        for (is_sent, end) in ends {
-            if let (Some(cpu), Some(runners)) = (end.cpu, self.runners.get(end.host as usize)) {
-                end.thread = runners.at(end.at, cpu, is_sent)?;
+        for of_host in ends.chunk_by_mut(|(_, a), (_, b)| a.host == b.host) {
+            let host = of_host.first().and_then(|(_, end)| entries.get(end.host as usize));
+            let Some(runners) = host.map(|host| store.runners(host)).transpose()? else { continue };
+            for (is_sent, end) in of_host {
+                if let Some(cpu) = end.cpu {
+                    end.thread = runners.at(end.at, cpu, *is_sent)?;
+                }
             }
         }
         for [sent, received] in messages {
@@ -134,11 +133,11 @@ impl Packets {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<TableEntry, StoreError> {
+    fn finish(mut self, entries: &[HostEntry], store: &StoreWriter) -> Result<TableEntry, StoreError> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        self.write()?;
+        self.write(entries, store)?;
         self.writer.finish()
     }
 }

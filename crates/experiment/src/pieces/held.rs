@@ -23,7 +23,7 @@ pub trait Held: Spans + Send + Serialize + DeserializeOwned {
     /// pieces.
     ///
     /// # Errors
-    /// The log was not written by this program.
+    /// The log is damaged, or of a later version.
     fn of_log(log: SpanLog, make: &dyn Fn() -> Self) -> Result<Self, DamagedLog>;
 
     /// [`PieceSet::read`].

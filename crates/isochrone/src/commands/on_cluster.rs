@@ -144,6 +144,10 @@ pub(super) fn map_on_machines(
         arguments.chunks.is_none(),
         "--chunks does not apply to traces on other machines: each maps what it has with all of its cores"
     );
+    anyhow::ensure!(
+        arguments.store.is_none(),
+        "--store does not apply to traces on other machines: a store of them is made for one answer"
+    );
     let window = &arguments.window;
     let has_window = window.begin.is_some() || window.end.is_some();
     let needs_store = arguments.at.is_some() || kinds.is_empty();
@@ -166,7 +170,7 @@ pub(super) fn map_on_machines(
     let traces = names.iter().map(|name| directory.path().join(format!("{name}.piece"))).collect();
     let (cluster, given) = (Cluster::default(), arguments.given.of_tables());
     let store = needs_store.then(|| directory.path().join("store"));
-    Ok((directory, Analyze { traces, cluster, given, store, ..arguments.clone() }))
+    Ok((directory, Analyze { traces, store, cluster, given, ..arguments.clone() }))
 }
 
 /// The files of pieces, in the order of their names.

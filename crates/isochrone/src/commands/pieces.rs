@@ -137,7 +137,7 @@ fn map_all_spans(
     let (hosts, _) = hosts(analyze, &opened, &experiment, console)?;
     if let Some(Err(error)) = asked.periods.as_ref().map(|definitions| periods::check(&hosts, definitions)) {
         // Other hosts may have recorded what this one has not.
-        note!(console, "{}", plain(&format!("{error:#}")));
+        warning!("{}; no such period will be found in this piece", plain(&format!("{error:#}")));
     }
     let part = part(arguments, &hosts)?;
     let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::AsArray;
-use datafusion::arrow::array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{
+    Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+};
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, SchemaRef, UInt32Type};
 use datafusion::common::{Result, internal_datafusion_err, internal_err};
 use isochrone_store::{TableInfo, ThreadInfo, ThreadRow};
@@ -93,7 +95,16 @@ fn of_stored(index: usize, field: &Field) -> Vec<(Field, Make)> {
             })
             .into(),
         "thread" => vec![
-            as_stored(),
+            // Of a host that is not there, a number says nothing.
+            (
+                Field::new(name("thread"), DataType::UInt32, true),
+                Box::new(move |rows| {
+                    let numbers = rows.batch.column(index).as_primitive::<UInt32Type>();
+                    let of_known =
+                        |(end, number): (&End<'_>, Option<u32>)| number.filter(|_| end.host.is_some());
+                    Arc::new(rows.ends[end].iter().zip(numbers).map(of_known).collect::<UInt32Array>())
+                }),
+            ),
             runner::<Int32Array, _>(&name("pid"), DataType::Int32, end, pid),
             runner::<Int32Array, _>(&name("tid"), DataType::Int32, end, tid),
             runner::<StringArray, _>(&name("comm"), DataType::Utf8, end, |thread| thread.comm.clone()),
