@@ -8,9 +8,9 @@ use std::process::Command;
 
 use anyhow::Context;
 use isochrone_analysis::AnalysisKind;
-use isochrone_experiment::Question;
 use isochrone_experiment::chunks::{ChunkHead, Located};
 use isochrone_experiment::pieces::{Mapping, ToMap};
+use isochrone_experiment::{Question, Spread};
 use isochrone_timing::Times;
 use isochrone_unfinished::UnfinishedDirectory;
 
@@ -167,9 +167,14 @@ pub(super) fn map_on_machines(
     let what = ToMap::Located(machines.into_iter().map(located).collect());
     note!(console, "traces are mapped on {} by {}", plain(&names.join(", ")), plain(scheduler(arguments)));
     let directory = mapped(arguments, &what)?;
-    let traces = names.iter().map(|name| directory.path().join(format!("{name}.piece"))).collect();
+    let traces: Vec<PathBuf> =
+        names.iter().map(|name| directory.path().join(format!("{name}.piece"))).collect();
     let (cluster, given) = (Cluster::default(), arguments.given.of_tables());
     let store = needs_store.then(|| directory.path().join("store"));
+    if store.is_some() {
+        let spread = Spread { threads: arguments.threads, pieces: None };
+        index::of_pieces(&super::named(&traces)?, store.as_deref(), spread, console)?;
+    }
     Ok((directory, Analyze { traces, store, cluster, given, ..arguments.clone() }))
 }
 
