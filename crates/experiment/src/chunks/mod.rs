@@ -66,7 +66,7 @@ pub struct CoreHead {
     pub around: Surroundings,
     /// What was read, and what was missing.
     pub report: ReadReport,
-    /// [`MODEL`]; 0 where it was written before models had names.
+    /// The version of its model; 0 where it was written before models had names.
     #[serde(default)]
     pub model: u32,
 }
