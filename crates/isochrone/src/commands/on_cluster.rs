@@ -16,7 +16,7 @@ use isochrone_unfinished::UnfinishedDirectory;
 
 use super::analysis::options;
 use super::answers::Answering;
-use super::{index, mapped, pieces, sql};
+use super::{index, mapped, named, pieces, sql};
 use crate::arguments::{Analyze, Cluster};
 use crate::output::{Console, note};
 use crate::render::plain::{Plain, plain};
@@ -173,7 +173,7 @@ pub(super) fn map_on_machines(
     let store = needs_store.then(|| directory.path().join("store"));
     if store.is_some() {
         let spread = Spread { threads: arguments.threads, pieces: None };
-        index::of_pieces(&super::named(&traces)?, store.as_deref(), spread, console)?;
+        index::of_pieces(&named(&traces)?, store.as_deref(), spread, console)?;
     }
     Ok((directory, Analyze { traces, store, cluster, given, ..arguments.clone() }))
 }

@@ -145,7 +145,7 @@ pub(super) async fn messages(
 }
 
 pub(super) async fn message_counts(Extension(session): Page) -> Answer {
-    answer(&session, |view| Ok(json!(view.message_counts()?))).await
+    answer(&session, |view| Ok(json!(view.messages()?.counts))).await
 }
 
 pub(super) async fn wakeups(

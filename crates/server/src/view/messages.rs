@@ -44,10 +44,12 @@ pub(crate) struct Messages {
     pub(crate) all: Vec<Message>,
     /// Those of MPI programs, within hosts, too.
     pub(crate) mpi: Vec<Message>,
+    /// Those of packets.
+    pub(crate) counts: MessageCounts,
 }
 
 /// How many packets between hosts there are, and how many arrive before they are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct MessageCounts {
     count: usize,
     /// Inverted on the hosts' own clocks.
@@ -100,7 +102,16 @@ impl Messages {
         view.store.messages(|message| {
             all.extend(end(message.sent()).zip(end(message.received())).map(|ends| view.message(ends)));
         })?;
-        Ok(Self { all: sorted(all), mpi: of_mpi(view, &hosts)? })
+        let inverted = |clock| {
+            let times = all.iter().map(|message| view.times_of(message, clock));
+            times.filter(|[sent, received]| received < sent).count()
+        };
+        let counts = MessageCounts {
+            count: all.len(),
+            inverted_own: inverted(Clock::Own),
+            inverted: inverted(Clock::Common),
+        };
+        Ok(Self { all: sorted(all), mpi: of_mpi(view, &hosts)?, counts })
     }
 }
 
@@ -137,17 +148,6 @@ impl ExperimentView<'_> {
     /// All messages. Read at the first request for them.
     pub(crate) fn messages(&self) -> ApiResult<&Messages> {
         get_or_make(&self.messages, || Messages::new(self))
-    }
-
-    /// How many packets arrive before they are sent. Linear in the messages.
-    pub(crate) fn message_counts(&self) -> ApiResult<MessageCounts> {
-        let all = &self.messages()?.all;
-        let inverted = |clock| {
-            let times = all.iter().map(|message| self.times_of(message, clock));
-            times.filter(|[sent, received]| received < sent).count()
-        };
-        let (inverted_own, inverted) = (inverted(Clock::Own), inverted(Clock::Common));
-        Ok(MessageCounts { count: all.len(), inverted_own, inverted })
     }
 
     /// Number of messages that each row sent or received in a window on the common clock, those of MPI too.

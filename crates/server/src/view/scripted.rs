@@ -120,7 +120,7 @@ fn ranks(directory: &Path) {
 fn messages_are_read_when_they_are_needed() {
     check(reused, |view| {
         assert!(view.messages.get().is_none());
-        view.message_counts()?;
+        view.messages()?;
         assert!(view.messages.get().is_some());
         Ok(())
     });
