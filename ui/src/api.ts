@@ -90,8 +90,7 @@ export type CellValue = string | number | boolean | null;
 export interface Table { name: string; title: string; columns: { name: string; unit: Unit }[]; rows: CellValue[][] }
 export interface Answer { tables: Table[]; notes: string[]; command: string }
 export interface Statistics {
-  /** False: adding up would have taken long, and only quick answers were asked for. */
-  is_whole: boolean; thread_count: number;
+  thread_count: number;
   states: { state: string; style: number; total_ns: number }[];
   threads: { row: number; label: string; by_state: number[] }[];
   calls: { call: string; count: number; total_ns: number; max_ns: number }[]; command: string;
@@ -221,7 +220,7 @@ export const api = {
   analyses: async () => (await get<{ analyses: { name: string; about: string }[] }>("analyses")).analyses,
   table: (asked: { analysis: string; begin: Time | null; end: Time | null; limit: number; ask?: string }, signal?: AbortSignal) => post<Answer>("table", asked, signal),
   progress: async (ask: string) => (await get<{ progress: Progress | null }>("progress", { ask })).progress,
-  statistics: (area: Area, signal?: AbortSignal, isQuick = false) => post<Statistics>("statistics", { ...area, is_quick: isQuick }, signal),
+  statistics: (area: Area, signal?: AbortSignal) => post<Statistics>("statistics", area, signal),
   instead: (area: Area, signal?: AbortSignal) => post<Instead>("instead", area, signal),
   phases: (area: Area, signal?: AbortSignal) => post<Phases>("phases", area, signal),
   files: (area: Area, signal?: AbortSignal) => post<AreaFiles>("files", area, signal),

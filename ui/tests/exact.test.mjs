@@ -7,8 +7,6 @@ import { chain3, hog2, launch, mpi4, open, program, project, rest, serve, web2 }
 
 const WINDOWS = 50, MATCHING = "duration > 300us && state == wait-cpu", LEAST_NS = 300_000;
 const STATES = ["unknown", "usermode", "syscall", "interrupted", "wait-cpu", "blocked", "wait-fork", "dead", "running"], ON_CPU = [1, 2, 3, 8], WAIT_CPU = 4, DEAD = 7;
-/** Where a window cuts states, each host's clock and the common one are rounded to ns: so many for each edge. */
-const EDGE_NS = 1;
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -19,17 +17,19 @@ function randoms(seed) {
   let state = seed;
   return () => { state = (Math.imul(state, 1664525) + 1013904223) >>> 0; return state / 2 ** 32; };
 }
-const near = (a, b, by, what) => assert.ok(Math.abs(a - b) <= by, `${what}: ${a}, and ${b} by SQL (± ${by})`);
-const part = (it, { begin, end }) => Math.min(it.end, end) - Math.max(it.begin, begin);
-/** The part of a call by its host's own clock, as all durations of calls are. */
-const owned = (it, window) => (it.end > it.begin ? Math.round((part(it, window) * it.duration_ns) / (it.end - it.begin)) : 0);
-const overlaps = (it, { begin, end }) => it.begin < end && it.end > begin;
+/** The part of a time that is in a window, by the clock of its host, as all durations are. */
+const part = (it, { raw }) => Math.min(it.end_raw, raw[it.host][1]) - Math.max(it.begin_raw, raw[it.host][0]);
+const isInside = (it, { raw }) => raw[it.host] !== undefined && it.begin_raw < raw[it.host][1] && it.end_raw > raw[it.host][0];
+/** The windows of the hosts' clocks, from the query that the page gives. */
+const rawWindows = (command) => Object.fromEntries([...command.matchAll(/\('\\''([\w.-]+)'\\'', (-?\d+), (-?\d+)\)/g)].map(([, host, from, to]) => [host, [Number(from), Number(to)]]));
 /** Sums of values by key. */
 function summed(list, key, value) {
   const sums = new Map();
   for (const it of list) sums.set(key(it), (sums.get(key(it)) ?? 0) + value(it));
   return sums;
 }
+/** More than what times on the common clock are rounded by, ns. */
+const MARGIN_NS = 1_000;
 /** Sorted by begin: those that overlap a window, by a search and the longest of all. */
 class Spans {
   constructor(list) {
@@ -38,9 +38,9 @@ class Spans {
   }
   in(window) {
     let low = 0, high = this.list.length;
-    while (low < high) { const middle = (low + high) >> 1; if (this.list[middle].begin < window.begin - this.longest) low = middle + 1; else high = middle; }
+    while (low < high) { const middle = (low + high) >> 1; if (this.list[middle].begin < window.begin - this.longest - MARGIN_NS) low = middle + 1; else high = middle; }
     const found = [];
-    for (let at = low; at < this.list.length && this.list[at].begin < window.end; at += 1) if (overlaps(this.list[at], window)) found.push(this.list[at]);
+    for (let at = low; at < this.list.length && this.list[at].begin < window.end + MARGIN_NS; at += 1) if (isInside(this.list[at], window)) found.push(this.list[at]);
     return found;
   }
 }
@@ -61,10 +61,10 @@ for (const [name, traces] of [["chain3", chain3], ["mpi4", mpi4], ["hog2", hog2]
       const cpus = new Map(all.filter((it) => it.kind === "cpu").map((it) => [`${hosts[it.host]} ${it.cpu}`, it.id])), hostRows = new Map(all.filter((it) => it.kind === "host").map((it) => [hosts[it.host], it.id]));
       const end = (host, thread, cpu) => numbers.get(`${host} ${thread}`) ?? cpus.get(`${host} ${cpu}`) ?? hostRows.get(host);
       sql = {
-        states: new Spans(of(query("SELECT host, thread, state, cpu, @begin_time AS begin, @end_time AS end FROM thread_states"))),
-        calls: new Spans(of(query("SELECT host, thread, name, duration_ns, @begin_time AS begin, @end_time AS end FROM syscalls"))),
-        slices: new Spans(query("SELECT host, thread, cpu, @begin_time AS begin, @end_time AS end FROM slices").map((it) => ({ ...it, row: numbers.get(`${it.host} ${it.thread}`) ?? null }))),
-        phases: new Spans(of(query("SELECT host, thread, name, @begin_time AS begin, @end_time AS end FROM phases"))),
+        states: new Spans(of(query("SELECT host, thread, state, cpu, begin_time_raw AS begin_raw, end_time_raw AS end_raw, @begin_time AS begin, @end_time AS end FROM thread_states"))),
+        calls: new Spans(of(query("SELECT host, thread, name, begin_time_raw AS begin_raw, end_time_raw AS end_raw, @begin_time AS begin, @end_time AS end FROM syscalls"))),
+        slices: new Spans(query("SELECT host, thread, cpu, begin_time_raw AS begin_raw, end_time_raw AS end_raw, @begin_time AS begin, @end_time AS end FROM slices").map((it) => ({ ...it, row: numbers.get(`${it.host} ${it.thread}`) ?? null }))),
+        phases: new Spans(of(query("SELECT host, thread, name, begin_time_raw AS begin_raw, end_time_raw AS end_raw, @begin_time AS begin, @end_time AS end FROM phases"))),
         messages: query("SELECT sent_host, sent_thread, sent_cpu, @sent_time AS sent, received_host, received_thread, received_cpu, @received_time AS received FROM messages").map((it) => ({ from: end(it.sent_host, it.sent_thread, it.sent_cpu), to: end(it.received_host, it.received_thread, it.received_cpu), sent: it.sent, received: it.received })),
       };
       const random = randoms(1795154041 + name.length), length = extent.end - extent.begin;
@@ -74,15 +74,19 @@ for (const [name, traces] of [["chain3", chain3], ["mpi4", mpi4], ["hog2", hog2]
         const some = Array.from({ length: 1 + Math.floor(random() * 9) }, () => rows[Math.floor(random() * rows.length)].id);
         return { begin, end: Math.max(begin + 1, Math.round(begin + span)), rows: at === 0 || random() < 0.34 ? null : some };
       });
+      const ofAllRows = areas.map((area) => ({ ...area, rows: null }));
+      for (const [at, { command }] of (await answers("statistics", ofAllRows)).entries()) areas[at].raw = rawWindows(command);
+      assert.ok(areas.every((area) => Object.keys(area.raw).length > 0), "each window has one of a host");
     });
     after(async () => { await page.close(); await server.stop(); });
 
     /** Answers to a question about each of the areas. */
-    const asked = (kind) => page.evaluate(async ([kind, areas]) => {
+    const answers = (kind, areas) => page.evaluate(async ([kind, areas]) => {
       const answers = [];
-      for (const area of areas) answers.push(await (await fetch(`api/${kind}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(area) })).json());
+      for (const { begin, end, rows } of areas) answers.push(await (await fetch(`api/${kind}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ begin, end, rows }) })).json());
       return answers;
     }, [kind, areas]);
+    const asked = (kind) => answers(kind, areas);
     const get = (list) => page.evaluate(async (list) => Promise.all(list.map(async (it) => (await fetch(`api/${it}`)).json())), list);
     /** The rows below those of an area, and these; all of them. */
     function below({ rows: some }) {
@@ -91,21 +95,21 @@ for (const [name, traces] of [["chain3", chain3], ["mpi4", mpi4], ["hog2", hog2]
       return found;
     }
     const each = (answers, check) => areas.forEach((area, at) => check(answers[at], area, below(area), `${name}, ${JSON.stringify(area)}`));
-    /** Sums of both are equal, key by key, but for rounding where `edges` allows it. */
-    function same(told, expected, edges, what) {
-      for (const key of new Set([...told.keys(), ...expected.keys()])) near(told.get(key) ?? 0, expected.get(key) ?? 0, edges(key) * EDGE_NS, `${what}, ${key}`);
+    /** Sums of both are equal, key by key. */
+    function same(told, expected, what) {
+      for (const key of new Set([...told.keys(), ...expected.keys()])) assert.equal(told.get(key) ?? 0, expected.get(key) ?? 0, `${what}, ${key} by SQL`);
     }
 
     test("states by thread and in all, calls", async () => {
       each(await asked("statistics"), (answer, area, of, what) => {
         const states = sql.states.in(area).filter((it) => of.has(it.row) && it.state !== STATES[DEAD]), at = (row, state) => `row ${row} ${state}`;
         const told = new Map(answer.threads.flatMap((it) => it.by_state.map((ns, state) => [at(it.row, STATES[state]), state === DEAD ? 0 : ns])));
-        same(told, summed(states, (it) => at(it.row, it.state), (it) => part(it, area)), () => 2, what);
-        same(new Map(answer.states.map((it) => [it.state, it.total_ns])), summed([...told], ([key]) => key.split(" ")[2], ([, ns]) => ns), () => 0, what);
+        same(told, summed(states, (it) => at(it.row, it.state), (it) => part(it, area)), what);
+        same(new Map(answer.states.map((it) => [it.state, it.total_ns])), summed([...told], ([key]) => key.split(" ")[2], ([, ns]) => ns), what);
         const calls = sql.calls.in(area).filter((it) => of.has(it.row)), count = summed(calls, (it) => it.name, () => 1);
-        same(new Map(answer.calls.map((it) => [it.call, it.count])), count, () => 0, `${what}, calls`);
-        same(new Map(answer.calls.map((it) => [it.call, it.total_ns])), summed(calls, (it) => it.name, (it) => owned(it, area)), (call) => 2 * count.get(call), `${what}, time of calls`);
-        for (const it of answer.calls) near(it.max_ns, Math.max(...calls.filter((call) => call.name === it.call).map((call) => owned(call, area))), 2 * EDGE_NS, `${what}, longest ${it.call}`);
+        same(new Map(answer.calls.map((it) => [it.call, it.count])), count, `${what}, calls`);
+        same(new Map(answer.calls.map((it) => [it.call, it.total_ns])), summed(calls, (it) => it.name, (it) => part(it, area)), `${what}, time of calls`);
+        for (const it of answer.calls) assert.equal(it.max_ns, Math.max(...calls.filter((call) => call.name === it.call).map((call) => part(call, area))), `${what}, longest ${it.call}`);
         const onCpu = answer.threads.map((it) => ON_CPU.reduce((sum, state) => sum + it.by_state[state], 0));
         assert.deepEqual(onCpu, [...onCpu].sort((a, b) => b - a), `${what}: those with the most CPU time come first`);
       });
@@ -114,7 +118,7 @@ for (const [name, traces] of [["chain3", chain3], ["mpi4", mpi4], ["hog2", hog2]
     test("CPU time of threads, of which rows are sorted", async () => {
       each(await get(areas.map(({ begin, end }) => `activity?begin=${begin}&end=${end}`)), (answer, area, _, what) => {
         const slices = sql.slices.in(area).filter((it) => it.row !== null);
-        same(new Map(answer.threads), summed(slices, (it) => it.row, (it) => part(it, area)), (row) => 2 * slices.filter((it) => it.row === row).length + 1e-4 * (area.end - area.begin), what);
+        same(new Map(answer.threads), summed(slices, (it) => it.row, (it) => part(it, area)), what);
       });
     });
 
@@ -124,17 +128,16 @@ for (const [name, traces] of [["chain3", chain3], ["mpi4", mpi4], ["hog2", hog2]
       for (const it of sql.states.list) { if (last.has(it.row)) next.set(last.get(it.row), it); last.set(it.row, it); }
       each(await asked("instead"), (answer, area, of, what) => {
         const waits = sql.states.in(area).filter((it) => of.has(it.row) && it.state === STATES[WAIT_CPU]), sums = new Map();
-        let edges = 2;
         for (const wait of waits) {
           const cpu = next.get(wait)?.cpu ?? null;
           if (cpu === null) continue;
-          const time = { begin: Math.max(wait.begin, area.begin), end: Math.min(wait.end, area.end) };
-          for (const it of sql.slices.in(time)) if (it.host === wait.host && it.cpu === cpu) { sums.set(it.row, (sums.get(it.row) ?? 0) + part(it, time)); edges += 2; }
+          const [from, to] = area.raw[wait.host], time = { begin: wait.begin, end: wait.end, raw: { [wait.host]: [Math.max(wait.begin_raw, from), Math.min(wait.end_raw, to)] } };
+          for (const it of sql.slices.in(time)) if (it.host === wait.host && it.cpu === cpu) sums.set(it.row, (sums.get(it.row) ?? 0) + part(it, time));
         }
         assert.equal(answer.waits, waits.length, what);
-        near(answer.wait_ns, waits.reduce((sum, it) => sum + part(it, area), 0), edges * EDGE_NS, what);
+        assert.equal(answer.wait_ns, waits.reduce((sum, it) => sum + part(it, area), 0), what);
         assert.equal(answer.ran.reduce((sum, it) => sum + it.total_ns, 0) + answer.unknown_ns, answer.wait_ns, what);
-        same(summed(answer.ran, (it) => it.row, (it) => it.total_ns), sums, () => edges, what);
+        same(summed(answer.ran, (it) => it.row, (it) => it.total_ns), sums, what);
       });
     });
 
@@ -142,9 +145,8 @@ for (const [name, traces] of [["chain3", chain3], ["mpi4", mpi4], ["hog2", hog2]
       each(await asked("phases"), (answer, area, of, what) => {
         const phaseRows = new Map(rows.filter((it) => it.kind === "phase").map((it) => [it.parent, it.id])), phases = sql.phases.in(area).filter((it) => of.has(phaseRows.get(it.row)));
         const told = answer.threads.flatMap((it) => it.phases.map((phase) => [`${it.row} ${phase.phase}`, phase])), key = (it) => `${it.row} ${it.name}`;
-        same(new Map(told.map(([key, it]) => [key, it.count])), summed(phases, key, () => 1), () => 0, what);
-        const count = new Map(told.map(([key, it]) => [key, it.count]));
-        same(new Map(told.map(([key, it]) => [key, it.total_ns])), summed(phases, key, (it) => part(it, area)), (key) => 2 * count.get(key), what);
+        same(new Map(told.map(([key, it]) => [key, it.count])), summed(phases, key, () => 1), what);
+        same(new Map(told.map(([key, it]) => [key, it.total_ns])), summed(phases, key, (it) => part(it, area)), what);
       });
     });
 
@@ -153,9 +155,9 @@ for (const [name, traces] of [["chain3", chain3], ["mpi4", mpi4], ["hog2", hog2]
       each(await asked("exchanged"), (answer, area, of, what) => {
         const packets = sql.messages.filter((it) => (inWindow(it.sent, area) && of.has(it.from)) || (inWindow(it.received, area) && of.has(it.to))), pairs = answer.pairs.filter((it) => !it.is_mpi);
         const pair = (it) => `${it.from} to ${it.to}`, took = (it) => it.received - it.sent;
-        same(new Map(pairs.map((it) => [pair(it), it.count])), summed(packets, pair, () => 1), () => 0, what);
-        same(new Map(pairs.map((it) => [pair(it), it.total_ns])), summed(packets, pair, took), () => 0, what);
-        same(new Map(pairs.map((it) => [pair(it), it.inverted])), summed(packets, pair, (it) => Number(took(it) < 0)), () => 0, what);
+        same(new Map(pairs.map((it) => [pair(it), it.count])), summed(packets, pair, () => 1), what);
+        same(new Map(pairs.map((it) => [pair(it), it.total_ns])), summed(packets, pair, took), what);
+        same(new Map(pairs.map((it) => [pair(it), it.inverted])), summed(packets, pair, (it) => Number(took(it) < 0)), what);
       });
       const total = async (more, fits) => each(await get(areas.map(({ begin, end }) => `messages?begin=${begin}&end=${end}&clock=common&limit=1${more}`)), (answer, area, _, what) => {
         assert.equal(answer.total, sql.messages.filter((it) => fits(it, area)).length, `${what}${more}`);
@@ -175,7 +177,7 @@ for (const [name, traces] of [["chain3", chain3], ["mpi4", mpi4], ["hog2", hog2]
       assert.deepEqual(requests.map((it) => [it.request, it.total_ns]).sort((a, b) => a[0] - b[0]), tables.requests.map((it) => [it.request, it.total_ns]).sort((a, b) => a[0] - b[0]));
       const key = (it) => `${it.host} ${it.comm || null} ${it.cause}`;
       for (const path of await get(requests.map((it) => `path?request=${it.request}`))) {
-        same(new Map(path.causes.map((it) => [key(it), it.total_ns])), new Map(tables.causes.filter((it) => it.request === path.request).map((it) => [key(it), it.total_ns])), () => 0, `${name}, request ${path.request}`);
+        same(new Map(path.causes.map((it) => [key(it), it.total_ns])), new Map(tables.causes.filter((it) => it.request === path.request).map((it) => [key(it), it.total_ns])), `${name}, request ${path.request}`);
         assert.equal(path.steps.reduce((sum, it) => sum + it.end - it.begin, 0), path.end - path.begin, "the steps make up the request");
       }
     });

@@ -14,6 +14,7 @@ use crate::output::note::Note;
 use crate::output::table::{Cell, Row, Table};
 use crate::snapshot::SnapshotBuilder;
 use crate::steps::Steps;
+use crate::storage::log_rows::{LogRow, LogRows};
 use crate::storage::sorted_rows::{SortKey, TopRows};
 use crate::window::When;
 
@@ -141,6 +142,27 @@ impl<'h, A> HostResult<'h, A> {
 /// are filtered in the end: until then no row may be dropped for another one.
 pub(crate) fn kept_rows(options: &Options) -> Option<usize> {
     options.rows_of_top().filter(|_| !options.filter.has_threads())
+}
+
+/// Adds the rows of the logs of all hosts to a table: where only the first are asked for, and no thread is
+/// left out, the others are counted and not made. `row`: the row of one, unless the filter leaves its
+/// thread out.
+pub(crate) fn log_table<'r, A, T: LogRow + 'r>(
+    mut table: Table,
+    hosts: &'r [HostResult<'r, A>],
+    options: &Options,
+    log: impl Fn(&'r A) -> &'r LogRows<T>,
+    mut row: impl FnMut(usize, &T) -> Option<Row>,
+) -> Table {
+    let most = options.rows_of_log();
+    for (host, result) in hosts.iter().enumerate() {
+        let rows = log(result.of).sorted().take(most.unwrap_or(usize::MAX));
+        table.extend(rows.filter_map(|it| row(host, &it)));
+    }
+    if most.is_some() {
+        table.total_rows = Some(hosts.iter().map(|result| log(result.of).len() as u64).sum());
+    }
+    table
 }
 
 /// Adds the greatest rows of all hosts to a table, which has a bar for the column that they are sorted by.

@@ -9,13 +9,13 @@ use proptest::sample::select;
 
 use crate::options::{Calls, Filter, Interrupts, Options};
 use crate::registry::AnalysisKind;
-use crate::storage::scratch::Scratch;
 use crate::testing::{
     call, feed, file, half, idle, irq, latency, line, lines, migration, off_cpu, packet, pages, pieced,
     request, scratch, slice, softirq, tables, thread, unknown, window,
 };
 use crate::window::When;
 use isochrone_kernel::Span;
+use isochrone_kernel::scratch::Scratch;
 
 fn span() -> impl Strategy<Value = Span> {
     let who = (1..4).prop_map(thread);
@@ -109,6 +109,29 @@ proptest! {
             prop_assert_eq!(lines(&tables(&pieced, &options)), lines(&tables(&whole, &options)), "{}", kind.name());
             let bytes = |set| postcard::to_stdvec(set).unwrap();
             prop_assert_eq!(bytes(&pieced), bytes(&whole), "{}", kind.name());
+        }
+    }
+}
+
+proptest! {
+    /// Rows that a limit leaves out may never be made; those that are shown, and how many there are, are as
+    /// if all had been.
+    #[test]
+    fn a_limit_cuts_what_there_is(
+        dealt in dealt(),
+        (options, when) in options_and_times(),
+        most in 0..5usize,
+    ) {
+        let all: Vec<Span> = dealt.into_iter().map(|(span, _)| span).collect();
+        for &kind in AnalysisKind::ALL {
+            let cut = |limit| {
+                let options = Options { limit, ..options.clone() };
+                let mut tables = tables(&feed(kind, &all, &options, when), &options);
+                tables.iter_mut().for_each(|table| table.cut(most));
+                let totals: Vec<Option<u64>> = tables.iter().map(|table| table.total_rows).collect();
+                (lines(&tables), totals)
+            };
+            prop_assert_eq!(cut(Some(most)), cut(None), "{}", kind.name());
         }
     }
 }

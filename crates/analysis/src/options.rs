@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use crate::host::{HostContext, ThreadIdentity};
-use crate::storage::scratch::Scratch;
+use isochrone_kernel::scratch::Scratch;
 
 /// All options. The defaults leave nothing out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,6 +76,12 @@ impl Options {
         let Filter { cpus, min_ns, max_ns, min_bytes, max_bytes, .. } = filter;
         let filter = Filter { cpus, min_ns, max_ns, min_bytes, max_bytes, ..other.filter.clone() };
         Self { filter, interrupts, calls, every_ns, linear, periods, ..other.clone() }
+    }
+
+    /// Number of rows that are needed of a log, in the order of time; `None`: all. Threads are filtered
+    /// while rows are made.
+    pub(crate) fn rows_of_log(&self) -> Option<usize> {
+        self.limit.filter(|_| self.sort.is_none() && !self.filter.has_threads())
     }
 
     /// Number of rows that are needed of a table that is sorted by a value; `None`: all.

@@ -23,8 +23,8 @@ use crate::options::Options;
 use crate::output::table::{Cell, Table};
 use crate::registry::AnalysisKind;
 use crate::steps::Steps;
-use crate::storage::scratch::{Scratch, Storage};
 use crate::window::When;
+use isochrone_kernel::scratch::{Scratch, Storage};
 
 /// The window from one raw time to another.
 pub(crate) fn window(start: i64, end: i64) -> Window<RawNs> {

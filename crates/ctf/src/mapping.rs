@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
+#[cfg(target_os = "linux")]
+use memmap2::UncheckedAdvice;
 
 use crate::Error;
 
@@ -133,6 +135,23 @@ impl FileMap {
             std::cmp::Ordering::Equal => Change::None,
             std::cmp::Ordering::Greater => Change::Shrunk,
         })
+    }
+
+    /// A part of the bytes is not needed for now: it no longer counts as memory of the process. Where it is
+    /// looked at again, the kernel reads it again.
+    pub(crate) fn forget(&self, start: usize, length: usize) {
+        #[cfg(target_os = "linux")]
+        if let Content::Mapped(Mapped { map, .. }) = &self.content
+            && start.checked_add(length).is_some_and(|end| end <= map.len())
+        {
+            // SAFETY: `DontNeed` is unsafe because pages with changes of the process lose them. The mapping
+            // is shared with the file and read-only, so it has none: the next access finds the bytes of the
+            // file as before, for slices that live meanwhile as well. Pages that stand for what a truncated
+            // file lacks (`survive_truncation`) are zeros before and after.
+            let advice = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, length) };
+            // Advice that is refused costs nothing but memory.
+            drop(advice);
+        }
     }
 
     /// Whether bytes of it were missing when they were read.

@@ -81,7 +81,7 @@ pub enum ExcerptError {
 /// [`excerpt()`] says.
 ///
 /// # Errors
-/// A packet cannot be encoded again, or there is no memory.
+/// A packet cannot be encoded again, or the section not be kept.
 pub fn excerpt_section<'t>(
     head: &ExcerptHead,
     trace: &'t Trace,

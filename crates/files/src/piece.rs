@@ -10,6 +10,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use tempfile::SpooledTempFile;
+
 /// First bytes of a file, those of older layouts among them.
 const MAGIC: &[u8; 8] = b"ISOPIECE";
 /// Version of the layout.
@@ -18,6 +20,8 @@ pub const LAYOUT: u32 = 5;
 const PREFIX: usize = 4 + 4 + 8 + 8 + 4;
 /// Compression of sections: what is mapped in place takes little time of its host.
 const LEVEL: i32 = 6;
+/// Bytes of a new section that are kept in memory.
+const IN_MEMORY: usize = 1 << 24;
 /// Content of a section is at most this many bytes, and [`MAX_RATIO`] times as many as the file has of it.
 const MAX_CONTENT: u64 = 64 << 20;
 /// Nothing that is written is compressed to less than one part in so many.
@@ -273,19 +277,42 @@ pub struct SectionWriter<W> {
     sections: u64,
 }
 
-/// A section that is being made: what is written to it is compressed at once.
+/// A section that is being made: what is written to it is compressed at once, and more than [`IN_MEMORY`]
+/// bytes of that are in an unnamed file in the directory of temporary files.
 pub struct NewSection {
-    encoder: zstd::Encoder<'static, Vec<u8>>,
+    encoder: zstd::Encoder<'static, Summed>,
     content: u64,
+}
+
+/// Compressed bytes, and their CRC-32.
+struct Summed {
+    bytes: SpooledTempFile,
+    sum: crc32fast::Hasher,
+    size: u64,
+}
+
+impl Write for Summed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.bytes.write(bytes)?;
+        self.sum.update(&bytes[..written]);
+        self.size += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.bytes.flush()
+    }
 }
 
 impl NewSection {
     /// An empty one.
     ///
     /// # Errors
-    /// There is no memory for it.
+    /// Its compression cannot begin.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { encoder: zstd::Encoder::new(Vec::new(), LEVEL)?, content: 0 })
+        let bytes = SpooledTempFile::new(IN_MEMORY);
+        let stored = Summed { bytes, sum: crc32fast::Hasher::new(), size: 0 };
+        Ok(Self { encoder: zstd::Encoder::new(stored, LEVEL)?, content: 0 })
     }
 }
 
@@ -318,13 +345,14 @@ impl<W: Write> SectionWriter<W> {
     /// It cannot be written.
     pub fn add(&mut self, kind: Kind, version: u32, section: NewSection) -> io::Result<()> {
         let NewSection { encoder, content } = section;
-        let stored = encoder.finish()?;
+        let Summed { mut bytes, sum, size } = encoder.finish()?;
         self.out.write_all(&kind.number().to_le_bytes())?;
         self.out.write_all(&version.to_le_bytes())?;
-        self.out.write_all(&(stored.len() as u64).to_le_bytes())?;
+        self.out.write_all(&size.to_le_bytes())?;
         self.out.write_all(&content.to_le_bytes())?;
-        self.out.write_all(&crc32fast::hash(&stored).to_le_bytes())?;
-        self.out.write_all(&stored)?;
+        self.out.write_all(&sum.finalize().to_le_bytes())?;
+        bytes.rewind()?;
+        io::copy(&mut bytes, &mut self.out)?;
         self.sections += 1;
         Ok(())
     }

@@ -161,6 +161,9 @@ impl<'p, 't> StreamCursor<'p, 't> {
     fn next_packet(&mut self) -> bool {
         if let Some(events) = self.events.take() {
             self.end_packet(events.error().map(|(bit, error)| (bit, error.into())));
+            if let Some(done) = self.source.packet(self.next_packet - 1) {
+                self.source.trace.forget(done);
+            }
         }
         let packet = self.next_packet;
         if packet >= self.source.packets.end || self.source.earliest_of(packet) >= self.end {

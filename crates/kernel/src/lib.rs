@@ -36,6 +36,7 @@ mod programs;
 mod requests;
 mod retire;
 mod scheduling;
+pub mod scratch;
 mod span;
 mod thread;
 mod tid_table;

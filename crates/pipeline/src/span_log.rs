@@ -4,9 +4,11 @@
 //! A consumer gets not only spans: threads are renamed, and the consumers of two neighbours become one. Ids
 //! that are relative to the begin of a piece mean nothing after that, so the log keeps *all* calls, in their
 //! order; [`SpanLog::replay`] repeats them on another consumer, which then has what it would have got itself.
+//! Spans are too many for memory: all but the last block goes to the [`Scratch`] of a log that has one.
 
 use std::fmt;
 
+use isochrone_kernel::scratch::{Kept, Scratch};
 use isochrone_kernel::{Recorder, Span, Spans, ThreadAliases, ThreadId, span_kinds};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +20,7 @@ const BLOCK: usize = 1 << 18;
 const MAX_BLOCK: usize = 1 << 26;
 
 /// The calls of a consumer, in their order.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpanLog {
     steps: Vec<Step>,
     /// The records of the next block.
@@ -27,13 +29,16 @@ pub struct SpanLog {
     spans: u64,
     /// Whether a record could not be encoded, which has no reason.
     is_broken: bool,
+    /// Where complete blocks go.
+    #[serde(skip)]
+    scratch: Scratch,
 }
 
 /// A step of a log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Step {
     /// Records, one after the other, compressed with LZ4.
-    Records(#[serde(with = "serde_bytes")] Vec<u8>),
+    Records(Kept),
     /// What follows went to another consumer, of the next piece …
     Begin,
     /// … which is absorbed here.
@@ -64,6 +69,11 @@ impl fmt::Display for DamagedLog {
 impl std::error::Error for DamagedLog {}
 
 impl SpanLog {
+    /// One whose blocks go to a place.
+    pub fn new(scratch: &Scratch) -> Self {
+        Self { scratch: scratch.clone(), ..Self::default() }
+    }
+
     /// Number of spans.
     pub fn len(&self) -> u64 {
         self.spans
@@ -78,7 +88,7 @@ impl SpanLog {
     /// the consumers keep. `O(n)`.
     ///
     /// # Errors
-    /// The log is damaged, or of a later version.
+    /// The log is damaged, or of a later version; its blocks cannot be read again.
     pub fn replay<S: Spans>(&self, make: impl Fn() -> S) -> Result<S, DamagedLog> {
         if self.is_broken {
             return Err(DamagedLog);
@@ -88,7 +98,9 @@ impl SpanLog {
         let mut before: Vec<S> = Vec::new();
         for step in &self.steps {
             match step {
-                Step::Records(block) => replay(&decompress(block)?, &mut consumer)?,
+                Step::Records(block) => {
+                    replay(&decompress(&block.bytes().map_err(|_| DamagedLog)?)?, &mut consumer)?
+                }
                 Step::Begin => before.push(std::mem::replace(&mut consumer, make())),
                 Step::Absorb => {
                     let right = std::mem::replace(&mut consumer, before.pop().ok_or(DamagedLog)?);
@@ -119,7 +131,8 @@ impl SpanLog {
     /// Ends the block.
     fn flush(&mut self) {
         if !self.pending.is_empty() {
-            self.steps.push(Step::Records(lz4_flex::compress_prepend_size(&self.pending)));
+            let block = lz4_flex::compress_prepend_size(&self.pending);
+            self.steps.push(Step::Records(self.scratch.keep(&block)));
             self.pending.clear();
         }
     }
@@ -238,7 +251,7 @@ mod tests {
         };
         check(|log| log.steps.push(Step::Absorb));
         check(|log| log.steps.push(Step::Begin));
-        check(|log| log.steps.push(Step::Records(vec![255; 12])));
+        check(|log| log.steps.push(Step::Records(Scratch::default().keep(&[255; 12]))));
         check(|log| log.pending.push(200));
         check(|log| log.is_broken = true);
     }

@@ -159,10 +159,7 @@ var api = {
 	analyses: async () => (await get("analyses")).analyses,
 	table: (asked, signal) => post("table", asked, signal),
 	progress: async (ask) => (await get("progress", { ask })).progress,
-	statistics: (area, signal, isQuick = false) => post("statistics", {
-		...area,
-		is_quick: isQuick
-	}, signal),
+	statistics: (area, signal) => post("statistics", area, signal),
 	instead: (area, signal) => post("instead", area, signal),
 	phases: (area, signal) => post("phases", area, signal),
 	files: (area, signal) => post("files", area, signal),
@@ -9177,12 +9174,11 @@ var StatePanel = class extends AskingPanel {
 	}
 	/** What the thread did in the window. */
 	async share(row, signal) {
-		const range = panelRange(this.view, "window"), { states, is_whole } = await api.statistics({
+		const range = panelRange(this.view, "window"), { states } = await api.statistics({
 			begin: range.begin,
 			end: range.end,
 			rows: [row]
-		}, signal, true), title = h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`);
-		if (!is_whole) return h("div", { class: "share" }, title, h("p", {}, "There are too many states in it to add them up beside: Statistics does."));
+		}, signal), title = h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`);
 		const all = states.reduce((sum, it) => sum + it.total_ns, 0);
 		if (all === 0) return null;
 		const parts = states.map((it) => ({

@@ -104,7 +104,7 @@ mod tests {
             let work = Arc::<Work>::default();
             work.stop();
             assert_eq!(view.resources(view.extent, 60, &work).unwrap_err(), ApiError::stopped());
-            assert_eq!(view.statistics(None, view.extent, false, &work).unwrap_err(), ApiError::stopped());
+            assert_eq!(view.statistics(None, view.extent, &work).unwrap_err(), ApiError::stopped());
             assert_eq!(view.instead(None, view.extent, &work).unwrap_err(), ApiError::stopped());
             assert_eq!(view.files_of(None, view.extent, &work).unwrap_err(), ApiError::stopped());
             Ok(())

@@ -16,15 +16,11 @@ use isochrone_kernel::calls::{FileAction, Object};
 use isochrone_kernel::{Cause, Name, OffCpuReason};
 use isochrone_time::RawNs;
 
+use crate::names::NameId;
 use crate::spans::SpanTables;
 use crate::state::State;
 use crate::table::ColumnKind;
 use crate::threads::{ThreadName, ThreadRow};
-
-/// A text by its number in the list of its column: see [`crate::names`]. In files it is a value of a
-/// dictionary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct NameId(pub(crate) u32);
 
 /// Why a thread is off the CPUs: [`OffCpuReason::number`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::StoreError;
+use crate::error::{OtherBytes, StoreError};
 use crate::manifest::TableEntry;
 
 /// Size of a block, bytes: a part of the format.
@@ -88,17 +88,6 @@ impl Files<'_> {
     pub(crate) fn entry(&self, name: &str) -> Result<&TableEntry, StoreError> {
         let known = self.entries.iter().find(|entry| entry.name == name);
         known.ok_or_else(|| StoreError::damaged(&self.path_of(name), "the store has no such table"))
-    }
-}
-
-/// Bytes are not those that were written.
-#[derive(Debug, thiserror::Error)]
-#[error("other bytes than were written")]
-pub(crate) struct OtherBytes;
-
-impl From<OtherBytes> for io::Error {
-    fn from(why: OtherBytes) -> Self {
-        Self::new(io::ErrorKind::InvalidData, why)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Errors of a store.
 
+use std::io;
 use std::path::{Path, PathBuf};
-
-use crate::checked::OtherBytes;
 
 /// Why a store cannot be written or read. The texts have the causes in them: they are not sources as well.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +64,17 @@ pub enum StoreError {
         /// Something in it.
         found: PathBuf,
     },
+}
+
+/// Bytes are not those that were written.
+#[derive(Debug, thiserror::Error)]
+#[error("other bytes than were written")]
+pub(crate) struct OtherBytes;
+
+impl From<OtherBytes> for io::Error {
+    fn from(why: OtherBytes) -> Self {
+        Self::new(io::ErrorKind::InvalidData, why)
+    }
 }
 
 impl StoreError {

@@ -16,6 +16,7 @@ use crate::merge::{Merge, SweepSpan};
 use crate::names::Names;
 use crate::open_calls::{OpenCallsOf, write_open_calls};
 use crate::states::LevelsWriter;
+use crate::sums::{Buckets, CallSumsWriter};
 use crate::sweep::Sweep;
 use crate::table::{BATCH_ROWS, Row};
 use crate::tables::{
@@ -66,6 +67,7 @@ impl HostWriter {
             recorded: Recorded::ALL,
             is_undecodable: false,
             levels: 0,
+            sums: Buckets::new(Window::default(), 0),
             tables: Vec::new(),
         };
         Ok(Self { path, entry, shared, follows_files: true })
@@ -142,11 +144,18 @@ impl HostWriter {
     ) -> Result<(), StoreError> {
         let lives = lives(&numbered.threads, range, self.entry.recorded);
         let mut merge = Merge::open(self.files())?;
-        let mut levels = LevelsWriter::create(&self.path, lives.len(), range, names)?;
+        let buckets = Buckets::new(range, self.entry.tables.iter().map(|table| table.rows).sum());
+        let mut levels = LevelsWriter::create(&self.path, lives.len(), (range, buckets), names)?;
+        let mut calls = CallSumsWriter::create(&self.path, lives.len(), buckets, names)?;
         let mut sweep = Sweep::new(&lives);
         let emit = |rows: &mut dyn FnMut(_)| -> Result<BTreeSet<u32>, StoreError> {
             while let Some((at, input)) = merge.next()? {
                 let thread_of = |name| numbered.thread(name).map(|thread| thread.0);
+                if let SweepSpan::Call { thread, name: Some(name), end, .. } = input
+                    && let Some(thread) = thread_of(thread)
+                {
+                    calls.add(thread, name, (at, end));
+                }
                 sweep.begin(at, input, thread_of, rows);
                 if let SweepSpan::Slice { thread, .. } | SweepSpan::SchedLatency { thread, .. } = input
                     && let Some(number) = numbered.thread(thread)
@@ -162,7 +171,9 @@ impl HostWriter {
         Batches::open(self.files())?.each(|row: UnknownRow| cpus.extend([row.cpu]))?;
         self.entry.cpus = cpus.into_iter().collect();
         self.entry.levels = levels.len();
+        self.entry.sums = buckets;
         self.entry.tables.extend(levels.finish()?);
+        self.entry.tables.extend(calls.finish()?);
         Ok(())
     }
 

@@ -6,8 +6,8 @@
 use isochrone_kernel::{Half, HalfSyscall, Name, Spans, Syscall, ThreadId, Unknown};
 use isochrone_time::RawNs;
 
-use crate::cell::NameId;
 use crate::error::StoreError;
+use crate::names::NameId;
 use crate::replay::{Replay, entry, exit};
 use crate::store::{HostStore, covering};
 use crate::table::Row;

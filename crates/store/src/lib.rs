@@ -36,6 +36,7 @@ mod staging;
 mod state;
 mod states;
 mod store;
+mod sums;
 mod sweep;
 mod table;
 mod tables;
@@ -60,6 +61,7 @@ pub use span_rows::{ForkSpan, HandlerSpan, ObjectUseSpan, PacketSpan, PollSpan, 
 pub use staging::{remove_left, remove_unfinished};
 pub use state::{State, StateRow};
 pub use store::{HostStore, Store, StoreWriter};
+pub use sums::{Buckets, CallSum, Sums};
 pub use table::{ColumnInfo, ColumnKind, TableInfo};
 pub use tables::{
     BlockSpan, CallSpan, FaultSpan, Message, MpiMessage, OffSpan, PacketTakenSpan, PagesSpan, PhaseSpan,

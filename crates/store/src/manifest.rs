@@ -10,6 +10,7 @@ use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
+use crate::sums::Buckets;
 use crate::tables::VERSION;
 use crate::threads::ThreadRow;
 
@@ -97,6 +98,8 @@ pub struct HostEntry {
     pub is_undecodable: bool,
     /// Number of zoom levels of states.
     pub levels: usize,
+    /// The buckets of its sums.
+    pub sums: Buckets,
     /// Its tables.
     pub tables: Vec<TableEntry>,
 }
@@ -278,6 +281,7 @@ mod tests {
             recorded: Recorded::ALL,
             is_undecodable: false,
             levels: 1,
+            sums: Buckets::new(Window::new(RawNs(1), RawNs(1)), 2),
             tables: vec![table("slices"), table("off")],
         }
     }

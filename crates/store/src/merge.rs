@@ -9,9 +9,9 @@ use isochrone_loser_tree::LoserTree;
 use isochrone_time::RawNs;
 
 use crate::batches::Batches;
-use crate::cell::NameId;
 use crate::checked::Files;
 use crate::error::StoreError;
+use crate::names::NameId;
 use crate::sweep::Call;
 use crate::table::Row;
 use crate::tables::{

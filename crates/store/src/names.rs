@@ -10,7 +10,9 @@ use arrow_array::{ArrayRef, StringArray};
 use isochrone_kernel::Name;
 use rustc_hash::FxBuildHasher;
 
-use crate::cell::NameId;
+/// A text by its number in the list of its column. In files it is a value of a dictionary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NameId(pub(crate) u32);
 
 /// Kinds of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,12 +13,11 @@ use isochrone_kernel::calls::WITHOUT_EXIT;
 use isochrone_time::{RawNs, Window};
 
 use crate::batches::RowsFile;
-use crate::cell::NameId;
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
 use crate::merge::{Merge, SweepSpan};
-use crate::names::{NameKind, Names};
+use crate::names::{NameId, NameKind, Names};
 use crate::sweep::Call;
 use crate::tables::OpenCallRow;
 use crate::threads::{ThreadName, ThreadRow};

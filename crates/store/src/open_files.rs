@@ -6,8 +6,8 @@ use isochrone_kernel::files::{Bound, Uses};
 use isochrone_kernel::{Missed, Name};
 use isochrone_time::{RawNs, Window};
 
-use crate::cell::NameId;
 use crate::error::StoreError;
+use crate::names::NameId;
 use crate::spans::SpanTables;
 use crate::store::{HostStore, covering};
 use crate::tables::FileRow;

@@ -12,8 +12,8 @@ use isochrone_kernel::{
 use isochrone_net::Carried;
 use isochrone_time::{RawNs, Window};
 
-use crate::cell::NameId;
 use crate::error::StoreError;
+use crate::names::NameId;
 use crate::spans::SpanTables;
 use crate::store::HostStore;
 use crate::table::Row;

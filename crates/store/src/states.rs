@@ -22,6 +22,7 @@ use crate::merge::SweepSpan;
 use crate::names::Names;
 use crate::spans::{Numbering, SpanTables};
 use crate::state::{State, StateRow};
+use crate::sums::{Buckets, StateSumsWriter};
 use crate::sweep::{self, Life, Mode, Sweep};
 use crate::table::Row;
 use crate::tables::{
@@ -30,11 +31,12 @@ use crate::tables::{
 use crate::threads::{ThreadName, ThreadRow};
 use crate::zoom::{Levels, bucket_ns, levels};
 
-/// Writes zoom levels.
+/// Writes zoom levels and sums.
 #[derive(Debug)]
 pub(crate) struct LevelsWriter {
     levels: Levels,
     files: Vec<RowsFile<ZoomRow>>,
+    sums: StateSumsWriter,
 }
 
 /// Rows of a batch that is sent to another thread.
@@ -51,13 +53,14 @@ impl LevelsWriter {
     pub(crate) fn create(
         directory: &Path,
         threads: usize,
-        range: Window<RawNs>,
+        (range, buckets): (Window<RawNs>, Buckets),
         names: &Arc<Names>,
     ) -> Result<Self, StoreError> {
+        let sums = StateSumsWriter::create(directory, threads, buckets, names)?;
         let count = levels(range.end.saturating_since(range.start));
         let file = |level| RowsFile::named(directory, &level_name(level), names);
         let files = (0..count).map(file).collect::<Result<_, StoreError>>()?;
-        Ok(Self { levels: Levels::new(count, threads, range.start.0), files })
+        Ok(Self { levels: Levels::new(count, threads, range.start.0), files, sums })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -67,7 +70,8 @@ impl LevelsWriter {
     /// Adds the next row of a thread. Errors are returned by [`Self::finish`].
     #[inline]
     pub(crate) fn add(&mut self, row: &sweep::Row) {
-        let Self { levels, files } = self;
+        let Self { levels, files, sums } = self;
+        sums.add(row.thread, row.activity.state, (row.start, row.end));
         let span = (row.start.0, row.end.0);
         levels.add(row.thread, row.activity.state, span, &mut |level, row| files[level].push(row));
     }
@@ -109,9 +113,10 @@ impl LevelsWriter {
 
     /// Finishes the files.
     pub(crate) fn finish(self) -> Result<Vec<TableEntry>, StoreError> {
-        let Self { levels, mut files } = self;
+        let Self { levels, mut files, sums } = self;
         levels.finish(&mut |level, row| files[level].push(row));
-        files.into_iter().map(RowsFile::finish).collect()
+        let levels: Vec<_> = files.into_iter().map(RowsFile::finish).collect::<Result<_, _>>()?;
+        Ok(levels.into_iter().chain(sums.finish()?).collect())
     }
 }
 
@@ -336,8 +341,9 @@ mod tests {
         const LENGTH: i64 = 70_000;
         let directory = tempfile::tempdir().unwrap();
         let (end, names) = (i64::from(rows) * LENGTH, Arc::new(Names::default()));
-        let mut levels =
-            LevelsWriter::create(directory.path(), 2, Window::new(RawNs(0), RawNs(end)), &names).unwrap();
+        let range = Window::new(RawNs(0), RawNs(end));
+        let of = (range, Buckets::new(range, rows.into()));
+        let mut levels = LevelsWriter::create(directory.path(), 2, of, &names).unwrap();
         let emit = |put: &mut dyn FnMut(sweep::Row)| {
             for number in 0..rows {
                 let begin = i64::from(number) * LENGTH;

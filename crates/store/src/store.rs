@@ -19,6 +19,7 @@ use crate::spans::SpanTables;
 use crate::staging::{self, StagingDir};
 use crate::state::StateRow;
 use crate::states;
+use crate::sums::SumTables;
 use crate::sweep::Life;
 use crate::table::{BATCH_ROWS, Row};
 use crate::tables::{MessageRow, VERSION, ZoomRow};
@@ -259,7 +260,8 @@ impl Store {
         let spans = SpanTables::open(files)?;
         let lives = threads::lives(spans.threads(), entry.range.unwrap_or_default(), entry.recorded);
         let levels = states::open_levels(files, entry.levels)?;
-        Ok(HostStore { entry: entry.clone(), directory, spans, lives, levels })
+        let sums = SumTables::open(files, entry.sums)?;
+        Ok(HostStore { entry: entry.clone(), directory, spans, lives, levels, sums })
     }
 }
 
@@ -277,6 +279,7 @@ pub struct HostStore {
     /// By number of the thread.
     lives: Vec<Life>,
     levels: Vec<Batches<ZoomRow>>,
+    sums: SumTables,
 }
 
 impl HostStore {
@@ -364,13 +367,18 @@ impl HostStore {
         self.lives.get(thread.index())
     }
 
+    /// Its tables of sums, opened.
+    pub(crate) fn sum_tables(&self) -> &SumTables {
+        &self.sums
+    }
+
     /// The opened tables.
     pub(crate) fn spans(&self) -> &SpanTables {
         &self.spans
     }
 
     /// A window, cut to the range of the host.
-    fn within(&self, window: Window<RawNs>) -> Window<RawNs> {
+    pub(crate) fn within(&self, window: Window<RawNs>) -> Window<RawNs> {
         let range = self.entry.range.unwrap_or_default();
         Window::new(window.start.max(range.start), window.end.min(range.end))
     }

@@ -18,9 +18,9 @@
 //! ([`crate::interval_stack`]). So a state is a function of the spans that cover its time, and a window of
 //! them gives the same states as all of them.
 
-use crate::cell::NameId;
 use crate::interval_stack::{Interval, IntervalStack, NEVER};
 use crate::merge::SweepSpan;
+use crate::names::NameId;
 use crate::state::State;
 use crate::threads::ThreadName;
 use isochrone_time::RawNs;

@@ -13,11 +13,11 @@ use isochrone_kernel::{Name, OffCpuReason};
 use isochrone_time::RawNs;
 
 use crate::batches::{BatchFile, Batches};
-use crate::cell::{ActionNumber, CauseNumber, NameId, ObjectNumber, ReasonNumber};
+use crate::cell::{ActionNumber, CauseNumber, ObjectNumber, ReasonNumber};
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
-use crate::names::Names;
+use crate::names::{NameId, Names};
 use crate::state::State;
 use crate::table::{Row, Rows, TableInfo, rows};
 use crate::threads::{ThreadName, ThreadRow};
@@ -120,7 +120,7 @@ macro_rules! derived {
 
 /// The version of the format: it goes up with each change of the tables below, and of what their columns
 /// mean. A store of another version is built again.
-pub const VERSION: u32 = 16;
+pub const VERSION: u32 = 17;
 
 rows! { SPANS, spans;
     /// A thread on a CPU.
@@ -428,6 +428,19 @@ rows! { DERIVED, derived;
     /// bucket, and how much of it (`filled`).
     states_zoom "states-zoom" ZoomRow ZoomView by start, end [packed] {
         thread: ThreadRow, state: State, start "begin": RawNs, end: RawNs, filled: i64,
+    }
+    /// (`states-sums0` …) Time of threads by state in buckets of time (`sums` in `store.json`: their origin,
+    /// and the length of the finest as a power of two; those of the next level are 64 times as long): `ns`.
+    /// Buckets that a state fills are one row, cut where buckets of the next level begin.
+    states_sums "states-sums" StateSumRow StateSumView by start, end [packed] {
+        thread: ThreadRow, state: State, start "begin": RawNs, end: RawNs, ns: i64,
+    }
+    /// (`calls-sums0` …) System calls of which both ends were recorded, by the buckets of `states-sums`: how
+    /// many start in one (`starts`), their time in it (`ns`), and the durations of the two longest that end
+    /// in it. There may be several rows for a thread, a name and a bucket.
+    calls_sums "calls-sums" CallSumRow CallSumView by start, end of Calls [packed] {
+        thread: ThreadRow, name: NameId, start "begin": RawNs, end: RawNs, starts: u32, ns: i64, longest: i64,
+        second: i64,
     }
 }
 

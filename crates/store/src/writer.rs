@@ -19,10 +19,10 @@ use isochrone_kernel::{
 };
 use isochrone_time::RawNs;
 
-use crate::cell::{ActionNumber, CauseNumber, NameId, ObjectNumber, ReasonNumber};
+use crate::cell::{ActionNumber, CauseNumber, ObjectNumber, ReasonNumber};
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
-use crate::names::{NameCache, NameKind, Names};
+use crate::names::{NameCache, NameId, NameKind, Names};
 use crate::tables::{
     BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MappingRow, MigrationRow, ObjectUseRow,
     OffRow, PacketFlowRow, PacketRow, PacketTakenRow, PageFaultRow, PagesRow, PendingRows, PhaseRow, PollRow,

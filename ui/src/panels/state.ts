@@ -62,8 +62,7 @@ export class StatePanel extends AskingPanel {
   }
   /** What the thread did in the window. */
   private async share(row: number, signal: AbortSignal): Promise<HTMLElement | null> {
-    const range = panelRange(this.view, "window"), { states, is_whole } = await api.statistics({ begin: range.begin, end: range.end, rows: [row] }, signal, true), title = h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`);
-    if (!is_whole) return h("div", { class: "share" }, title, h("p", {}, "There are too many states in it to add them up beside: Statistics does."));
+    const range = panelRange(this.view, "window"), { states } = await api.statistics({ begin: range.begin, end: range.end, rows: [row] }, signal), title = h("h3", {}, `In the window of ${formatDuration(range.end - range.begin)}`);
     const all = states.reduce((sum, it) => sum + it.total_ns, 0);
     if (all === 0) return null;
     const parts = states.map((it) => ({ name: LOOKS[it.style]?.name ?? it.state, share: it.total_ns / all, colour: stateColour(it.style), text: `${formatDuration(it.total_ns)}, ${(100 * it.total_ns / all).toFixed(1)} %` }));

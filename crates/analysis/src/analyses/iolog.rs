@@ -4,7 +4,7 @@ use isochrone_kernel::files::FileSpan;
 use isochrone_kernel::{Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, HostResult};
+use crate::analysis::{Analysis, HostResult, log_table};
 use crate::file_io::call::SizeFilter;
 use crate::file_io::fd_names::{self, FdNames};
 use crate::file_io::row::IoRow;
@@ -58,14 +58,10 @@ impl Analysis for IoLog {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = IoRow::table("log", "I/O operations log");
-        table = table.kept_in(&options.scratch).by_time("begin_ns");
-        for result in hosts {
-            let names = FdNames::new(result.host, &result.of.files);
-            let calls = result.of.calls.sorted();
-            table.extend(calls.filter_map(|call| call.row(&names, result, options)));
-        }
-        vec![table]
+        let table = IoRow::table("log", "I/O operations log").kept_in(&options.scratch).by_time("begin_ns");
+        let names: Vec<_> = hosts.iter().map(|result| FdNames::new(result.host, &result.of.files)).collect();
+        let row = |host: usize, call: &IoRow| call.row(&names[host], &hosts[host], options);
+        vec![log_table(table, hosts, options, |of| &of.calls, row)]
     }
 
     fn notes(hosts: &[HostResult<'_, Self>]) -> Vec<Note> {

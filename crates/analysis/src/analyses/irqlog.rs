@@ -4,7 +4,7 @@ use isochrone_kernel::{Irq, Softirq, SpanKind, Spans, ThreadAliases, ThreadId};
 use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, HostResult};
+use crate::analysis::{Analysis, HostResult, log_table};
 use crate::figures::stats::duration;
 use crate::interrupt::{InterruptFilter, InterruptSource};
 use crate::needs::Need;
@@ -68,7 +68,7 @@ impl Analysis for IrqLog {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = Table::new("log", "Interrupts", &[])
+        let table = Table::new("log", "Interrupts", &[])
             .with_columns(Unit::None, &["host"])
             .with_columns(Unit::Time, &["begin_ns", "end_ns"])
             .with_columns(Unit::Ns, &["duration_ns"])
@@ -76,19 +76,18 @@ impl Analysis for IrqLog {
             .with_columns(Unit::Time, &["raised_ns"])
             .kept_in(&options.scratch)
             .by_time("begin_ns");
-        for result in hosts {
-            for run in result.of.runs.sorted() {
-                let raised = match run.raised {
-                    // The raise of hardware interrupts is not recorded.
-                    None if matches!(run.source, InterruptSource::Hard { .. }) => Cell::NotApplicable,
-                    raised => result.time_or_unknown(raised),
-                };
-                let row = result.row().cells([run.begin, run.end].map(|at| result.time(at)));
-                let row = row.cell(duration(run.begin, run.end)).cell(run.cpu);
-                table.add(row.cells(run.source.cells()).cell(raised));
-            }
-        }
-        vec![table]
+        let row = |host: usize, run: &Run| {
+            let result = &hosts[host];
+            let raised = match run.raised {
+                // The raise of hardware interrupts is not recorded.
+                None if matches!(run.source, InterruptSource::Hard { .. }) => Cell::NotApplicable,
+                raised => result.time_or_unknown(raised),
+            };
+            let row = result.row().cells([run.begin, run.end].map(|at| result.time(at)));
+            let row = row.cell(duration(run.begin, run.end)).cell(run.cpu);
+            Some(row.cells(run.source.cells()).cell(raised))
+        };
+        vec![log_table(table, hosts, options, |of| &of.runs, row)]
     }
 }
 

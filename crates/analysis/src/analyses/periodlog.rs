@@ -3,7 +3,7 @@
 use isochrone_kernel::{Period, Phase, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, HostResult};
+use crate::analysis::{Analysis, HostResult, log_table};
 use crate::needs::Need;
 use crate::options::{OptionKind, Options};
 use crate::output::table::Table;
@@ -50,12 +50,9 @@ impl Analysis for PeriodLog {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = PeriodRow::table("log", "Period log");
-        table = table.kept_in(&options.scratch).by_time("begin_ns");
-        for result in hosts {
-            table.extend(result.of.rows.sorted().filter_map(|row| row.row(result, options)));
-        }
-        vec![table]
+        let table = PeriodRow::table("log", "Period log").kept_in(&options.scratch).by_time("begin_ns");
+        let row = |host: usize, period: &PeriodRow| period.row(&hosts[host], options);
+        vec![log_table(table, hosts, options, |of| &of.rows, row)]
     }
 }
 

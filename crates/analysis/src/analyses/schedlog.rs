@@ -3,7 +3,7 @@
 use isochrone_kernel::{SchedLatency, SpanKind, Spans, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Analysis, HostResult};
+use crate::analysis::{Analysis, HostResult, log_table};
 use crate::latency_row::LatencyRow;
 use crate::needs::Need;
 use crate::options::{OptionKind, Options};
@@ -41,12 +41,9 @@ impl Analysis for SchedLog {
     }
 
     fn tables(hosts: &[HostResult<'_, Self>], options: &Options) -> Vec<Table> {
-        let mut table = LatencyRow::table("log", "Scheduling log");
-        table = table.kept_in(&options.scratch).by_time("wakeup_ns");
-        for result in hosts {
-            table.extend(result.of.waits.sorted().filter_map(|wait| wait.row(result, options)));
-        }
-        vec![table]
+        let table = LatencyRow::table("log", "Scheduling log").kept_in(&options.scratch).by_time("wakeup_ns");
+        let row = |host: usize, wait: &LatencyRow| wait.row(&hosts[host], options);
+        vec![log_table(table, hosts, options, |of| &of.waits, row)]
     }
 }
 

@@ -6,7 +6,7 @@ use isochrone_time::UnixNs;
 use serde::Serialize;
 
 use crate::storage::rows::Rows;
-use crate::storage::scratch::Scratch;
+use isochrone_kernel::scratch::Scratch;
 
 pub use crate::output::cell::{Cell, percent};
 

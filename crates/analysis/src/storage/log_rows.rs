@@ -17,7 +17,7 @@ use serde::ser::{Error as _, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::storage::encoding::append;
-use crate::storage::scratch::{Kept, Scratch};
+use isochrone_kernel::scratch::{Kept, Scratch};
 
 /// Bytes of rows that are kept as they are.
 const FRESH: usize = if cfg!(test) { 256 } else { 1 << 20 };

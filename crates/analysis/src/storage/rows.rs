@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::file_io::annotated_call::AnnotatedCall;
 use crate::output::cell::Cell;
 use crate::storage::encoding::append;
-use crate::storage::scratch::{Kept, Scratch};
+use isochrone_kernel::scratch::{Kept, Scratch};
 
 /// Rows of cells, in their order.
 ///

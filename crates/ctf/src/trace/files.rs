@@ -170,6 +170,8 @@ impl Files {
         self.list.iter().for_each(|file| all.add(file.scan.tally()));
         for (file, number) in self.list.iter_mut().zip(0..) {
             file.scan(directory, description, number, (&mut all, !self.in_memory), &mut found);
+            // Heads of packets are few bytes of what the kernel mapped around them.
+            file.forget(0, file.map.bytes().len());
         }
         if self.in_memory {
             return;
@@ -229,6 +231,11 @@ impl DataFile {
     /// Its bytes as far as they are those of its packets.
     pub(super) fn bytes(&self) -> &[u8] {
         self.status.valid(self.map.bytes())
+    }
+
+    /// A part of its bytes is not needed for now.
+    pub(super) fn forget(&self, start: usize, length: usize) {
+        self.map.forget(start, length);
     }
 
     fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {

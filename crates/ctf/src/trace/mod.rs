@@ -328,6 +328,19 @@ impl Trace {
         self.files.as_slice()[packet.file as usize].bytes().get(start..end).unwrap_or_default()
     }
 
+    /// Says that the bytes of a packet are not needed for now: they no longer count as memory of the process.
+    /// Where they are read again, the kernel maps them again. [`StreamEvents`] does it at the end of each
+    /// packet. Packets of less than four pages stay. Constant.
+    pub fn forget(&self, packet: &Packet) {
+        /// Of less, there are few pages that are of no other packet.
+        const LEAST: usize = 1 << 14;
+        let length = (packet.total_bits / 8) as usize;
+        if length < LEAST {
+            return;
+        }
+        self.files.as_slice()[packet.file as usize].forget(packet.offset as usize, length);
+    }
+
     /// Decodes the packet context but for the fields that the reader itself needs (times, sizes, counters):
     /// what is left shows where the packet comes from, such as `cpu_id`. The visitor sees a structure of the
     /// remaining members.

@@ -269,6 +269,7 @@ impl<'t> StreamEvents<'t> {
             if let Some((at, error)) = done.error {
                 self.complaints.add(Severity::Loss, || self.trace.packet_loss(done.packet, at, &error));
             }
+            self.trace.forget(done.packet);
             slots = done.slots;
         }
         let Some(index) = self.packets.next() else { return false };

@@ -195,6 +195,7 @@ impl<'c> Copy<'c> {
             let failed = |error: EncodeError| unwritable(trace, packet, &error);
             let Some(end) = self.packet(stream, number, writer, &mut lost).map_err(failed)? else { continue };
             let written = writer.finish(end, packet.total_bits).map_err(failed)?;
+            trace.forget(packet);
             self.summary.grown += u64::from(written.entry.total_bits > packet.total_bits);
             file.append(&written)?;
         }

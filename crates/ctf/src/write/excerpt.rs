@@ -57,6 +57,7 @@ pub fn excerpt<'t>(
                 Error::new(trace.path(), Reason::Unwritable(message))
             };
             write_packet(trace, stream, packet, &events, &flags, &mut bytes).map_err(failed)?;
+            trace.forget(packet);
         }
         done(ExcerptFile { name: name.to_owned(), bytes })?;
     }

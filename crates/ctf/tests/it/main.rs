@@ -10,6 +10,8 @@ mod copies;
 mod corpus;
 mod ctf_1_8;
 mod event_times;
+#[cfg(target_os = "linux")]
+mod forgotten;
 mod growing;
 mod hostile;
 mod json_metadata;

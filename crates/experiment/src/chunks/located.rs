@@ -13,6 +13,7 @@ use crate::experiment::{Experiment, Opened};
 use crate::model::{ModelError, Spread};
 use crate::pieces::{Held, MappedPiece, Part, map_spans};
 use crate::question::Question;
+use crate::temporary::scratch;
 
 /// What a process on another machine is to map: it opens the traces, and nobody else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,7 +115,7 @@ impl Located {
         }
         let asked = &self.head.asked;
         if self.head.has_spans {
-            let map = || map_spans(asked, &hosts, &[], Part::Core, spread, None);
+            let map = || map_spans(asked, &hosts, &[], Part::Core, (spread, &scratch()), None);
             return self.write(&experiment, &hosts, spread, map, to);
         }
         let (kinds, options, times) = (&asked.kinds, &asked.options, asked.times);

@@ -62,7 +62,7 @@ pub struct Excerpts {
 
 impl Excerpts {
     /// Those of all traces, where the cores of these hosts are mapped. Linear in the traces; memory is that
-    /// of the compressed excerpts.
+    /// of the compressed excerpts, of each as far as a section is in memory ([`NewSection`]).
     ///
     /// # Errors
     /// A trace cannot be copied.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use isochrone_analysis::{AnalysisKind, Options};
 use isochrone_hosts::Progress;
 use isochrone_kernel::Spans;
+use isochrone_kernel::scratch::Scratch;
 use isochrone_pipeline::{Border, Piece, Plan, SpanLog, nth_piece};
 use isochrone_time::UnixNs;
 use isochrone_timing::{SOME_STEPS, TimedHost, Timing, step_length};
@@ -105,13 +106,14 @@ impl Question<'_> {
 
 /// Maps a part of each host with all its spans: `None` where it is empty. The store of the pieces of any
 /// parts that are the whole together is that of the traces. `asked`: [`Asked::spans`], with or without the
-/// arguments of calls; `captures`: what was named beside the traces.
+/// arguments of calls; `captures`: what was named beside the traces; `scratch`: where spans go that are too
+/// many for memory.
 pub fn map_spans(
     asked: &Asked,
     hosts: &[&TimedHost<'_>],
     captures: &[PathBuf],
     part: Part,
-    spread: Spread,
+    (spread, scratch): (Spread, &Scratch),
     progress: Option<Progress<'_>>,
 ) -> Vec<Result<Option<MappedPiece<SpanLog>>, ModelError>> {
     let traces = |host: &TimedHost<'_>| {
@@ -126,7 +128,7 @@ pub fn map_spans(
     let (lines, defers_phases) = (asked.has_arguments(), part == Part::Core);
     let periods = asked.periods.clone().map(Arc::new);
     let wanted = Wanted { lines, periods, defers_phases, ..Wanted::default() };
-    map(hosts, part, spread, &wanted, |_, _| SpanLog::default, traces, progress)
+    map(hosts, part, spread, &wanted, |_, _| || SpanLog::new(scratch), traces, progress)
 }
 
 fn map<'o, C: Spans + Send, F: Fn() -> C + Sync>(

@@ -9,7 +9,7 @@ use isochrone_analysis::HostContext;
 use isochrone_ctf::Trace;
 use isochrone_experiment::chunks::{ChunkHead, Excerpts, merge_chunks, write_chunks};
 use isochrone_experiment::pieces::{Asked, Part, map_spans};
-use isochrone_experiment::{Inputs, ModelError, ModelledHost, Opened, Spread, Wanted, model};
+use isochrone_experiment::{Inputs, ModelError, ModelledHost, Opened, Spread, Wanted, model, scratch};
 use isochrone_files::piece::{NewSection, PieceFile, SectionWriter};
 use isochrone_kernel::Recorder;
 use isochrone_testkit::{Random, RandomKernel};
@@ -99,7 +99,7 @@ pub(crate) fn map_alone(path: &Path, piece: &Path) -> usize {
     let experiment = opened.experiment();
     let hosts: Vec<_> = experiment.hosts().iter().collect();
     let asked = Asked::spans();
-    let mapped = map_spans(&asked, &hosts, &[], Part::Core, Spread::default(), None);
+    let mapped = map_spans(&asked, &hosts, &[], Part::Core, (Spread::default(), &scratch()), None);
     let mapped: Vec<_> = mapped.into_iter().filter_map(|piece| piece.unwrap()).collect();
     let head = ChunkHead { asked, has_spans: true };
     let excerpts = Excerpts::new(&experiment, &hosts).unwrap();

@@ -2,13 +2,14 @@
 
 use std::io::Write;
 
+use isochrone_experiment::chunks::{ChunkHead, Chunks};
 use isochrone_experiment::{Inputs, Opened, Survey};
 use isochrone_files::InputTrace;
 use isochrone_matching::TraceFacts;
 
 use super::named;
 use crate::arguments::{Info, ReportFormat};
-use crate::output::{self, Console};
+use crate::output::{self, Console, note};
 use crate::progress::Progress;
 use crate::render::complaints;
 use crate::render::info::captured::{self, CaptureInfo};
@@ -16,6 +17,7 @@ use crate::render::info::coverage::{self, HostInfo};
 use crate::render::info::session;
 use crate::render::info::summary::{Document, TraceInfo};
 use crate::render::info::text;
+use crate::render::plain::plain;
 
 pub(crate) fn run(arguments: &Info, console: &Console) -> anyhow::Result<()> {
     anyhow::ensure!(
@@ -53,6 +55,9 @@ pub(crate) fn run(arguments: &Info, console: &Console) -> anyhow::Result<()> {
     let captures = captures.map(|(input, facts)| CaptureInfo::new(input, facts)).collect();
     experiment.hosts().iter().for_each(|host| complaints::of_host(host, console));
     let hosts = experiment.hosts().iter().map(HostInfo::new).collect();
+    if let Some(head) = Chunks::of(inputs).head() {
+        note!(console, "{}", mapped_for(head));
+    }
     let document = Document { traces, captures, hosts };
     output::print(|stdout| {
         match arguments.format {
@@ -82,4 +87,20 @@ pub(crate) fn run(arguments: &Info, console: &Console) -> anyhow::Result<()> {
         Ok(())
     })?;
     Ok(())
+}
+
+/// What mapped chunks were mapped for. Not in what is printed: that is of the traces.
+fn mapped_for(head: &ChunkHead) -> String {
+    let spans = head.has_spans.then_some("spans");
+    let what: Vec<_> = spans.into_iter().chain(head.asked.kinds.iter().map(|kind| kind.name())).collect();
+    let periods: Vec<_> = head
+        .asked
+        .periods
+        .iter()
+        .flat_map(|all| all.iter())
+        .map(|it| plain(it.label()).into_owned())
+        .collect();
+    let with =
+        if periods.is_empty() { String::new() } else { format!(", with the periods {}", periods.join(", ")) };
+    format!("mapped for {}{with}", what.join(","))
 }

@@ -11,7 +11,7 @@ use isochrone_experiment::pieces::{
     Asked, Held, HostFacts, MappedPiece, Part, PieceSet, holds_spans, map_spans, traces_of_spans,
 };
 use isochrone_experiment::{
-    ModelError, ModelledHost, Question, Spread, TimeBase, read_clocks, read_corrections, reports,
+    ModelError, ModelledHost, Question, Spread, TimeBase, read_clocks, read_corrections, reports, scratch,
 };
 use isochrone_files::piece::is_chunks;
 use isochrone_pipeline::SpanLog;
@@ -141,20 +141,23 @@ fn map_all_spans(
     }
     let part = part(arguments, &hosts)?;
     let captures: Vec<PathBuf> = opened.inputs().captures.iter().map(|it| it.path.clone()).collect();
-    let spread = Spread { threads: analyze.threads, pieces: None };
+    let (spread, scratch) = (Spread { threads: analyze.threads, pieces: None }, scratch());
     if is_chunk(arguments) {
         let head = ChunkHead { asked, has_spans: true };
         let map = || {
             let map = |progress: Seen<'_>| {
-                map_spans(&head.asked, &hosts, &captures, Part::Core, spread, Some(progress))
+                map_spans(&head.asked, &hosts, &captures, Part::Core, (spread, &scratch), Some(progress))
             };
             with_bar(arguments, &hosts, pause, console, map)
         };
-        return chunks::map(&experiment, &head, &hosts, spread, map, output, console);
+        chunks::map(&experiment, &head, &hosts, spread, map, output, console)?;
+        return check_scratch(&scratch, console);
     }
-    let map = |progress: Seen<'_>| map_spans(&asked, &hosts, &captures, part, spread, Some(progress));
+    let map =
+        |progress: Seen<'_>| map_spans(&asked, &hosts, &captures, part, (spread, &scratch), Some(progress));
     let mapped = with_bar(arguments, &hosts, pause, console, map);
-    write(PieceSet::new(asked), mapped, &hosts, arguments, console)
+    write(PieceSet::new(asked), mapped, &hosts, arguments, console)?;
+    check_scratch(&scratch, console)
 }
 
 /// Gets the bytes that were read.

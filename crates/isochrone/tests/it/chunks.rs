@@ -231,6 +231,9 @@ fn spans_with_periods() {
     let captures = "read : fd = $evt.fd";
     let periods = ["--period", read, "--period", parent, "--period", open, "--period-captures", captures];
     let with = map_alone(&session, &[&["spans"], &periods[..]].concat(), work.path(), &mut Random::new(9)).0;
+    let info = isochrone(cache.path(), &["info", text(&with)]);
+    let notes = String::from_utf8(info.stderr).unwrap();
+    assert!(notes.contains("mapped for spans, with the periods read, parent, open"), "{notes}");
     let log = ["analyze", "periodlog", "--limit", "0"];
     let json: Value = serde_json::from_str(&ok(
         cache.path(),

@@ -63,13 +63,13 @@ impl Log {
     /// Adds an operation other than a use.
     pub(super) fn push(&mut self, op: FileOp) {
         self.remember(&op);
-        self.items.push_back(Item::Op(op));
+        self.append(Item::Op(op));
     }
 
     /// Adds a use.
     pub(super) fn count(&mut self, one: &OneUse<'_>) {
         if !matches!(self.items.back(), Some(Item::Uses(_))) {
-            self.items.push_back(Item::Uses(Sums::default()));
+            self.append(Item::Uses(Sums::default()));
         }
         if let Some(Item::Uses(uses)) = self.items.back_mut() {
             count(uses, one);
@@ -80,8 +80,17 @@ impl Log {
     pub(super) fn add(&mut self, more: Sums) {
         match self.items.back_mut() {
             Some(Item::Uses(uses)) => uses.join(more),
-            _ => self.items.push_back(Item::Uses(more)),
+            _ => self.append(Item::Uses(more)),
         }
+    }
+
+    /// Adds an item at the end. A log may be most of what a process has in memory: room for more is a quarter
+    /// of it, not as much again.
+    fn append(&mut self, item: Item) {
+        if self.items.len() == self.items.capacity() {
+            self.items.reserve_exact(4.max(self.items.len() / 4));
+        }
+        self.items.push_back(item);
     }
 
     /// Sets the effect of a call.

@@ -72,6 +72,10 @@ impl Sums {
     /// Adds one that is not there.
     fn push(&mut self, key: Key, tally: Tally) -> usize {
         let place = self.all.len();
+        // Most runs have a few, and there are many runs.
+        if place == self.all.capacity() {
+            self.all.reserve_exact(1 + place / 2);
+        }
         self.all.push((key, tally));
         self.index();
         place

@@ -54,8 +54,6 @@ pub(super) struct AreaQuery {
     begin: SinceOrigin,
     end: SinceOrigin,
     rows: Option<Vec<u32>>,
-    #[serde(default)]
-    is_quick: bool,
     ask: Option<String>,
 }
 
@@ -75,9 +73,8 @@ async fn of_area<T: Serialize + Send + 'static>(
 }
 
 pub(super) async fn statistics(Extension(session): Page, JsonBody(query): JsonBody<AreaQuery>) -> Answer {
-    let is_quick = query.is_quick;
-    of_area(&session, query, move |view, rows, window, work| {
-        let mut sums = view.statistics(rows, window, is_quick, work)?;
+    of_area(&session, query, |view, rows, window, work| {
+        let mut sums = view.statistics(rows, window, work)?;
         sums.threads.truncate(MAX_THREADS);
         Ok(sums)
     })

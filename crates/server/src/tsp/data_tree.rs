@@ -41,7 +41,7 @@ fn entry(id: i64, parent: i64, labels: &[String]) -> Value {
 fn states(view: &ExperimentView<'_>, window: Window<SinceOrigin>) -> Result<Value> {
     let mut columns = vec![("Thread", "", "STRING"), ("TID", "", "NUMBER")];
     columns.extend(STATES.map(|state| (state.name(), "Time in this state, ns", "DURATION")));
-    let sums = view.statistics(None, window, false, &Work::default())?;
+    let sums = view.statistics(None, window, &Work::default())?;
     let cells = |name: &str, tid: String, by_state: &[i64; State::ALL.len()]| {
         let mut cells = vec![name.to_owned(), tid];
         cells.extend(STATES.map(|state| by_state[state as usize].to_string()));
@@ -74,7 +74,7 @@ fn calls(view: &ExperimentView<'_>, window: Window<SinceOrigin>) -> Result<Value
         ("Total", "Time in these calls within the range, ns", "DURATION"),
         ("Maximum", "Duration of the longest one, ns", "DURATION"),
     ];
-    let sums = view.statistics(None, window, false, &Work::default())?;
+    let sums = view.statistics(None, window, &Work::default())?;
     let entries = (0..).zip(&sums.calls).map(|(number, call)| {
         let cells =
             [call.call.clone(), call.count.to_string(), call.total_ns.to_string(), call.max_ns.to_string()];

@@ -58,8 +58,8 @@ pub(crate) struct Instead {
 /// Sums by host and thread, ns.
 type Sums = BTreeMap<(usize, ThreadRow), i64>;
 
-/// A time on the common clock.
-type Time = Window<SinceOrigin>;
+/// A time on a host's own clock, as durations are.
+type Time = Window<RawNs>;
 
 /// Slices of a CPU by time: when, and which thread.
 type Slices = Vec<(Time, ThreadRow)>;
@@ -75,7 +75,7 @@ fn add_ran(waits: &[Time], slices: &mut Slices, mut add: impl FnMut(ThreadRow, i
     // Of all waits together, the time that has passed until an instant: of each that has started, less what
     // has passed since its end. Instants come in order.
     let (mut started, mut ended, mut sum_of_starts, mut sum_of_ends) = (0, 0, 0, 0);
-    let mut passed = |at: SinceOrigin| {
+    let mut passed = |at: RawNs| {
         let at = i128::from(at.0);
         while let Some(start) = starts.get(started).filter(|start| **start < at) {
             (started, sum_of_starts) = (started + 1, sum_of_starts + start);
@@ -87,7 +87,7 @@ fn add_ran(waits: &[Time], slices: &mut Slices, mut add: impl FnMut(ThreadRow, i
     };
     slices.sort_unstable_by_key(|(time, thread)| (time.start, time.end, *thread));
     let mut rest: i64 = waits.iter().map(|wait| wait.end - wait.start).sum();
-    let mut last = SinceOrigin(i64::MIN);
+    let mut last = RawNs(i64::MIN);
     for (time, thread) in slices {
         let before = passed(time.start.max(last));
         last = last.max(time.end);
@@ -108,7 +108,7 @@ impl ExperimentView<'_> {
         let mut sums = Sums::new();
         let mut slices =
             self.slices(host, Window::new(wait.start, wait.end))?.remove(&cpu).unwrap_or_default();
-        let unknown_ns = add_ran(&[self.common(host, wait.start, wait.end)], &mut slices, |thread, ns| {
+        let unknown_ns = add_ran(&[Window::new(wait.start, wait.end)], &mut slices, |thread, ns| {
             *sums.entry((host, thread)).or_default() += ns;
         });
         let cpu = self.rows.of_cpu(host, Some(cpu));
@@ -141,13 +141,13 @@ impl ExperimentView<'_> {
                 let states = host.store.states(&threads, part)?;
                 for (place, wait) in states.iter().enumerate().filter(|(_, it)| it.state == State::WaitCpu) {
                     let next = states.get(place + 1).filter(|next| next.thread == wait.thread);
-                    let cpu = match next.and_then(|next| next.cpu) {
-                        Some(cpu) => Some(cpu),
+                    let cpu = match next {
+                        Some(next) => next.cpu,
                         None => self.cpu_of_wait(index, wait)?,
                     };
                     // One that crosses parts is one.
                     all.waits += u64::from(wait.start > part.start || part.start == raw.start);
-                    let time = self.common(index, wait.start, wait.end);
+                    let time = Window::new(wait.start, wait.end);
                     all.wait_ns += time.end - time.start;
                     match cpu {
                         Some(cpu) => waits.entry(cpu).or_default().push(time),
@@ -168,11 +168,6 @@ impl ExperimentView<'_> {
         Ok(all)
     }
 
-    /// A time on the common clock.
-    fn common(&self, host: usize, start: RawNs, end: RawNs) -> Time {
-        Window::new(self.at(host, start, Clock::Common), self.at(host, end, Clock::Common))
-    }
-
     /// The CPU that a thread waited for.
     fn cpu_of_wait(&self, host: usize, wait: &StateRow) -> Result<Option<u32>> {
         let store = &self.hosts[host].store;
@@ -185,7 +180,7 @@ impl ExperimentView<'_> {
         let mut by_cpu: FxHashMap<u32, Slices> = FxHashMap::default();
         self.hosts[host].store.slices(window, |slice| {
             if let Some(thread) = slice.thread {
-                let time = self.common(host, slice.start, slice.end);
+                let time = Window::new(slice.start, slice.end);
                 by_cpu.entry(slice.cpu).or_default().push((time, thread));
             }
         })?;
@@ -226,7 +221,7 @@ mod tests {
         let mut random = isochrone_testkit::Random::new(3);
         for _ in 0..200 {
             let mut some = |most: u64| random.below(most) as i64;
-            let time = |start: i64, length: i64| Window::new(SinceOrigin(start), SinceOrigin(start + length));
+            let time = |start: i64, length: i64| Window::new(RawNs(start), RawNs(start + length));
             let waits: Vec<Time> = (0..some(6)).map(|_| time(some(100), some(40))).collect();
             let (mut at, mut slices) = (0, Vec::new());
             while at < 120 {
@@ -277,8 +272,7 @@ mod tests {
                 let Some(wait) = wait else { continue };
                 let Some(meanwhile) = view.meanwhile(1, wait)? else { continue };
                 let ran: i64 = meanwhile.ran.iter().map(|it| it.total_ns).sum();
-                let time = view.common(1, wait.start, wait.end);
-                assert_eq!(ran + meanwhile.unknown_ns, time.end - time.start);
+                assert_eq!(ran + meanwhile.unknown_ns, wait.end - wait.start);
             }
             assert_eq!(
                 of_each,

@@ -76,9 +76,8 @@ impl ExperimentView<'_> {
             if all.threads.len() == MAX_THREADS {
                 continue;
             }
-            let length = |time: Window<RawNs>| {
-                self.at(row.host, time.end, Clock::Common) - self.at(row.host, time.start, Clock::Common)
-            };
+            // On the host's own clock, as all durations are.
+            let length = |time: Window<RawNs>| time.end - time.start;
             let mut sums: BTreeMap<Name, PhaseSum> = BTreeMap::new();
             let mut inside: Vec<Window<RawNs>> = Vec::new();
             for phase in store.phases_of(thread, life)? {

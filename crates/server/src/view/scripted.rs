@@ -54,7 +54,7 @@ fn threads_of_one_tid_are_two() {
         };
         let mut numbers = Vec::new();
         for (row, on_cpu) in [(*first, 10), (*second, 40)] {
-            let sums = view.statistics(Some(&[row]), view.extent, false, &Work::default())?;
+            let sums = view.statistics(Some(&[row]), view.extent, &Work::default())?;
             let [thread] = sums.threads.as_slice() else { panic!("{:?}", sums.threads) };
             let of = |state: State| thread.by_state[state as usize];
             assert_eq!(of(State::UserMode) + of(State::Syscall) + of(State::Running), on_cpu, "{thread:?}");

@@ -1,11 +1,10 @@
 //! Sums of what threads did in a window: by state, by thread, by call.
 
-use std::collections::BTreeMap;
-
 use isochrone_experiment::Work;
 use isochrone_kernel::Name;
 use isochrone_store::{State, ThreadRow};
 use isochrone_time::{RawNs, SinceOrigin, Window};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::rows::RowKind;
@@ -23,8 +22,6 @@ const MAX_NAMED: usize = 20;
 /// The sums of a window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Statistics {
-    /// Whether the window was added up.
-    is_whole: bool,
     states: Vec<StateSum>,
     /// Those with the most CPU time first.
     pub(crate) threads: Vec<ThreadSum>,
@@ -46,9 +43,11 @@ struct StateSum {
 pub(crate) struct ThreadSum {
     pub(crate) row: u32,
     label: String,
-    /// By number of the state, ns.
-    pub(crate) by_state: [i64; State::ALL.len()],
+    pub(crate) by_state: ByState,
 }
+
+/// Time by number of the state, ns.
+type ByState = [i64; State::ALL.len()];
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct CallSum {
@@ -84,38 +83,39 @@ impl ExperimentView<'_> {
         hosts.any(|(index, host)| host.is_large(self.recorded(index, window, Clock::Common)))
     }
 
-    /// The sums of a window on the common clock: of all threads, or of those that are one of `rows` or below
-    /// one of them. Linear in the spans of the window, which are read part by part. `is_quick`: nothing is
-    /// added up where a host has too many of them for that to be a matter of a moment.
-    pub(crate) fn statistics(
-        &self,
-        rows: Option<&[u32]>,
-        window: Window<SinceOrigin>,
-        is_quick: bool,
-        work: &Work,
-    ) -> Result<Statistics> {
-        if is_quick && self.is_large(window) {
-            let command = self.sums_command(rows, window);
-            return Ok(Statistics { is_whole: false, command, ..Statistics::default() });
+    /// CPU time of threads in a window on the common clock, by row, ns of their hosts' clocks. Linear in the
+    /// threads.
+    pub(crate) fn activity(&self, window: Window<SinceOrigin>) -> Result<Vec<(u32, i64)>> {
+        let mut all = Vec::new();
+        for index in 0..self.hosts.len() {
+            let threads = self.threads_below(index, None);
+            let (states, _) = self.sums_of(index, &threads, window, (false, MAX_SPANS), &Work::default())?;
+            let rows = threads.iter().map(|thread| self.rows.of_thread(index, *thread)).zip(&states);
+            all.extend(
+                rows.filter_map(|(row, by_state)| Some((row?, on_cpu(by_state)))).filter(|it| it.1 > 0),
+            );
         }
-        self.added_up(rows, window, MAX_SPANS, work)
+        all.sort_unstable();
+        Ok(all)
     }
 
-    /// CPU time of threads in a window on the common clock, by row, ns. Linear in the slices of the window.
-    pub(crate) fn activity(&self, window: Window<SinceOrigin>) -> Result<Vec<(u32, i64)>> {
-        let mut sums: BTreeMap<u32, i64> = BTreeMap::new();
-        for (index, host) in self.hosts.iter().enumerate() {
-            let raw = self.recorded(index, window, Clock::Common);
-            host.store.slices(raw, |slice| {
-                let part = Window::new(slice.start, slice.end).clip(raw);
-                // Idle tasks have no row.
-                let row = slice.thread.and_then(|thread| self.rows.of_thread(index, thread));
-                if let Some(row) = row.filter(|_| !part.is_empty()) {
-                    *sums.entry(row).or_default() += part.end - part.start;
-                }
-            })?;
+    /// What some threads of a host did in a window on the common clock: time by state, and calls.
+    fn sums_of(
+        &self,
+        host: usize,
+        threads: &[ThreadRow],
+        window: Window<SinceOrigin>,
+        (has_calls, at_once): (bool, u64),
+        work: &Work,
+    ) -> Result<(Vec<ByState>, FxHashMap<Name, isochrone_store::CallSum>)> {
+        let raw = self.recorded(host, window, Clock::Common);
+        let mut sums = self.hosts[host].store.sums(threads, raw, has_calls, at_once);
+        work.expect(sums.parts_left() as u64);
+        while let Some(part) = sums.next_part() {
+            next_part(work)?;
+            sums.add(part)?;
         }
-        Ok(sums.into_iter().collect())
+        Ok(sums.finish()?)
     }
 
     /// The threads below some rows as a condition of a query, with `AND` before it: by their numbers in the
@@ -133,15 +133,31 @@ impl ExperimentView<'_> {
         (1..=MAX_NAMED).contains(&named.len()).then(|| format!(" AND ({})", named.join(" OR ")))
     }
 
-    /// The query with the same sums of states; none where it would have to name too many threads.
+    /// The query with the same sums of states; none where it would have to name too many threads or hosts.
     fn sums_command(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> String {
-        let Some(of_rows) = self.named_threads(rows, "") else { return String::new() };
-        let [start, end] = [window.start, window.end].map(|at| instant(self.unix(at)));
+        /// What times on the common clock are rounded by, and more.
+        const MARGIN_NS: i64 = 1_000;
+        let Some(of_rows) = self.named_threads(rows, "").filter(|_| self.hosts.len() <= MAX_NAMED) else {
+            return String::new();
+        };
+        let of_host = |(index, host): (usize, &HostView<'_>)| {
+            let raw = self.recorded(index, window, Clock::Common);
+            let name = host.name.replace('\'', "''");
+            (!raw.is_empty()).then(|| format!("('{name}', {}, {})", raw.start.0, raw.end.0))
+        };
+        let windows: Vec<String> = self.hosts.iter().enumerate().filter_map(of_host).collect();
+        if windows.is_empty() {
+            return String::new();
+        }
+        let around = [window.start.saturating_add(-MARGIN_NS), window.end.saturating_add(MARGIN_NS)];
+        let [start, end] = around.map(|at| instant(self.unix(at)));
         let query = format!(
-            "SELECT host, thread, tid, comm, state, sum(CAST(least(end_time, TIMESTAMP '{end}') AS BIGINT) - \
-             CAST(greatest(begin_time, TIMESTAMP '{start}') AS BIGINT)) AS total_ns FROM thread_states \
-             WHERE state <> 'dead' AND begin_time < '{end}' AND end_time > '{start}'{of_rows} \
-             GROUP BY host, thread, tid, comm, state ORDER BY host, thread, state"
+            "SELECT host, thread, tid, comm, state, sum(least(end_time_raw, to_raw) - \
+             greatest(begin_time_raw, from_raw)) AS total_ns FROM thread_states JOIN (VALUES {}) AS \
+             windows(of_host, from_raw, to_raw) ON host = of_host WHERE state <> 'dead' AND begin_time_raw \
+             < to_raw AND end_time_raw > from_raw AND begin_time < '{end}' AND end_time > '{start}'{of_rows} \
+             GROUP BY host, thread, tid, comm, state ORDER BY host, thread, state",
+            windows.join(", ")
         );
         self.command.of(&format!("sql -c {}", CommandLine::quoted(&query)))
     }
@@ -155,7 +171,18 @@ impl ExperimentView<'_> {
         numbers
     }
 
-    /// The sums: `at_once` is how many spans of a host are about in memory.
+    /// The sums of a window on the common clock: of all threads, or of those that are one of `rows` or below
+    /// one of them. Durations are of the hosts' own clocks. Linear in the threads.
+    pub(crate) fn statistics(
+        &self,
+        rows: Option<&[u32]>,
+        window: Window<SinceOrigin>,
+        work: &Work,
+    ) -> Result<Statistics> {
+        self.added_up(rows, window, MAX_SPANS, work)
+    }
+
+    /// As [`Self::statistics`]: `at_once` is how many spans of a host are about in memory.
     fn added_up(
         &self,
         rows: Option<&[u32]>,
@@ -163,59 +190,48 @@ impl ExperimentView<'_> {
         at_once: u64,
         work: &Work,
     ) -> Result<Statistics> {
-        let mut by_row: BTreeMap<u32, [i64; State::ALL.len()]> = BTreeMap::new();
-        let mut calls: BTreeMap<Name, CallSum> = BTreeMap::new();
-        for (index, host) in self.hosts.iter().enumerate() {
-            let raw = self.recorded(index, window, Clock::Common);
+        let mut threads: Vec<ThreadSum> = Vec::new();
+        let mut calls: FxHashMap<Name, isochrone_store::CallSum> = FxHashMap::default();
+        for index in 0..self.hosts.len() {
             let numbers = self.threads_below(index, rows);
-            if numbers.is_empty() || raw.is_empty() {
+            if numbers.is_empty() {
                 continue;
             }
-            let parts = host.parts(raw, at_once);
-            work.expect(parts.len() as u64);
-            for part in parts {
-                next_part(work)?;
-                for state in host.store.states(&numbers, part)? {
-                    let Some(row) = self.rows.of_thread(index, state.thread) else { continue };
-                    // Its duration on the clock that is shown.
-                    let at = |raw| self.at(index, raw, Clock::Common);
-                    by_row.entry(row).or_default()[state.state as usize] += at(state.end) - at(state.start);
-                }
-                for call in host.store.calls_between(&numbers, part)? {
-                    let inside = call.end.min(part.end) - call.start.max(part.start);
-                    let name = call.name.to_string();
-                    let none = CallSum { call: name, count: 0, total_ns: 0, max_ns: 0 };
-                    let sum = calls.entry(call.name).or_insert(none);
-                    // One that crosses parts is one.
-                    sum.count += u64::from(call.start >= part.start || part.start == raw.start);
-                    sum.total_ns += inside.max(0);
-                    // As the sum, of the window alone.
-                    let of_window = call.end.min(raw.end) - call.start.max(raw.start);
-                    sum.max_ns = sum.max_ns.max(of_window);
-                }
+            let (by_state, of_host) = self.sums_of(index, &numbers, window, (true, at_once), work)?;
+            for (thread, by_state) in numbers.into_iter().zip(by_state) {
+                let row = self.rows.of_thread(index, thread).filter(|_| by_state.iter().any(|&ns| ns > 0));
+                threads.extend(row.map(|row| ThreadSum { row, label: self.rows.title(row), by_state }));
+            }
+            for (name, sum) in of_host {
+                calls.entry(name).or_default().absorb(sum);
             }
         }
-        let sums = by_row.into_iter();
-        let mut threads: Vec<ThreadSum> =
-            sums.map(|(row, by_state)| ThreadSum { row, label: self.rows.title(row), by_state }).collect();
         let sum = |state: State| threads.iter().map(|thread| thread.by_state[state as usize]).sum::<i64>();
         let states = State::ALL.into_iter().filter(|&state| state != State::Dead);
         let states = states.map(|it| StateSum { state: it.name(), style: it as u8, total_ns: sum(it) });
         let states = states.filter(|sum| sum.total_ns > 0).collect();
-        let on_cpu = |thread: &ThreadSum| {
-            let states = State::ALL.into_iter().filter(|state| state.is_on_cpu());
-            states.map(|state| thread.by_state[state as usize]).sum::<i64>()
+        threads.sort_by_key(|thread| (std::cmp::Reverse(on_cpu(&thread.by_state)), thread.row));
+        let call = |(name, sum): (Name, isochrone_store::CallSum)| {
+            let isochrone_store::CallSum { count, total_ns, max_ns } = sum;
+            CallSum { call: name.to_string(), count, total_ns, max_ns }
         };
-        threads.sort_by_key(|thread| (std::cmp::Reverse(on_cpu(thread)), thread.row));
-        let mut calls: Vec<CallSum> = calls.into_values().collect();
-        calls.sort_by_key(|call| std::cmp::Reverse(call.total_ns));
+        let mut calls: Vec<CallSum> = calls.into_iter().map(call).collect();
+        calls.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.call.cmp(&b.call)));
         let (thread_count, command) = (threads.len(), self.sums_command(rows, window));
-        Ok(Statistics { is_whole: true, states, threads, thread_count, calls, command })
+        Ok(Statistics { states, threads, thread_count, calls, command })
     }
+}
+
+/// Time on CPUs.
+fn on_cpu(by_state: &ByState) -> i64 {
+    let states = State::ALL.into_iter().filter(|state| state.is_on_cpu());
+    states.map(|state| by_state[state as usize]).sum()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use isochrone_experiment::Work;
 
     use crate::tests::ask_example;
@@ -233,17 +249,18 @@ mod tests {
     #[test]
     fn activity_is_the_time_on_cpus() {
         ask_example(|view| {
-            let states = view.added_up(None, view.extent, u64::MAX, &Work::default())?;
-            let cpu = |row: u32| {
-                let thread = states.threads.iter().find(|thread| thread.row == row);
-                thread.map_or(0, |it| [1, 2, 3, 8].iter().map(|&state| it.by_state[state]).sum())
-            };
-            let activity = view.activity(view.extent)?;
-            assert!(activity.len() > 20);
-            for (row, ns) in activity {
-                // The clocks' rates are up to 100 ppm apart.
-                assert!((ns - cpu(row)).abs() <= 50 + ns / 5_000, "{row}: {ns} {}", cpu(row));
+            let mut expected: BTreeMap<u32, i64> = BTreeMap::new();
+            for (index, host) in view.hosts.iter().enumerate() {
+                host.store.slices(host.range, |slice| {
+                    // Idle tasks have no row.
+                    let row = slice.thread.and_then(|thread| view.rows.of_thread(index, thread));
+                    if let Some(row) = row.filter(|_| slice.end > slice.start) {
+                        *expected.entry(row).or_default() += slice.end - slice.start;
+                    }
+                })?;
             }
+            assert!(expected.len() > 20);
+            assert_eq!(view.activity(view.extent)?, expected.into_iter().collect::<Vec<_>>());
             Ok(())
         });
     }

@@ -54,17 +54,20 @@ impl ExperimentView<'_> {
         if window.is_some_and(Window::is_empty) {
             return Err(ApiError::empty_window());
         }
+        let options = Options { limit: Some(limit.clamp(1, MAX_ROWS)), ..Options::default() };
         let (mut report, needs, command) = match AnalysisKind::of(analysis) {
-            Some(kind) => {
-                (self.of_traces(kind, window, work)?, kind.needs().to_vec(), format!("analyze {analysis}"))
-            }
+            Some(kind) => (
+                self.of_traces(kind, window, &options, work)?,
+                kind.needs().to_vec(),
+                format!("analyze {analysis}"),
+            ),
             None if ACROSS.iter().any(|(name, _)| *name == analysis) => {
                 (self.across(analysis, window, work)?, needs(analysis), analysis.to_owned())
             }
             None => return Err(ApiError::missing(format!("there is no analysis `{analysis}`"))),
         };
         report.notes.extend(lacking(&needs, &recorded(&self.timed_hosts())));
-        report.sort_and_limit(&Options { limit: Some(limit.clamp(1, MAX_ROWS)), ..Options::default() });
+        report.sort_and_limit(&options);
         let tables: Vec<Value> = report.tables.iter().map(|table| self.table(table)).collect();
         let command = self.command_of(&command, window);
         Ok(json!({"tables": tables, "notes": notes_of(&report), "command": command}))
@@ -75,17 +78,17 @@ impl ExperimentView<'_> {
         &self,
         kind: AnalysisKind,
         window: Option<Window<SinceOrigin>>,
+        options: &Options,
         work: &Arc<Work>,
     ) -> Result<Report> {
         let [start, end] = [window.map(|it| self.unix(it.start)), window.map(|it| self.unix(it.end))];
         let times = Times { start, end, at: None };
-        let options = Options::default();
-        let question = Question { kinds: &[kind], options: &options, times, periods: None };
+        let question = Question { kinds: &[kind], options, times, periods: None };
         let hosts = self.timed_hosts();
         if let Some(stored) = from_store(self.store, &hosts, &question, Spread::default(), Some(work))? {
             work.expect(1);
             work.add(1);
-            let mut all = stored_reports(&stored, &options, self.is_synchronized());
+            let mut all = stored_reports(&stored, options, self.is_synchronized());
             return all.pop().ok_or_else(|| ApiError::internal("no table"));
         }
         let models = question.ask_for(&hosts, Spread::default(), work).into_iter();
@@ -93,7 +96,7 @@ impl ExperimentView<'_> {
             ModelError::Stopped(_) => ApiError::stopped(),
             error => ApiError::internal(error.to_string()),
         })?;
-        let mut all = reports(&models, &options, Spread::default());
+        let mut all = reports(&models, options, Spread::default());
         all.pop().ok_or_else(|| ApiError::internal("no table"))
     }
 

@@ -6,3 +6,4 @@ mod common;
 mod python;
 mod random;
 mod states;
+mod sums;

@@ -58,7 +58,7 @@ fn cell(column: &ArrayRef, row: usize) -> String {
 /// threads' own.
 fn table(path: &Path, names: &[String]) -> Vec<String> {
     let reader = FileReader::try_new(std::fs::File::open(path).unwrap(), None).unwrap();
-    let is_of_spans = !["threads", "thread_names", "open_calls", "states-zoom"]
+    let is_of_spans = !["threads", "thread_names", "open_calls", "states-zoom", "states-sums", "calls-sums"]
         .iter()
         .any(|table| path.file_stem().unwrap().to_str().unwrap().starts_with(table));
     let mut rows = Vec::new();
@@ -178,6 +178,9 @@ fn stores_of_pieces_are_the_store_of_the_whole() {
         let (expect, states, host) = store("whole", &Cuts::Whole, build);
         if let Some(failure) = check_windows(&host, &states, &mut random) {
             failures.push(format!("seed {seed}: {failure}"));
+        }
+        if let Some(failure) = crate::sums::check(&host, &states, &mut random) {
+            failures.push(format!("seed {seed}, sums: {failure}"));
         }
         for (turn, build) in [build, build_of_logs].into_iter().enumerate() {
             let cuts = random_cuts(&traces, &mut random);

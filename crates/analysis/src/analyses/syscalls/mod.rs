@@ -122,6 +122,9 @@ impl Analysis for Syscalls {
             .show(&["line"], Visibility::Trailing);
         let mut running = cpu_states::table();
         let mut is_running_shown = false;
+        // What ran around calls is of all of them.
+        let is_around = hosts.iter().any(|result| result.of.around.is_some());
+        let (most, mut total) = (options.rows_of_log().filter(|_| !is_around), 0);
         for result in hosts {
             let fd_names = FdNames::new(result.host, &result.of.files);
             let mut in_progress = Vec::new();
@@ -133,7 +136,8 @@ impl Analysis for Syscalls {
                 in_progress.sort_unstable();
             }
             let mut ends = BTreeSet::new();
-            for call in in_order(result.of.calls.sorted(), in_progress) {
+            total += result.of.calls.len() + in_progress.len();
+            for call in in_order(result.of.calls.sorted(), in_progress).take(most.unwrap_or(usize::MAX)) {
                 if let Some(row) = call.row(&fd_names, result, options) {
                     table.add(row);
                     if result.of.around.is_some() {
@@ -145,6 +149,9 @@ impl Analysis for Syscalls {
                 is_running_shown = true;
                 around.rows(&ends, result, &mut running);
             }
+        }
+        if most.is_some() {
+            table.total_rows = Some(total as u64);
         }
         let mut tables = vec![table];
         tables.extend(is_running_shown.then_some(running));

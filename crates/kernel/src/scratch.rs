@@ -1,13 +1,14 @@
-//! Where rows go that are too many for memory: a place for bytes that others provide, because this crate does
-//! no I/O.
-//!
-//! [`crate::LogRows`] keeps its runs here, and [`crate::Rows`] its blocks. Without a place they stay in
-//! memory, encoded.
+//! Where rows and spans go that are too many for memory: a place for bytes that others provide, because this
+//! crate does no I/O. Without a place they stay in memory, encoded.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_bytes::ByteBuf;
 
 /// A place for bytes outside of memory: they are appended once, and read as often as it takes.
 pub trait Storage: Send + Sync {
@@ -40,7 +41,7 @@ pub enum ScratchError {
 pub struct Scratch(Option<Arc<Place>>);
 
 /// A storage, and what went wrong with it.
-pub(crate) struct Place {
+pub struct Place {
     storage: Box<dyn Storage>,
     failed: Mutex<Option<ScratchError>>,
 }
@@ -58,7 +59,7 @@ impl Scratch {
     }
 
     /// Keeps bytes: in the storage, if there is one that has room.
-    pub(crate) fn keep(&self, bytes: &[u8]) -> Kept {
+    pub fn keep(&self, bytes: &[u8]) -> Kept {
         let stored = self.0.as_ref().filter(|place| !place.is_full()).and_then(|place| {
             let appended = place.storage.append(bytes);
             let at = appended.map_err(|error| place.fail(ScratchError::Write(error.to_string()))).ok()?;
@@ -68,7 +69,7 @@ impl Scratch {
     }
 
     /// Keeps bytes that are kept already, perhaps in memory.
-    pub(crate) fn adopt(&self, kept: Kept) -> Kept {
+    pub fn adopt(&self, kept: Kept) -> Kept {
         match &kept {
             Kept::InMemory(bytes) if self.0.is_some() => self.keep(bytes),
             _ => kept,
@@ -92,7 +93,7 @@ impl Place {
 
 /// Bytes that are kept, wherever that is. A clone shares them.
 #[derive(Clone)]
-pub(crate) enum Kept {
+pub enum Kept {
     /// In memory.
     InMemory(Arc<[u8]>),
     /// In a storage.
@@ -108,7 +109,7 @@ pub(crate) enum Kept {
 
 impl Kept {
     /// Number of bytes.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         match self {
             Self::InMemory(bytes) => bytes.len(),
             Self::Stored { size, .. } => *size,
@@ -116,7 +117,7 @@ impl Kept {
     }
 
     /// The bytes, if they are in memory.
-    pub(crate) fn in_memory(&self) -> Option<&[u8]> {
+    pub fn in_memory(&self) -> Option<&[u8]> {
         match self {
             Self::InMemory(bytes) => Some(bytes),
             Self::Stored { .. } => None,
@@ -125,7 +126,7 @@ impl Kept {
 
     /// Appends a part of the bytes to a buffer, as far as there are any. What cannot be read is reported by
     /// [`Scratch::failed`], and nothing is appended.
-    pub(crate) fn read(&self, part: Range<usize>, buffer: &mut Vec<u8>) {
+    pub fn read(&self, part: Range<usize>, buffer: &mut Vec<u8>) {
         let part = part.start.min(self.size())..part.end.min(self.size());
         match self {
             Self::InMemory(bytes) => buffer.extend_from_slice(bytes.get(part).unwrap_or_default()),
@@ -140,11 +141,49 @@ impl Kept {
         }
     }
 
+    /// All of the bytes.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn bytes(&self) -> Result<Cow<'_, [u8]>, ScratchError> {
+        match self {
+            Self::InMemory(bytes) => Ok(Cow::Borrowed(bytes)),
+            Self::Stored { place, at, size } => {
+                let mut bytes = vec![0; *size];
+                let read = place.storage.read(*at, &mut bytes);
+                read.map_err(|error| ScratchError::Read(error.to_string()))?;
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
+
     /// Reports that the bytes are not those that were written.
-    pub(crate) fn report_damage(&self) {
+    pub fn report_damage(&self) {
         if let Self::Stored { place, .. } = self {
             place.fail(ScratchError::Read("it has changed".to_owned()));
         }
+    }
+}
+
+/// As their bytes.
+impl Serialize for Kept {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(&self.bytes().map_err(serde::ser::Error::custom)?)
+    }
+}
+
+/// In memory.
+impl<'de> Deserialize<'de> for Kept {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Self::InMemory(ByteBuf::deserialize(from)?.into_vec().into()))
+    }
+}
+
+/// Where bytes are does not matter to what they are; those that cannot be read equal none.
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        self.size() == other.size()
+            && self.bytes().is_ok_and(|bytes| other.bytes().is_ok_and(|it| it == bytes))
     }
 }
 
@@ -164,48 +203,5 @@ impl fmt::Debug for Scratch {
 impl fmt::Debug for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes", self.size())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::output::table::Cell;
-    use crate::storage::log_rows::LogRows;
-    use crate::storage::rows::Rows;
-    use crate::testing::{file, thread};
-
-    /// It takes so many pieces, and gives none back.
-    struct Broken(Mutex<usize>);
-
-    impl Storage for Broken {
-        fn append(&self, _: &[u8]) -> io::Result<u64> {
-            let mut room = self.0.lock().unwrap();
-            *room = room.checked_sub(1).ok_or(io::ErrorKind::StorageFull)?;
-            Ok(0)
-        }
-
-        fn read(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
-            Err(io::ErrorKind::NotFound.into())
-        }
-    }
-
-    #[test]
-    fn failures_are_told_and_a_full_one_costs_nothing() {
-        let check = |room, all: bool, expect: &str| {
-            let scratch = Scratch::new(Broken(Mutex::new(room)));
-            let (mut log, mut rows) = (LogRows::new(&scratch), Rows::new(&scratch));
-            for at in 0..100 {
-                log.push(file(thread(2), 3, "/x", at, at));
-                rows.push(&[Cell::from(at), Cell::text("a text that is too long to have a number")]);
-            }
-            assert_eq!((log.sorted().count() == 100, rows.iter().count() == 100), (all, all), "{room}");
-            assert_eq!(scratch.failed().map(|error| error.to_string()).unwrap_or_default(), expect);
-            assert_eq!(postcard::to_stdvec(&log).is_ok(), all);
-        };
-        let full =
-            "rows are kept in memory, because they cannot be written to a temporary file: no storage space";
-        check(0, true, full);
-        check(usize::MAX, false, "rows cannot be read again from a temporary file: entity not found");
     }
 }
