@@ -99,7 +99,7 @@ impl SpanLog {
         for step in &self.steps {
             match step {
                 Step::Records(block) => {
-                    replay(&decompress(&block.bytes().map_err(|_| DamagedLog)?)?, &mut consumer)?
+                    replay(&decompress(&block.bytes().map_err(|_| DamagedLog)?)?, &mut consumer)?;
                 }
                 Step::Begin => before.push(std::mem::replace(&mut consumer, make())),
                 Step::Absorb => {

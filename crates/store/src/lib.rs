@@ -61,7 +61,7 @@ pub use span_rows::{ForkSpan, HandlerSpan, ObjectUseSpan, PacketSpan, PollSpan, 
 pub use staging::{remove_left, remove_unfinished};
 pub use state::{State, StateRow};
 pub use store::{HostStore, Store, StoreWriter};
-pub use sums::{Buckets, CallSum, Sums};
+pub use sums::{Buckets, CallSum, Sums, Totals};
 pub use table::{ColumnInfo, ColumnKind, TableInfo};
 pub use tables::{
     BlockSpan, CallSpan, FaultSpan, Message, MpiMessage, OffSpan, PacketTakenSpan, PagesSpan, PhaseSpan,

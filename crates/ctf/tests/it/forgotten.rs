@@ -13,7 +13,7 @@ fn in_memory(directory: &Path) -> u64 {
             Some(size) if is_below => kib += size.trim().trim_end_matches(" kB").parse::<u64>().unwrap(),
             // The first line of a mapping ends with the file.
             None if line.contains('-') && line.contains('/') => {
-                is_below = line.contains(directory.to_str().unwrap())
+                is_below = line.contains(directory.to_str().unwrap());
             }
             _ => {}
         }
@@ -41,13 +41,18 @@ fn packets_that_were_read_take_no_memory() {
             .flat_map(|packet| trace.packet_bytes(packet))
             .fold(0_u64, |sum, &byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)))
     };
+    let forget = || {
+        for packet in &packets {
+            trace.forget(packet);
+        }
+    };
     let before = bytes();
     assert!(in_memory(copy.path()) >= all, "it is in memory");
-    packets.iter().for_each(|packet| trace.forget(packet));
+    forget();
     assert_eq!(in_memory(copy.path()), 0);
     assert_eq!(bytes(), before);
     // A pass over the events leaves the packets behind it.
-    packets.iter().for_each(|packet| trace.forget(packet));
+    forget();
     for stream in 0..trace.streams().len() {
         assert!(trace.events(stream).count() > 1_000);
     }

@@ -93,14 +93,12 @@ pub(crate) fn run(arguments: &Info, console: &Console) -> anyhow::Result<()> {
 fn mapped_for(head: &ChunkHead) -> String {
     let spans = head.has_spans.then_some("spans");
     let what: Vec<_> = spans.into_iter().chain(head.asked.kinds.iter().map(|kind| kind.name())).collect();
-    let periods: Vec<_> = head
-        .asked
-        .periods
-        .iter()
-        .flat_map(|all| all.iter())
-        .map(|it| plain(it.label()).into_owned())
-        .collect();
-    let with =
-        if periods.is_empty() { String::new() } else { format!(", with the periods {}", periods.join(", ")) };
-    format!("mapped for {}{with}", what.join(","))
+    let text = format!("mapped for {}", what.join(","));
+    match &head.asked.periods {
+        Some(periods) => {
+            let labels: Vec<_> = periods.iter().map(|it| plain(it.label()).into_owned()).collect();
+            format!("{text}, with the periods {}", labels.join(", "))
+        }
+        None => text,
+    }
 }

@@ -2,7 +2,7 @@
 
 use isochrone_experiment::Work;
 use isochrone_kernel::Name;
-use isochrone_store::{State, ThreadRow};
+use isochrone_store::{State, ThreadRow, Totals};
 use isochrone_time::{RawNs, SinceOrigin, Window};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -89,7 +89,8 @@ impl ExperimentView<'_> {
         let mut all = Vec::new();
         for index in 0..self.hosts.len() {
             let threads = self.threads_below(index, None);
-            let (states, _) = self.sums_of(index, &threads, window, (false, MAX_SPANS), &Work::default())?;
+            let Totals { states, .. } =
+                self.sums_of(index, &threads, window, (false, MAX_SPANS), &Work::default())?;
             let rows = threads.iter().map(|thread| self.rows.of_thread(index, *thread)).zip(&states);
             all.extend(
                 rows.filter_map(|(row, by_state)| Some((row?, on_cpu(by_state)))).filter(|it| it.1 > 0),
@@ -107,7 +108,7 @@ impl ExperimentView<'_> {
         window: Window<SinceOrigin>,
         (has_calls, at_once): (bool, u64),
         work: &Work,
-    ) -> Result<(Vec<ByState>, FxHashMap<Name, isochrone_store::CallSum>)> {
+    ) -> Result<Totals> {
         let raw = self.recorded(host, window, Clock::Common);
         let mut sums = self.hosts[host].store.sums(threads, raw, has_calls, at_once);
         work.expect(sums.parts_left() as u64);
@@ -197,8 +198,9 @@ impl ExperimentView<'_> {
             if numbers.is_empty() {
                 continue;
             }
-            let (by_state, of_host) = self.sums_of(index, &numbers, window, (true, at_once), work)?;
-            for (thread, by_state) in numbers.into_iter().zip(by_state) {
+            let Totals { states, calls: of_host } =
+                self.sums_of(index, &numbers, window, (true, at_once), work)?;
+            for (thread, by_state) in numbers.into_iter().zip(states) {
                 let row = self.rows.of_thread(index, thread).filter(|_| by_state.iter().any(|&ns| ns > 0));
                 threads.extend(row.map(|row| ThreadSum { row, label: self.rows.title(row), by_state }));
             }

@@ -14,7 +14,7 @@ mod tables;
 use isochrone_time::{RawNs, Window};
 use serde::{Deserialize, Serialize};
 
-pub use read::{CallSum, Sums};
+pub use read::{CallSum, Sums, Totals};
 pub(crate) use tables::{CallSumsWriter, StateSumsWriter, SumTables};
 
 /// Spans of a finest bucket, on average: so many are read at each end of a window.

@@ -38,6 +38,15 @@ impl CallSum {
     }
 }
 
+/// What some threads did in a window.
+#[derive(Debug)]
+pub struct Totals {
+    /// Time of each thread by state, in the order of the threads: ns of the host's clock.
+    pub states: Vec<[i64; State::ALL.len()]>,
+    /// Calls by name; none where they were not asked for.
+    pub calls: FxHashMap<Name, CallSum>,
+}
+
 /// What some threads did in a window, added up: see [`HostStore::sums`].
 #[derive(Debug)]
 pub struct Sums<'s> {
@@ -117,7 +126,9 @@ impl Sums<'_> {
         let is_first_read = self.parts.front().is_some_and(|part| part.start >= self.middle.end);
         if is_first_read && self.has_nested_calls() {
             let more = self.store.parts(self.middle, self.spans);
-            more.into_iter().rev().for_each(|part| self.parts.push_front(part));
+            for part in more.into_iter().rev() {
+                self.parts.push_front(part);
+            }
             self.middle = Window::new(self.window.end, self.window.end);
         }
         self.parts.pop_front()
@@ -164,7 +175,7 @@ impl Sums<'_> {
     ///
     /// # Errors
     /// A table cannot be read.
-    pub fn finish(mut self) -> Result<(Vec<[i64; State::ALL.len()]>, FxHashMap<Name, CallSum>), StoreError> {
+    pub fn finish(mut self) -> Result<Totals, StoreError> {
         let mut indices = vec![None; self.store.threads().len()];
         for (index, thread) in self.threads.iter().enumerate() {
             if let Some(known) = indices.get_mut(thread.index()) {
@@ -216,7 +227,7 @@ impl Sums<'_> {
         for (name, sum) in names.iter().zip(calls).filter(|(_, sum)| *sum != CallSum::default()) {
             self.calls.entry(name.clone()).or_default().absorb(sum);
         }
-        Ok((self.states, self.calls))
+        Ok(Totals { states: self.states, calls: self.calls })
     }
 
     /// Whether a thread was in two calls of a name where the buckets begin, as can be where an exit is

@@ -154,7 +154,9 @@ impl Filled for ByName {
             let sum = self.of(it.name);
             sum.starts += it.starts;
             sum.ns += it.ns;
-            it.longest.iter().for_each(|&ns| sum.ends(ns));
+            for ns in it.longest {
+                sum.ends(ns);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::common::{all_states, build, open, shared};
 use isochrone_pipeline::Cuts;
-use isochrone_store::{CallSum, HostStore, State, StateRow, Store, ThreadRow};
+use isochrone_store::{CallSum, HostStore, State, StateRow, Store, ThreadRow, Totals};
 use isochrone_testkit::Random;
 use isochrone_time::Window;
 
@@ -52,7 +52,7 @@ pub fn check(host: &HostStore, states: &[StateRow], random: &mut Random) -> Opti
         while let Some(part) = sums.next_part() {
             sums.add(part).unwrap();
         }
-        let (found_states, found_calls) = sums.finish().unwrap();
+        let Totals { states: found_states, calls: found_calls } = sums.finish().unwrap();
         if found_states != expected_states {
             let place = (0..few.len()).find(|&at| found_states[at] != expected_states[at])?;
             let (found, expected) = (found_states[place], expected_states[place]);
