@@ -277,8 +277,8 @@ pub struct SectionWriter<W> {
     sections: u64,
 }
 
-/// A section that is being made: what is written to it is compressed at once, and more than [`IN_MEMORY`]
-/// bytes of that are in an unnamed file in the directory of temporary files.
+/// A section that is being made: what is written to it is compressed at once, and more than 16 MiB
+/// of that are in an unnamed file in the directory of temporary files.
 pub struct NewSection {
     encoder: zstd::Encoder<'static, Summed>,
     content: u64,
