@@ -74,8 +74,8 @@ test("a state under the pointer is about so long until the server has said it; s
   await rest(page);
   const share = await page.locator(".state-parts .share").textContent();
   const states = await page.evaluate(async (row) => {
-    const { begin, end } = isochrone.view.now.window;
-    return (await (await fetch("api/statistics", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ begin, end, rows: [row] }) })).json()).states;
+    const { begin, end } = isochrone.view.now.window, area = { begin: Math.floor(begin), end: Math.ceil(end), rows: [row] };
+    return (await (await fetch("api/statistics", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(area) })).json()).states;
   }, at.row);
   const all = states.reduce((sum, it) => sum + it.total_ns, 0);
   for (const it of states.filter((it) => it.total_ns / all > 0.001)) assert.ok(share.includes(`, ${(100 * it.total_ns / all).toFixed(1)} %`), `${it.state}: ${share}`);
