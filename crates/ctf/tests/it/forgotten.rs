@@ -11,8 +11,8 @@ fn in_memory(directory: &Path) -> u64 {
     for line in maps.lines() {
         match line.strip_prefix("Rss:") {
             Some(size) if is_below => kib += size.trim().trim_end_matches(" kB").parse::<u64>().unwrap(),
-            // The first line of a mapping ends with the file.
-            None if line.contains('-') && line.contains('/') => {
+            // The first line of a mapping starts with its addresses and ends with its file, if it has one.
+            None if line.split(' ').next().is_some_and(|first| first.contains('-')) => {
                 is_below = line.contains(directory.to_str().unwrap());
             }
             _ => {}
