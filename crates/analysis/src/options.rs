@@ -1,12 +1,12 @@
 //! What a user asks the analyses for.
 
 use isochrone_kernel::ThreadId;
+use isochrone_kernel::scratch::Scratch;
 use isochrone_time::RawNs;
 use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use crate::host::{HostContext, ThreadIdentity};
-use isochrone_kernel::scratch::Scratch;
 
 /// All options. The defaults leave nothing out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use isochrone_kernel::calls::{Effect, Entry, Exit, ExitOutput, Opener, Use};
 use isochrone_kernel::files::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
+use isochrone_kernel::scratch::{Scratch, Storage};
 use isochrone_kernel::{
     BlockRequest, Half, Irq, Migration, Missed, Name, NetPacket, OffCpu, OffCpuReason, OwnedHalfSyscall,
     OwnedSyscall, PIECE_BEGIN, PageAllocation, PageFault, Period, Phase, SchedLatency, Slice, Softirq, Span,
@@ -24,7 +25,6 @@ use crate::output::table::{Cell, Table};
 use crate::registry::AnalysisKind;
 use crate::steps::Steps;
 use crate::window::When;
-use isochrone_kernel::scratch::{Scratch, Storage};
 
 /// The window from one raw time to another.
 pub(crate) fn window(start: i64, end: i64) -> Window<RawNs> {

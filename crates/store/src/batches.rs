@@ -28,6 +28,11 @@ use crate::table::{Covered, Row, Rows, batch};
 /// The metadata key of the times that the batches cover.
 const COVERED: &str = "isochrone.batch_times";
 
+/// The name of the table of a level.
+fn level_name<R: Row>(level: usize) -> String {
+    format!("{}{level}", R::TABLE)
+}
+
 /// Size of a buffer for writing, bytes.
 const BUFFER: usize = 1 << 17;
 
@@ -76,7 +81,7 @@ impl<R: Row> BatchFile<R> {
     }
 
     /// Creates one of several tables of these rows.
-    pub(crate) fn named(directory: &Path, name: &str, names: &Arc<Names>) -> Result<Self, StoreError> {
+    fn named(directory: &Path, name: &str, names: &Arc<Names>) -> Result<Self, StoreError> {
         let file = TableWriter::create::<R>(directory, name, names)?;
         Ok(Self { file, of: PhantomData })
     }
@@ -110,8 +115,16 @@ impl<R: Row> RowsFile<R> {
         Self::named(directory, R::TABLE, names)
     }
 
-    /// Creates one of several tables of these rows.
-    pub(crate) fn named(directory: &Path, name: &str, names: &Arc<Names>) -> Result<Self, StoreError> {
+    /// Creates the tables of some levels.
+    pub(crate) fn levels(
+        directory: &Path,
+        count: usize,
+        names: &Arc<Names>,
+    ) -> Result<Vec<Self>, StoreError> {
+        (0..count).map(|level| Self::named(directory, &level_name::<R>(level), names)).collect()
+    }
+
+    fn named(directory: &Path, name: &str, names: &Arc<Names>) -> Result<Self, StoreError> {
         let file = BatchFile::named(directory, name, names)?;
         Ok(Self { file, rows: Rows::default(), error: None })
     }
@@ -203,8 +216,12 @@ impl<R: Row> Batches<R> {
         Self::named(files, R::TABLE)
     }
 
-    /// Opens one of several tables of these rows.
-    pub(crate) fn named(files: Files<'_>, name: &str) -> Result<Self, StoreError> {
+    /// Opens the tables of some levels.
+    pub(crate) fn levels(files: Files<'_>, count: usize) -> Result<Vec<Self>, StoreError> {
+        (0..count).map(|level| Self::named(files, &level_name::<R>(level))).collect()
+    }
+
+    fn named(files: Files<'_>, name: &str) -> Result<Self, StoreError> {
         let file = TableReader::open(files, name, &R::schema())?;
         Ok(Self { file, recent: Mutex::default(), names: OnceLock::new() })
     }

@@ -15,7 +15,6 @@ use isochrone_time::{RawNs, Window};
 use crate::batches::{Batches, RowsFile};
 use crate::cause::PAGE_FAULT;
 use crate::cell::Cell;
-use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
 use crate::merge::SweepSpan;
@@ -44,11 +43,6 @@ const ROWS_PER_BATCH: usize = 4096;
 /// Maximum number of batches that wait there before the sweep blocks.
 const MAX_WAITING_BATCHES: usize = 4;
 
-/// The name of the table of a level.
-fn level_name(level: usize) -> String {
-    format!("{}{level}", ZoomRow::TABLE)
-}
-
 impl LevelsWriter {
     pub(crate) fn create(
         directory: &Path,
@@ -58,8 +52,7 @@ impl LevelsWriter {
     ) -> Result<Self, StoreError> {
         let sums = StateSumsWriter::create(directory, threads, buckets, names)?;
         let count = levels(range.end.saturating_since(range.start));
-        let file = |level| RowsFile::named(directory, &level_name(level), names);
-        let files = (0..count).map(file).collect::<Result<_, StoreError>>()?;
+        let files = RowsFile::levels(directory, count, names)?;
         Ok(Self { levels: Levels::new(count, threads, range.start.0), files, sums })
     }
 
@@ -118,11 +111,6 @@ impl LevelsWriter {
         let levels: Vec<_> = files.into_iter().map(RowsFile::finish).collect::<Result<_, _>>()?;
         Ok(levels.into_iter().chain(sums.finish()?).collect())
     }
-}
-
-/// Opens the tables of all levels.
-pub(crate) fn open_levels(files: Files<'_>, levels: usize) -> Result<Vec<Batches<ZoomRow>>, StoreError> {
-    (0..levels).map(|level| Batches::named(files, &level_name(level))).collect()
 }
 
 /// The order of spans with equal starts: that of [`crate::merge`].

@@ -259,7 +259,7 @@ impl Store {
         let files = Files { directory: &directory, entries: &entry.tables };
         let spans = SpanTables::open(files)?;
         let lives = threads::lives(spans.threads(), entry.range.unwrap_or_default(), entry.recorded);
-        let levels = states::open_levels(files, entry.levels)?;
+        let levels = Batches::levels(files, entry.levels)?;
         let sums = SumTables::open(files, entry.sums)?;
         Ok(HostStore { entry: entry.clone(), directory, spans, lives, levels, sums })
     }
@@ -356,6 +356,13 @@ impl HostStore {
         let mut cuts: Vec<RawNs> = starts.into_iter().skip(batches).step_by(batches).collect();
         cuts.dedup();
         cuts
+    }
+
+    /// A window in parts of about so many rows; one at least.
+    pub fn parts(&self, window: Window<RawNs>, rows: u64) -> Vec<Window<RawNs>> {
+        let cuts = self.cuts(rows).into_iter().filter(|cut| window.start < *cut && *cut < window.end);
+        let edges: Vec<RawNs> = std::iter::once(window.start).chain(cuts).chain([window.end]).collect();
+        edges.windows(2).map(|edges| Window::new(edges[0], edges[1])).collect()
     }
 
     pub(crate) fn tables(&self) -> Files<'_> {

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
+use isochrone_kernel::scratch::Scratch;
 use isochrone_time::UnixNs;
 use serde::Serialize;
 
 use crate::storage::rows::Rows;
-use isochrone_kernel::scratch::Scratch;
 
 pub use crate::output::cell::{Cell, percent};
 

@@ -11,13 +11,13 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use isochrone_kernel::files::FileSpan;
+use isochrone_kernel::scratch::{Kept, Scratch};
 use isochrone_kernel::{ThreadAliases, ThreadId};
 use serde::de::{DeserializeOwned, SeqAccess, Visitor};
 use serde::ser::{Error as _, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::storage::encoding::append;
-use isochrone_kernel::scratch::{Kept, Scratch};
 
 /// Bytes of rows that are kept as they are.
 const FRESH: usize = if cfg!(test) { 256 } else { 1 << 20 };

@@ -6,13 +6,13 @@ use std::fmt;
 use std::ops::Range;
 
 use isochrone_kernel::Name;
+use isochrone_kernel::scratch::{Kept, Scratch};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::file_io::annotated_call::AnnotatedCall;
 use crate::output::cell::Cell;
 use crate::storage::encoding::append;
-use isochrone_kernel::scratch::{Kept, Scratch};
 
 /// Rows of cells, in their order.
 ///

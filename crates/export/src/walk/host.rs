@@ -147,12 +147,7 @@ impl<'e> Host<'e> {
 
     /// Parts of its time: together they hold all that starts in the window.
     pub(super) fn parts(&self) -> Vec<Window<RawNs>> {
-        let Window { start, end } = self.window;
-        let mut cuts = self.store.cuts(PART_ROWS);
-        cuts.retain(|&cut| start < cut && cut < end);
-        let starts = std::iter::once(start).chain(cuts.iter().copied());
-        let ends = cuts.iter().copied().chain([end]);
-        starts.zip(ends).map(|(start, end)| Window::new(start, end)).collect()
+        self.store.parts(self.window, PART_ROWS)
     }
 
     /// The first and the last instant of its time.

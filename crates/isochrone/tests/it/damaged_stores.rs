@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use isochrone_store::Store;
 use serde_json::Value;
 
-/// Commands that read a store; between them, all of its tables.
+/// Commands that read a store; between them, all of its tables but sums (`crates/store/tests/it/sums.rs`).
 const COMMANDS: [&[&str]; 7] = [
     &["states", "--format", "csv"],
     &["critical-path", "--format", "csv"],

@@ -119,7 +119,7 @@ impl ExperimentView<'_> {
                 continue;
             }
             let missed = host.store.missed()?;
-            let parts = host.parts(raw, AT_ONCE);
+            let parts = host.store.parts(raw, AT_ONCE);
             work.expect(parts.len() as u64);
             for part in parts {
                 next_part(work)?;

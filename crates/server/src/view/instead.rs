@@ -132,7 +132,7 @@ impl ExperimentView<'_> {
             if threads.is_empty() || raw.is_empty() {
                 continue;
             }
-            let parts = host.parts(raw, AT_ONCE);
+            let parts = host.store.parts(raw, AT_ONCE);
             work.expect(parts.len() as u64);
             for part in parts {
                 next_part(work)?;

@@ -20,7 +20,7 @@ const MAX_SPANS: u64 = 2_000_000;
 const MAX_NAMED: usize = 20;
 
 /// The sums of a window.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Statistics {
     states: Vec<StateSum>,
     /// Those with the most CPU time first.
@@ -58,21 +58,9 @@ pub(crate) struct CallSum {
 }
 
 impl HostView<'_> {
-    /// Whether a window has about more spans than so many.
-    fn has_more_spans(&self, raw: Window<RawNs>, most: u64) -> bool {
-        self.rows_about(raw, |_| true) > i128::from(most)
-    }
-
     /// Whether a window has too many spans to look at each in a moment.
     pub(super) fn is_large(&self, raw: Window<RawNs>) -> bool {
-        self.has_more_spans(raw, MAX_SPANS)
-    }
-
-    /// A window in parts of about so many spans.
-    pub(super) fn parts(&self, raw: Window<RawNs>, spans: u64) -> Vec<Window<RawNs>> {
-        let cuts = self.store.cuts(spans).into_iter().filter(|cut| raw.start < *cut && *cut < raw.end);
-        let edges: Vec<RawNs> = std::iter::once(raw.start).chain(cuts).chain([raw.end]).collect();
-        edges.windows(2).map(|edges| Window::new(edges[0], edges[1])).collect()
+        self.rows_about(raw, |_| true) > i128::from(MAX_SPANS)
     }
 }
 
@@ -242,7 +230,7 @@ mod tests {
     fn sums_are_the_same_in_parts() {
         ask_example(|view| {
             let whole = view.added_up(None, view.extent, u64::MAX, &Work::default())?;
-            assert!(view.hosts.iter().all(|host| host.parts(host.range, 1).len() > 3));
+            assert!(view.hosts.iter().all(|host| host.store.parts(host.range, 1).len() > 3));
             assert_eq!(whole, view.added_up(None, view.extent, 1, &Work::default())?);
             Ok(())
         });

@@ -3,7 +3,7 @@
 use super::Buckets;
 
 /// What a bucket has of a thread.
-pub(super) trait Filled: Default {
+pub(crate) trait Filled: Default {
     /// What time is added up by.
     type Key: Copy;
 

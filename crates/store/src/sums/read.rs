@@ -85,21 +85,13 @@ impl HostStore {
         let middle = self.whole_buckets(window);
         let mut parts = VecDeque::new();
         for end in [Window::new(window.start, middle.start), Window::new(middle.end, window.end)] {
-            parts.extend(self.parts(end, spans));
+            if !end.is_empty() {
+                parts.extend(self.parts(end, spans));
+            }
         }
         let states = vec![[0; State::ALL.len()]; threads.len()];
         let (calls, crossing) = (FxHashMap::default(), Vec::new());
         Sums { store: self, threads, window, middle, parts, spans, has_calls, states, calls, crossing }
-    }
-
-    /// A window in parts of about so many spans.
-    fn parts(&self, window: Window<RawNs>, spans: u64) -> Vec<Window<RawNs>> {
-        if window.is_empty() {
-            return Vec::new();
-        }
-        let cuts = self.cuts(spans).into_iter().filter(|cut| window.start < *cut && *cut < window.end);
-        let edges: Vec<RawNs> = std::iter::once(window.start).chain(cuts).chain([window.end]).collect();
-        edges.windows(2).map(|edges| Window::new(edges[0], edges[1])).collect()
     }
 
     /// The finest buckets in a window; not those that begin or end with it, as of what overlaps its ends only

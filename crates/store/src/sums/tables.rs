@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use isochrone_time::RawNs;
+use isochrone_time::{RawNs, Window};
 
 use super::Buckets;
 use super::buckets::{Adder, Filled, Output};
@@ -11,8 +11,7 @@ use crate::batches::{Batches, RowsFile};
 use crate::checked::Files;
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
-use crate::names::NameId;
-use crate::names::Names;
+use crate::names::{NameId, Names};
 use crate::state::State;
 use crate::table::Row;
 use crate::tables::{CallSumRow, StateSumRow};
@@ -27,29 +26,65 @@ pub(crate) struct SumTables {
 
 impl SumTables {
     pub(crate) fn open(files: Files<'_>, buckets: Buckets) -> Result<Self, StoreError> {
-        Ok(Self { states: open(files, buckets)?, calls: open(files, buckets)? })
+        let levels = buckets.levels;
+        Ok(Self { states: Batches::levels(files, levels)?, calls: Batches::levels(files, levels)? })
     }
 }
 
-fn open<R: Row>(files: Files<'_>, buckets: Buckets) -> Result<Vec<Batches<R>>, StoreError> {
-    (0..buckets.levels).map(|level| Batches::named(files, &table_name::<R>(level))).collect()
+/// What a bucket has of a thread, as rows of a table.
+pub(crate) trait InTable: Filled {
+    /// The table.
+    type Row: Row;
+
+    /// Passes its rows to `put`.
+    fn rows(&self, thread: ThreadRow, time: Window<RawNs>, put: impl FnMut(Self::Row));
 }
 
-/// The name of the table of a level.
-fn table_name<R: Row>(level: usize) -> String {
-    format!("{}{level}", R::TABLE)
+/// The tables of all levels.
+#[derive(Debug)]
+struct LevelFiles<R: Row>(Vec<RowsFile<R>>);
+
+impl<F: InTable> Output<F> for LevelFiles<F::Row> {
+    fn bucket(&mut self, level: usize, thread: u32, (start, end): (i64, i64), filled: &F) {
+        let time = Window::new(RawNs(start), RawNs(end));
+        filled.rows(ThreadRow(thread), time, |row| self.0[level].push(row));
+    }
 }
 
-fn create<R: Row>(
-    directory: &Path,
-    buckets: Buckets,
-    names: &Arc<Names>,
-) -> Result<Vec<RowsFile<R>>, StoreError> {
-    (0..buckets.levels).map(|level| RowsFile::named(directory, &table_name::<R>(level), names)).collect()
+/// Writes sums.
+#[derive(Debug)]
+pub(crate) struct SumsWriter<F: InTable> {
+    adder: Adder<F>,
+    files: LevelFiles<F::Row>,
+}
+
+/// Writes sums of states.
+pub(crate) type StateSumsWriter = SumsWriter<ByState>;
+
+/// Writes sums of calls.
+pub(crate) type CallSumsWriter = SumsWriter<ByName>;
+
+impl<F: InTable> SumsWriter<F> {
+    pub(crate) fn create(
+        directory: &Path,
+        threads: usize,
+        buckets: Buckets,
+        names: &Arc<Names>,
+    ) -> Result<Self, StoreError> {
+        let files = LevelFiles(RowsFile::levels(directory, buckets.levels, names)?);
+        Ok(Self { adder: Adder::new(buckets, threads), files })
+    }
+
+    /// Finishes the files.
+    pub(crate) fn finish(self) -> Result<Vec<TableEntry>, StoreError> {
+        let Self { adder, mut files } = self;
+        adder.finish(&mut files);
+        files.0.into_iter().map(RowsFile::finish).collect()
+    }
 }
 
 /// Time by state.
-type ByState = [i64; State::ALL.len()];
+pub(crate) type ByState = [i64; State::ALL.len()];
 
 impl Filled for ByState {
     type Key = State;
@@ -66,48 +101,26 @@ impl Filled for ByState {
     }
 }
 
-/// By level.
-#[derive(Debug)]
-struct StateFiles(Vec<RowsFile<StateSumRow>>);
+impl InTable for ByState {
+    type Row = StateSumRow;
 
-impl Output<ByState> for StateFiles {
-    fn bucket(&mut self, level: usize, thread: u32, (start, end): (i64, i64), filled: &ByState) {
-        let (thread, start, end) = (ThreadRow(thread), RawNs(start), RawNs(end));
-        for (state, &ns) in State::ALL.into_iter().zip(filled).filter(|(_, ns)| **ns > 0) {
-            self.0[level].push(StateSumRow { thread, state, start, end, ns });
+    fn rows(
+        &self,
+        thread: ThreadRow,
+        Window { start, end }: Window<RawNs>,
+        mut put: impl FnMut(StateSumRow),
+    ) {
+        for (state, &ns) in State::ALL.into_iter().zip(self).filter(|(_, ns)| **ns > 0) {
+            put(StateSumRow { thread, state, start, end, ns });
         }
     }
 }
 
-/// Writes sums of states.
-#[derive(Debug)]
-pub(crate) struct StateSumsWriter {
-    adder: Adder<ByState>,
-    files: StateFiles,
-}
-
 impl StateSumsWriter {
-    pub(crate) fn create(
-        directory: &Path,
-        threads: usize,
-        buckets: Buckets,
-        names: &Arc<Names>,
-    ) -> Result<Self, StoreError> {
-        let files = StateFiles(create(directory, buckets, names)?);
-        Ok(Self { adder: Adder::new(buckets, threads), files })
-    }
-
     /// Adds the next state of a thread.
     #[inline]
     pub(crate) fn add(&mut self, thread: u32, state: State, (start, end): (RawNs, RawNs)) {
         self.adder.time(thread, state, (start.0, end.0), &mut self.files);
-    }
-
-    /// Finishes the files.
-    pub(crate) fn finish(self) -> Result<Vec<TableEntry>, StoreError> {
-        let Self { adder, mut files } = self;
-        adder.finish(&mut files);
-        files.0.into_iter().map(RowsFile::finish).collect()
     }
 }
 
@@ -130,7 +143,7 @@ impl OfName {
 
 /// Calls by name: few, so that a list is fast.
 #[derive(Debug, Default)]
-struct ByName(Vec<OfName>);
+pub(crate) struct ByName(Vec<OfName>);
 
 impl ByName {
     fn of(&mut self, name: NameId) -> &mut OfName {
@@ -161,37 +174,17 @@ impl Filled for ByName {
     }
 }
 
-/// By level.
-#[derive(Debug)]
-struct CallFiles(Vec<RowsFile<CallSumRow>>);
+impl InTable for ByName {
+    type Row = CallSumRow;
 
-impl Output<ByName> for CallFiles {
-    fn bucket(&mut self, level: usize, thread: u32, (start, end): (i64, i64), filled: &ByName) {
-        let (thread, start, end) = (ThreadRow(thread), RawNs(start), RawNs(end));
-        for &OfName { name, starts, ns, longest: [longest, second] } in &filled.0 {
-            self.0[level].push(CallSumRow { thread, name, start, end, starts, ns, longest, second });
+    fn rows(&self, thread: ThreadRow, Window { start, end }: Window<RawNs>, mut put: impl FnMut(CallSumRow)) {
+        for &OfName { name, starts, ns, longest: [longest, second] } in &self.0 {
+            put(CallSumRow { thread, name, start, end, starts, ns, longest, second });
         }
     }
 }
 
-/// Writes sums of calls.
-#[derive(Debug)]
-pub(crate) struct CallSumsWriter {
-    adder: Adder<ByName>,
-    files: CallFiles,
-}
-
 impl CallSumsWriter {
-    pub(crate) fn create(
-        directory: &Path,
-        threads: usize,
-        buckets: Buckets,
-        names: &Arc<Names>,
-    ) -> Result<Self, StoreError> {
-        let files = CallFiles(create(directory, buckets, names)?);
-        Ok(Self { adder: Adder::new(buckets, threads), files })
-    }
-
     /// Adds the next call of a thread.
     pub(crate) fn add(&mut self, thread: u32, name: NameId, (start, end): (RawNs, RawNs)) {
         let Self { adder, files } = self;
@@ -200,12 +193,5 @@ impl CallSumsWriter {
         adder.at(0, thread, first, files).of(name).starts += 1;
         adder.time(thread, name, (start.0, end.0), files);
         adder.at(0, thread, last, files).of(name).ends(end.0 - start.0);
-    }
-
-    /// Finishes the files.
-    pub(crate) fn finish(self) -> Result<Vec<TableEntry>, StoreError> {
-        let Self { adder, mut files } = self;
-        adder.finish(&mut files);
-        files.0.into_iter().map(RowsFile::finish).collect()
     }
 }

@@ -1,10 +1,11 @@
 //! Sums of windows are those of all rows in them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::common::{all_states, build, open, shared};
 use isochrone_pipeline::Cuts;
-use isochrone_store::{CallSum, HostStore, State, StateRow, Store, ThreadRow, Totals};
+use isochrone_store::{CallSum, HostStore, State, StateRow, Store, StoreError, ThreadRow, Totals};
 use isochrone_testkit::Random;
 use isochrone_time::Window;
 
@@ -65,6 +66,49 @@ pub fn check(host: &HostStore, states: &[StateRow], random: &mut Random) -> Opti
         }
     }
     None
+}
+
+/// All sums of the first host of a store, as text; an error where it cannot be read.
+fn all_sums(path: &Path) -> Result<String, StoreError> {
+    let store = Store::open(path)?;
+    let entry = &store.manifest().hosts[0];
+    let host = store.host(entry)?;
+    let threads: Vec<ThreadRow> = (0..host.threads().len() as u32).map(ThreadRow).collect();
+    let mut sums = host.sums(&threads, entry.range.unwrap_or_default(), true, 10_000);
+    while let Some(part) = sums.next_part() {
+        sums.add(part)?;
+    }
+    let Totals { states, calls } = sums.finish()?;
+    let calls: BTreeMap<_, _> = calls.into_iter().map(|(name, sum)| (name.to_string(), sum)).collect();
+    Ok(format!("{states:?} {calls:?}"))
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared/data")]
+fn damaged_sums_are_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("store");
+    build(&open(&shared("vm/hog2")), &Cuts::Whole, &path);
+    let whole = all_sums(&path).unwrap();
+    let entry = Store::open(&path).unwrap().manifest().hosts[0].clone();
+    let tables: Vec<_> = entry.tables.iter().filter(|table| table.name.contains("-sums")).collect();
+    assert!(tables.len() >= 4, "{tables:?}");
+    let (mut random, mut refused) = (Random::new(5), 0);
+    for table in tables {
+        let file = path.join(&entry.directory).join(format!("{}.arrow", table.name));
+        let bytes = std::fs::read(&file).unwrap();
+        for _ in 0..20 {
+            let mut damaged = bytes.clone();
+            damaged[random.below(bytes.len() as u64) as usize] ^= 1 << random.below(8);
+            std::fs::write(&file, damaged).unwrap();
+            match all_sums(&path) {
+                Ok(sums) => assert_eq!(sums, whole, "{}", table.name),
+                Err(_) => refused += 1,
+            }
+        }
+        std::fs::write(&file, bytes).unwrap();
+    }
+    assert!(refused > 20, "{refused} were refused");
 }
 
 #[test]
