@@ -7,6 +7,7 @@ use std::thread;
 
 use isochrone_analysis::{HostContext, Need, ThreadIdentity};
 use isochrone_hosts::{Progress, ReadReport, Work};
+use isochrone_kernel::scratch::ScratchError;
 use isochrone_kernel::{
     Facts, Finished, MergeError, Missed, Name, PIECE_BEGIN, PartialState, Spans, ThreadId, WithThreads,
 };
@@ -98,6 +99,14 @@ pub enum ModelError {
         host: String,
         /// What they lack, or why they cannot be read.
         why: String,
+    },
+    /// What was put into a temporary file is not there any more.
+    #[error("{host}: {source}")]
+    Scratch {
+        /// The host's name.
+        host: String,
+        /// Why it cannot be read.
+        source: ScratchError,
     },
     /// The pieces of its trace do not become one model, which does not happen with the pieces of a plan.
     #[error("{host}: the pieces of its trace do not fit")]

@@ -1,4 +1,5 @@
-//! A temporary file for the rows of logs that are too many for memory: see [`isochrone_analysis::Scratch`].
+//! A temporary file for rows, spans and operations that are too many for memory: see
+//! [`isochrone_analysis::Scratch`].
 
 use std::fs::File;
 use std::io;

@@ -95,7 +95,7 @@ impl<S: Spans> PartialState<S> {
             cpus: Cpus::default(),
             threads: ThreadTable::default(),
             deferred: DeferredEffects::default(),
-            files: Files::new(is_first),
+            files: Files::with_scratch(is_first, spans.scratch()),
             disks: Disks::new(is_first),
             programs: Programs::default(),
             periods: Periods::default(),

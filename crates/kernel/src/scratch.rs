@@ -1,5 +1,5 @@
-//! Where rows and spans go that are too many for memory: a place for bytes that others provide, because this
-//! crate does no I/O. Without a place they stay in memory, encoded.
+//! Where rows, spans and operations go that are too many for memory: a place for bytes that others provide,
+//! because this crate does no I/O. Without a place they stay in memory, encoded.
 
 use std::borrow::Cow;
 use std::fmt;

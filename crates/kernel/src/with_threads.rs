@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::canonical_map::CanonicalMap;
 use crate::finished::Finished;
 use crate::id::{ThreadAliases, ThreadId};
+use crate::scratch::Scratch;
 use crate::span::Spans;
 use crate::span_kinds;
 use crate::thread::Facts;
@@ -76,6 +77,10 @@ macro_rules! forward {
             #[inline]
             fn wants_threads(&self) -> bool {
                 self.inner.wants_threads()
+            }
+
+            fn scratch(&self) -> Scratch {
+                self.inner.scratch()
             }
 
             fn rename(&mut self, aliases: &ThreadAliases) {

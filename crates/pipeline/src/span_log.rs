@@ -169,6 +169,10 @@ macro_rules! log {
                 self.span(|recorder| recorder.$method(it));
             })*
 
+            fn scratch(&self) -> Scratch {
+                self.scratch.clone()
+            }
+
             fn rename(&mut self, aliases: &ThreadAliases) {
                 if !aliases.is_empty() {
                     self.add(&Record::Renamed(aliases.iter().collect()));

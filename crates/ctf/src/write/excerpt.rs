@@ -99,13 +99,15 @@ pub(super) fn write_selected<'e, 't: 'e>(
     for (event, flag) in events {
         let cycles = event.cycles().unwrap_or(0);
         // A header of few bits shows no gap that is longer than they count.
-        if let Some((bits, before)) = bits.zip(skipped)
-            && cycles.saturating_sub(last) >> bits > 0
-        {
-            last = before.cycles().unwrap_or(0);
-            writer.copy_event(before, last)?;
+        if let Some(bits) = bits {
+            if let Some(before) = skipped
+                && cycles.saturating_sub(last) >> bits > 0
+            {
+                last = before.cycles().unwrap_or(0);
+                writer.copy_event(before, last)?;
+            }
+            skipped = (!flag).then_some(event);
         }
-        skipped = (!flag).then_some(event);
         if flag {
             writer.copy_event(event, cycles)?;
             last = cycles;

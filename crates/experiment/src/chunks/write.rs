@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use isochrone_ctf::Event;
+use isochrone_ctf::schema::ClockClass;
 use isochrone_files::piece::{Kind, NewSection, PieceError, PieceFile, Section, SectionWriter};
 use isochrone_files::{EXCERPT, ExcerptError, ExcerptHead, InputTrace, excerpt_section, output};
 use isochrone_hosts::SLACK;
@@ -172,22 +174,29 @@ fn core_section<C: Held>(piece: &MappedPiece<C>, around: &Surroundings) -> io::R
 fn excerpt_of(input: &InputTrace, window: Option<Window<RawNs>>) -> Result<NewSection, ExcerptError> {
     let trace = &input.trace;
     let head = ExcerptHead { path: trace.path().to_owned(), inner: input.inner.clone() };
+    let streams = 0..trace.streams().len();
     let mut needed: Vec<NeededEvents<'_>> =
-        (0..trace.streams().len()).map(|stream| NeededEvents::new(trace, stream)).collect();
+        streams.clone().map(|stream| NeededEvents::new(trace, stream)).collect();
+    let mapped: Vec<Range<u64>> = streams
+        .map(|stream| {
+            window.zip(trace.clock(stream)).map_or(0..0, |(window, clock)| cycles_inside(window, clock))
+        })
+        .collect();
     let choose = |stream: usize, _: usize, events: &[Event<'_>], flags: &mut [bool]| {
-        let clock = trace.clock(stream);
-        let is_mapped = |event: &Event<'_>| {
-            let raw = clock.zip(event.cycles()).map(|(clock, cycles)| clock.raw_ns(cycles));
-            window.zip(raw).is_some_and(|(window, raw)| {
-                i128::from(window.start.0) + MARGIN <= raw && raw < i128::from(window.end.0) - MARGIN
-            })
-        };
         needed[stream].select(events, flags);
+        let mapped = &mapped[stream];
         for (event, flag) in events.iter().zip(flags) {
-            *flag |= !is_mapped(event);
+            *flag |= !event.cycles().is_some_and(|cycles| mapped.contains(&cycles));
         }
     };
     excerpt_section(&head, trace, choose)
+}
+
+/// The cycles of a clock that are so far inside of a window that events at them count as in it.
+fn cycles_inside(window: Window<RawNs>, clock: &ClockClass) -> Range<u64> {
+    let start = clock.cycles((i128::from(window.start.0) + MARGIN).max(0)).unwrap_or(u64::MAX);
+    let end = clock.cycles((i128::from(window.end.0) - MARGIN).max(0)).unwrap_or(u64::MAX);
+    start..end
 }
 
 /// Writes all chunks of some files to one: what is in several of them once. The bytes depend on the chunks

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use isochrone_analysis::{AnalysisKind, Options};
 use isochrone_hosts::Progress;
 use isochrone_kernel::Spans;
-use isochrone_kernel::scratch::Scratch;
+use isochrone_kernel::scratch::{Scratch, ScratchError};
 use isochrone_pipeline::{Border, Piece, Plan, SpanLog, nth_piece};
 use isochrone_time::UnixNs;
 use isochrone_timing::{SOME_STEPS, TimedHost, Timing, step_length};
@@ -128,7 +128,15 @@ pub fn map_spans(
     let (lines, defers_phases) = (asked.has_arguments(), part == Part::Core);
     let periods = asked.periods.clone().map(Arc::new);
     let wanted = Wanted { lines, periods, defers_phases, ..Wanted::default() };
-    map(hosts, part, spread, &wanted, |_, _| || SpanLog::new(scratch), traces, progress)
+    let mapped = map(hosts, part, spread, &wanted, |_, _| || SpanLog::new(scratch), traces, progress);
+    // A piece from which something is missing is none.
+    let whole = |(host, piece): (&&TimedHost<'_>, _)| match scratch.failed() {
+        Some(source @ ScratchError::Read(_)) => {
+            Err(ModelError::Scratch { host: host.name().to_owned(), source })
+        }
+        Some(ScratchError::Write(_)) | None => piece,
+    };
+    hosts.iter().zip(mapped).map(whole).collect()
 }
 
 fn map<'o, C: Spans + Send, F: Fn() -> C + Sync>(

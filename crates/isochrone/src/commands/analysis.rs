@@ -93,7 +93,10 @@ pub(super) fn model_error(error: ModelError) -> anyhow::Error {
         ModelError::Merge { host, source } => anyhow::Error::new(source)
             .context(format!("{}: the pieces of its trace do not fit", plain(&host))),
         ModelError::TooManySteps(_) => anyhow::anyhow!("--every: {error}"),
-        ModelError::Uncorrected(_) | ModelError::Stopped(_) | ModelError::Chunks { .. } => {
+        ModelError::Uncorrected(_)
+        | ModelError::Stopped(_)
+        | ModelError::Chunks { .. }
+        | ModelError::Scratch { .. } => {
             anyhow::anyhow!("{}", Plain(error))
         }
     }

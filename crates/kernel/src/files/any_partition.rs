@@ -1,12 +1,32 @@
 //! The merge invariant: for all cuts of a history and all orders of merges, bytes and spans are the same.
 
+use std::io;
+use std::sync::Mutex;
+
 use isochrone_net::Flow;
 use proptest::prelude::*;
 
 use super::{DumpOwner, FileOp, FileSpan, Files};
 use crate::calls::{Created, Effect, EpollChange, EpollReady, ExitOutput, Opener, Paired, Use};
 use crate::id::{PIECE_BEGIN, ThreadAliases, ThreadId, Time};
+use crate::scratch::{Scratch, Storage};
 use crate::span::{Poll, Spans};
+
+#[derive(Default)]
+struct Memory(Mutex<Vec<u8>>);
+
+impl Storage for Memory {
+    fn append(&self, bytes: &[u8]) -> io::Result<u64> {
+        let mut all = self.0.lock().unwrap();
+        all.extend_from_slice(bytes);
+        Ok((all.len() - bytes.len()) as u64)
+    }
+
+    fn read(&self, from: u64, into: &mut [u8]) -> io::Result<()> {
+        into.copy_from_slice(&self.0.lock().unwrap()[from as usize..][..into.len()]);
+        Ok(())
+    }
+}
 
 #[derive(Debug, Default)]
 struct Emitted(Vec<FileSpan>, Vec<Poll>);
@@ -81,7 +101,7 @@ impl History {
     }
 
     fn piece(&self, first: usize, last: usize, settled: bool) -> (Files, Emitted, usize, usize) {
-        let mut files = Files::new(settled);
+        let mut files = Files::with_scratch(settled, Scratch::new(Memory::default()));
         let mut emitted = Emitted::default();
         for index in first..last {
             let aliases = self.aliases(index, index + 1);

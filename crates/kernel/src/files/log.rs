@@ -3,26 +3,21 @@
 //! A log is in a normal form that does not depend on how it came about: uses between two other operations are
 //! added up by thread and descriptor, and no membership is logged twice.
 
-use std::collections::VecDeque;
+use std::fmt;
 
 use isochrone_net::Flow;
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::block::Item;
+use super::items::Items;
 use super::op::{FileOp, Tally, is_unknown};
 use super::returned::{OneUse, Returned, Step};
 use super::sums::Sums;
 use crate::calls::Effect;
 use crate::canonical_map::CanonicalMap;
 use crate::id::{ThreadAliases, ThreadId, Time};
-
-/// An item of the log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Item {
-    /// Uses of descriptors; never two such items in a row.
-    Uses(Sums),
-    /// Something else.
-    Op(FileOp),
-}
+use crate::scratch::Scratch;
 
 /// The last logged process of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,23 +31,29 @@ pub(super) enum LoggedMembership {
 /// Operations in their order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Log {
-    items: VecDeque<Item>,
+    items: Items,
     /// The last logged process of each thread. It follows from the items.
     pids: CanonicalMap<ThreadId, LoggedMembership>,
 }
 
 impl Log {
+    /// An empty one, with a place for what is too much for memory.
+    pub(super) fn new(scratch: Scratch) -> Self {
+        Self { items: Items::new(scratch), pids: CanonicalMap::default() }
+    }
+
+    /// An empty one with the same place.
+    pub(super) fn empty(&self) -> Self {
+        Self::new(self.items.scratch().clone())
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
     /// Whether there are only uses.
     pub(super) fn is_at_most_uses(&self) -> bool {
-        match self.items.len() {
-            0 => true,
-            1 => matches!(self.items.front(), Some(Item::Uses(_))),
-            _ => false,
-        }
+        self.items.is_at_most_uses()
     }
 
     /// The logged process of a thread, if any.
@@ -60,108 +61,75 @@ impl Log {
         self.pids.get(&thread).copied()
     }
 
+    /// Whether it has the process, or the end, of a thread that is to be renamed.
+    pub(super) fn has_membership_of(&self, aliases: &ThreadAliases) -> bool {
+        aliases.iter().any(|(from, _)| self.membership(from).is_some())
+    }
+
     /// Adds an operation other than a use.
     pub(super) fn push(&mut self, op: FileOp) {
         self.remember(&op);
-        self.append(Item::Op(op));
+        self.items.push(Item::Op(op));
     }
 
     /// Adds a use.
     pub(super) fn count(&mut self, one: &OneUse<'_>) {
-        if !matches!(self.items.back(), Some(Item::Uses(_))) {
-            self.append(Item::Uses(Sums::default()));
-        }
-        if let Some(Item::Uses(uses)) = self.items.back_mut() {
-            count(uses, one);
+        match self.items.last_uses() {
+            Some(uses) => count(uses, one),
+            None => self.items.push(Item::Uses(uses_of([Some(*one), None]))),
         }
     }
 
     /// Adds uses.
     pub(super) fn add(&mut self, more: Sums) {
-        match self.items.back_mut() {
-            Some(Item::Uses(uses)) => uses.join(more),
-            _ => self.append(Item::Uses(more)),
+        match self.items.last_uses() {
+            Some(uses) => uses.join(more),
+            None => self.items.push(Item::Uses(more)),
         }
-    }
-
-    /// Adds an item at the end. A log may be most of what a process has in memory: room for more is a quarter
-    /// of it, not as much again.
-    fn append(&mut self, item: Item) {
-        if self.items.len() == self.items.capacity() {
-            self.items.reserve_exact(4.max(self.items.len() / 4));
-        }
-        self.items.push_back(item);
     }
 
     /// Sets the effect of a call.
     pub(super) fn fill(&mut self, thread: ThreadId, at: Time, effect: &Effect, flow: Option<&Flow>) {
-        let is_it = |item: &Item| matches!(item, Item::Op(FileOp::Call { thread: of, at: when, effect: None, .. }) if (*of, *when) == (thread, at));
-        let Some(index) = self.items.iter().position(is_it) else { return };
-        let Some(Item::Op(op)) = self.items.remove(index) else { return };
+        let is_it = |op: &FileOp| matches!(op, FileOp::Call { thread: of, at: when, effect: None, .. } if (*of, *when) == (thread, at));
+        let Some(index) = self.items.position(is_it) else { return };
+        let Some(op) = self.items.op_mut(index) else { return };
         let Some(call) = op.returned() else { return };
         let call = Returned { effect: Some(effect), flow, ..call };
-        match call.step() {
-            Step::Nothing => self.join(index),
-            Step::More => self.items.insert(index, Item::Op(call.to_op())),
-            Step::Use(one) => self.fill_uses(index, [Some(one), None]),
-            Step::Uses(one, two) => self.fill_uses(index, [Some(one), Some(two)]),
-        }
+        let uses = match call.step() {
+            Step::More => {
+                *op = call.to_op();
+                return;
+            }
+            Step::Nothing => None,
+            Step::Use(one) => Some(uses_of([Some(one), None])),
+            Step::Uses(one, two) => Some(uses_of([Some(one), Some(two)])),
+        };
+        self.items.replace(index, uses);
     }
 
     /// Renames threads. Returns whether two threads that became one both have a logged process.
     pub(super) fn rename(&mut self, aliases: &ThreadAliases) -> bool {
-        for item in &mut self.items {
-            match item {
-                Item::Uses(uses) => uses.rename(aliases),
-                Item::Op(op) => op.rename(aliases),
-            }
-        }
+        self.items.rename(aliases);
         let mut has_duplicates = false;
         self.pids.rekey(|&thread| aliases.of(thread), |_, _| has_duplicates = true);
         has_duplicates
     }
 
-    /// Sets whether a forked thread shares its parent's table.
+    /// Sets whether a forked thread shares its parent's table, which was a guess.
     pub(super) fn share(&mut self, thread: ThreadId, shares: bool) {
-        for item in &mut self.items {
-            if let Item::Op(FileOp::Fork { child, shares_table, is_guess, .. }) = item
-                && *child == thread
-            {
-                (*shares_table, *is_guess) = (shares, false);
-                return;
-            }
-        }
-    }
-
-    fn fill_uses(&mut self, index: usize, new: [Option<OneUse<'_>>; 2]) {
-        let mut uses = Sums::default();
-        for one in new.into_iter().flatten() {
-            count(&mut uses, &one);
-        }
-        self.items.insert(index, Item::Uses(uses));
-        // The join after the item first: the one before then has the right neighbour.
-        self.join(index + 1);
-        self.join(index);
-    }
-
-    /// Joins an item with the one before it, if both are uses.
-    fn join(&mut self, index: usize) {
-        let Some(before) = index.checked_sub(1) else { return };
-        let both = [before, index].map(|place| matches!(self.items.get(place), Some(Item::Uses(_))));
-        if both != [true, true] {
-            return;
-        }
-        if let (Some(Item::Uses(later)), Some(Item::Uses(uses))) =
-            (self.items.remove(index), self.items.get_mut(before))
+        let is_it =
+            |op: &FileOp| matches!(op, FileOp::Fork { child, is_guess: true, .. } if *child == thread);
+        if let Some(index) = self.items.position(is_it)
+            && let Some(FileOp::Fork { shares_table, is_guess, .. }) = self.items.op_mut(index)
         {
-            uses.join(later);
+            (*shares_table, *is_guess) = (shares, false);
         }
     }
 
     /// Removes the next operation if its threads are known; passes uses before it to `uses`, of all known
     /// threads.
     pub(super) fn next_ready(&mut self, mut uses: impl FnMut(ThreadId, i32, &Tally)) -> Option<FileOp> {
-        if let Some(Item::Uses(first)) = self.items.front_mut() {
+        if let Some(Item::Uses(first)) = self.items.first() {
             first.retain(|(thread, fd), tally| {
                 let waits = is_unknown(thread);
                 if !waits {
@@ -172,10 +140,10 @@ impl Log {
             if !first.is_empty() {
                 return None;
             }
-            self.items.pop_front();
+            self.items.pop_first();
         }
-        let op = match self.items.front() {
-            Some(Item::Op(op)) if !op.is_blocked() => match self.items.pop_front() {
+        let op = match self.items.first() {
+            Some(Item::Op(op)) if !op.is_blocked() => match self.items.pop_first() {
                 Some(Item::Op(op)) => Some(op),
                 _ => None,
             },
@@ -210,6 +178,14 @@ fn count(uses: &mut Sums, one: &OneUse<'_>) {
     uses.tally((one.thread, one.fd)).count(one);
 }
 
+fn uses_of(some: [Option<OneUse<'_>>; 2]) -> Sums {
+    let mut uses = Sums::default();
+    for one in some.into_iter().flatten() {
+        count(&mut uses, &one);
+    }
+    uses
+}
+
 /// Only the items count: the rest follows from them, or was executed already.
 impl PartialEq for Log {
     fn eq(&self, other: &Self) -> bool {
@@ -227,14 +203,25 @@ impl Serialize for Log {
 
 impl<'de> Deserialize<'de> for Log {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let items = VecDeque::deserialize(deserializer)?;
-        let mut log = Self { items: VecDeque::new(), pids: CanonicalMap::default() };
-        for item in &items {
-            if let Item::Op(op) = item {
-                log.remember(op);
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Log;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the items of a log")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Log, A::Error> {
+                let mut log = Log::default();
+                while let Some(item) = all.next_element()? {
+                    match item {
+                        Item::Op(op) => log.push(op),
+                        Item::Uses(uses) => log.add(uses),
+                    }
+                }
+                Ok(log)
             }
         }
-        log.items = items;
-        Ok(log)
+        deserializer.deserialize_seq(All)
     }
 }

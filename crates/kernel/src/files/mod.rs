@@ -6,6 +6,8 @@
 //! form of a log is a function of its operations, for all cuts: equal histories are equal bytes. `machine`
 //! executes, [`FileSpan`] is emitted.
 
+mod block;
+mod items;
 mod log;
 mod machine;
 mod op;
@@ -22,12 +24,14 @@ mod rules;
 use isochrone_net::Flow;
 use serde::{Deserialize, Serialize};
 
-use self::log::{Item, Log, LoggedMembership};
+use self::block::Item;
+use self::log::{Log, LoggedMembership};
 use self::machine::Machine;
 use self::returned::{OneUse, Step};
 use self::sums::Sums;
 use crate::calls::Effect;
 use crate::id::{ThreadAliases, ThreadId, Time};
+use crate::scratch::Scratch;
 use crate::span::Spans;
 
 pub use crate::span::file::{Bound, ClosedBy, FileKind, FileSpan, OpenedBy, Socket, Uses};
@@ -47,7 +51,12 @@ pub struct Files {
 impl Files {
     /// No operations so far. `settled`: this is the first piece of the trace.
     pub fn new(settled: bool) -> Self {
-        Self { machine: settled.then(Box::default), log: Log::default() }
+        Self::with_scratch(settled, Scratch::default())
+    }
+
+    /// As [`Self::new`], with a place for operations that are too many for memory.
+    pub fn with_scratch(settled: bool, scratch: Scratch) -> Self {
+        Self { machine: settled.then(Box::default), log: Log::new(scratch) }
     }
 
     /// Whether all operations so far have been executed.
@@ -123,12 +132,14 @@ impl Files {
         if aliases.is_empty() {
             return;
         }
+        let has_membership = self.log.has_membership_of(aliases);
         let has_duplicates = self.log.rename(aliases);
-        if !has_duplicates && self.machine.is_none() {
+        if !has_duplicates && (self.machine.is_none() || !has_membership) {
             return;
         }
         // The machine may have a membership that the log records again.
-        for item in std::mem::take(&mut self.log).into_items() {
+        let empty = self.log.empty();
+        for item in std::mem::replace(&mut self.log, empty).into_items() {
             match item {
                 Item::Uses(uses) => self.log.add(uses),
                 Item::Op(op) if self.is_redundant(&op) => {}

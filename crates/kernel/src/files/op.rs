@@ -115,18 +115,24 @@ impl FileOp {
         Some(Returned { thread: *thread, at: *at, effect, name, ret: *ret, output, flow })
     }
 
-    /// Whether it names an unidentified thread.
-    pub(super) fn is_blocked(&self) -> bool {
-        match *self {
+    /// The threads that it names.
+    pub(super) fn threads(&self) -> impl Iterator<Item = ThreadId> {
+        let threads = match *self {
             Self::Call { thread, .. }
             | Self::Exec { thread, .. }
             | Self::Exit { thread, .. }
             | Self::Member { thread, .. }
             | Self::DumpOwner { thread, .. }
-            | Self::DumpFile { owner: DumpOwner::Thread(thread), .. } => is_unknown(thread),
-            Self::Fork { parent, child, .. } => is_unknown(parent) || is_unknown(child),
-            Self::DumpFile { .. } | Self::LossBegins { .. } | Self::Lost { .. } => false,
-        }
+            | Self::DumpFile { owner: DumpOwner::Thread(thread), .. } => [Some(thread), None],
+            Self::Fork { parent, child, .. } => [Some(parent), Some(child)],
+            Self::DumpFile { .. } | Self::LossBegins { .. } | Self::Lost { .. } => [None, None],
+        };
+        threads.into_iter().flatten()
+    }
+
+    /// Whether it names an unidentified thread.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.threads().any(is_unknown)
     }
 
     /// Renames threads.

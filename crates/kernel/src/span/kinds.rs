@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::file::FileSpan;
 use super::{OwnedHalfSyscall, OwnedSyscall};
 use crate::id::ThreadAliases;
+use crate::scratch::Scratch;
 use crate::{
     HalfSyscall, Irq, Mapped, Mapping, Migration, NetPacket, ObjectUse, OffCpu, PacketTaken, PageAllocation,
     Period, Phase, Poll, Retired, SchedLatency, Slice, Softirq, Syscall, ThreadChange, ThreadEvent, Unknown,
@@ -118,6 +119,11 @@ macro_rules! define {
             /// ([`WithThreads`](crate::WithThreads)). The same for all pieces of a trace.
             fn wants_threads(&self) -> bool {
                 true
+            }
+
+            /// Where operations on descriptors go that are too many for memory.
+            fn scratch(&self) -> Scratch {
+                Scratch::default()
             }
 
             /// Renames threads: what is kept for each old id is to be kept for the new one.

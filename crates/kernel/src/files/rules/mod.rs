@@ -399,7 +399,9 @@ fn a_thread_whose_maker_began_in_the_piece_before_shares() {
         let mut left = Files::new(true);
         left.note(opened(10, 1, "/x", 3), &mut emitted);
         let mut right = Files::new(false);
-        right.note(fork(10, 11, 5, false), &mut emitted);
+        let (parent, child, at) = (thread(10), thread(11), Time(5));
+        let fork = FileOp::Fork { parent, child, at, shares_table: false, is_guess: true };
+        right.note(fork, &mut emitted);
         right.note(closed(11, 6, 3), &mut emitted);
         right.share(thread(11), shares);
         left.append(right, &mut emitted);
