@@ -84,7 +84,10 @@ pub(crate) fn cpus(
     is_full: bool,
 ) -> BTreeSet<u32> {
     let Some(&last) = there.last() else { return BTreeSet::new() };
-    let mut known: BTreeSet<u32> = (0..=last).filter(|_| is_full && u64::from(last) < MAX_CPUS).collect();
+    let mut known = BTreeSet::new();
+    if is_full && u64::from(last) < MAX_CPUS {
+        known.extend(0..=last);
+    }
     known.extend(numbers.into_iter().chain(there.iter().copied()));
     // The first events of a series, in however many chunks they are.
     let (mut series, mut left) = (None, LOOK);

@@ -202,3 +202,14 @@ impl<'p, 't> StreamCursor<'p, 't> {
         self.found.push(FoundLoss { loss, at, broken: Some(Broken { packet, bit, error }) });
     }
 }
+
+/// Ends within a packet, of which the reader of the next window has the rest, and may be done with it.
+impl Drop for StreamCursor<'_, '_> {
+    fn drop(&mut self) {
+        if self.events.is_some()
+            && let Some(packet) = self.source.packet(self.next_packet - 1)
+        {
+            self.source.trace.forget(packet);
+        }
+    }
+}
