@@ -95,10 +95,14 @@ impl Block {
     pub(super) fn rename(&mut self, aliases: &ThreadAliases, scratch: &Scratch) {
         if self.threads.iter().any(|&thread| aliases.of(thread) != thread) {
             let mut items = self.items();
+            if items.len() < self.count {
+                // It stays one that cannot be read again.
+                return;
+            }
             for item in &mut items {
                 item.rename(aliases);
             }
-            *self = Self { count: self.count, ..Self::new(&items, scratch) };
+            *self = Self::new(&items, scratch);
         }
     }
 }

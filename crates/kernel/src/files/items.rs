@@ -356,6 +356,11 @@ mod tests {
         assert_eq!(scratch.failed(), None);
         assert!(postcard::to_stdvec(&items).is_err());
         assert!(matches!(scratch.failed(), Some(ScratchError::Read(_))));
+        // A storage that failed takes nothing more: what follows is in memory.
+        let mut aliases = ThreadAliases::default();
+        aliases.add(thread(8), thread(1_008));
+        items.rename(&aliases);
+        assert!(postcard::to_stdvec(&items).is_err());
         assert_ne!(items, items.clone());
         assert!(items.into_iter().count() < 40);
     }
