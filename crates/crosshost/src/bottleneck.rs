@@ -4,14 +4,17 @@
 use isochrone_analysis::{Cell, Report, Steps, Table, Unit, VERSION};
 use isochrone_store::StoreError;
 use isochrone_time::{RawNs, UnixNs, Window};
+use rayon::prelude::*;
 
 use crate::cluster::Cluster;
 use crate::disjoint::Disjoint;
 use crate::host::Host;
 use crate::request::Request;
-use crate::resources::{Frame, Integral, Kind, Measure, Resource, Waited, length, resources};
+use crate::resources::{
+    Frame, Integral, Kind, Measure, Resource, Waited, cpu_and_reclaim, length, resources,
+};
 use crate::verdict::{OfRequests, Seen, verdict};
-use crate::waits::waits;
+use crate::waits::{Wait, waits};
 
 /// The tables `verdicts` (a line for each host: its bottleneck), `resources` (what each resource of each host
 /// did) and `steps` (the same over time, in steps of `every` ns on the requested clock). `window`: Unix ns;
@@ -28,25 +31,29 @@ pub fn bottleneck(
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
     let whole = cluster.window(window);
-    let mut frames: Vec<(Frame, Waited)> = Vec::with_capacity(cluster.hosts.len());
-    for index in 0..cluster.hosts.len() {
-        frames.push((frame(cluster, index, whole, requests, every)?, Waited::default()));
-    }
+    let hosts = &cluster.hosts;
+    let frames = (0..hosts.len()).map(|index| frame(cluster, index, whole, requests, every));
+    let frames = frames.collect::<Result<Vec<Frame>, StoreError>>()?;
+    let mut waited: Vec<Waited> = frames.iter().map(|_| Waited::default()).collect();
     let until = cluster.range().map_or(whole.end, |range| range.end.max(whole.end));
-    waits(
-        cluster,
-        Window::new(whole.start, until),
-        |_| true,
-        |wait| {
-            let (frame, waited) = &mut frames[wait.who.host];
-            waited.add(&cluster.hosts[wait.who.host], frame, wait);
+    let add = |wait: &Wait| {
+        let index = wait.who.host;
+        waited[index].add(&hosts[index], &frames[index], wait);
+    };
+    let (found, of_cpus) = rayon::join(
+        || waits(cluster, Window::new(whole.start, until), |_| true, add),
+        || {
+            let of_hosts = hosts.par_iter().zip(&frames);
+            let of_cpus = of_hosts.map(|(host, frame)| cpu_and_reclaim(cluster, host, frame));
+            of_cpus.collect::<Result<Vec<_>, StoreError>>()
         },
-    )?;
+    );
+    found?;
     let [mut verdicts, mut table, mut steps] = [verdict_table(), resource_table(), step_table()];
-    for (index, (frame, waited)) in frames.into_iter().enumerate() {
-        let host = &cluster.hosts[index];
+    for (index, ((frame, waited), of_cpus)) in frames.into_iter().zip(waited).zip(of_cpus?).enumerate() {
+        let host = &hosts[index];
         let of_requests = OfRequests::of(requests, index);
-        let all = resources(cluster, index, &frame, waited)?;
+        let all = resources(host, &frame, of_cpus, waited)?;
         let name = || cluster.host_cell(Some(index));
         let found = verdict(&Seen { host, frame: &frame, resources: &all, requests: &of_requests });
         verdicts.row(vec![

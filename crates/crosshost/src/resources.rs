@@ -213,17 +213,15 @@ impl Waited {
 }
 
 /// All resources of a host, by kind and name; those of a kind that was not recorded are one that is unknown.
-/// Linear in the spans of the window, which are read part by part, in the packets of it and the requests to
-/// disks of all time; memory: the packets, and the times when each resource was busy or waited for.
+/// Linear in the packets of the window and the requests to disks of all time; memory: the packets, and the
+/// times when each resource was busy or waited for.
 pub(crate) fn resources(
-    cluster: &Cluster<'_>,
-    index: usize,
+    host: &Host<'_>,
     frame: &Frame,
+    [cpu, reclaim]: [Resource; 2],
     waited: Waited,
 ) -> Result<Vec<Resource>, StoreError> {
-    let host = &cluster.hosts[index];
     let Waited { locks, faults, disks } = waited;
-    let [cpu, reclaim] = cpu_and_reclaim(cluster, host, frame)?;
     let mut all = vec![cpu];
     all.extend(of_disks(host, frame, disks)?);
     all.extend(of_network(host, frame)?);
@@ -242,7 +240,8 @@ fn of_waits(host: &Host<'_>, frame: &Frame, kind: Kind, name: Option<&str>, wait
     Resource { busy: none(), wait, waited, queue: none(), ..resource }
 }
 
-fn cpu_and_reclaim(
+/// The CPUs, and what reclaims memory. Linear in the spans of the window, which are read part by part.
+pub(crate) fn cpu_and_reclaim(
     cluster: &Cluster<'_>,
     host: &Host<'_>,
     frame: &Frame,

@@ -85,8 +85,26 @@ impl Timeline {
     }
 
     /// Reads what starts in the part of a window that begins at `since`, where what starts before is there
-    /// already; `None`: all that overlaps the window.
+    /// already; `None`: all that overlaps the window. Tables are read beside each other.
     fn read(
+        &mut self,
+        store: &HostStore,
+        window: Window<RawNs>,
+        since: Option<RawNs>,
+    ) -> Result<(), StoreError> {
+        let mut states = std::mem::take(&mut self.states);
+        let (in_states, others) = rayon::join(
+            || add_states(&mut states, store, since.map_or(window, |since| Window::new(since, window.end))),
+            || self.read_others(store, window, since),
+        );
+        self.states = states;
+        in_states.and(others)?;
+        self.window = Some(window);
+        Ok(())
+    }
+
+    /// Reads all but the states.
+    fn read_others(
         &mut self,
         store: &HostStore,
         window: Window<RawNs>,
@@ -95,17 +113,46 @@ impl Timeline {
         // What has no length, and starts where the part begins, overlaps the time before alone.
         let part = since.map_or(window, |since| Window::new(since.saturating_sub(1), window.end));
         let is_new = |at: RawNs| since.is_none_or(|since| at >= since);
-        self.read_states(store, since.map_or(window, |since| Window::new(since, window.end)))?;
-        let (mut calls, mut wakeups, mut slices) = (Vec::new(), Vec::new(), Vec::new());
-        store.syscalls(part, |it| calls.extend(is_new(it.start).then_some(it)))?;
-        store.wakeups(part, |it| wakeups.extend(is_new(it.at).then_some(it)))?;
-        store.slices(part, |it| slices.extend(is_new(it.start).then_some(it)))?;
-        let (mut irqs, mut softirqs, blocks) = (Vec::new(), Vec::new(), &mut self.blocks);
-        store.irqs(part, |it| irqs.extend(is_new(it.start).then_some(it)))?;
-        store.softirqs(part, |it| softirqs.extend(is_new(it.start).then_some(it)))?;
-        store.block_requests(part, |it| blocks.extend(is_new(it.start).then_some(it)))?;
-        // Whatever was read when: one order.
-        blocks.sort_by_key(|block| (block.end, block.start, block.device, block.sector));
+        let Self { calls, wakeups, slices, irqs, softirqs, packets, taken, blocks, .. } = self;
+        let of_calls = || {
+            let mut new = Vec::new();
+            store.syscalls(part, |it| new.extend(is_new(it.start).then_some(it)))?;
+            calls.extend(new, |call| call.thread.map(|it| it.0), |call| call.start);
+            Ok(())
+        };
+        let of_wakeups = || {
+            let mut new = Vec::new();
+            store.wakeups(part, |it| new.extend(is_new(it.at).then_some(it)))?;
+            wakeups.extend(new, |wakeup| wakeup.thread.map(|it| it.0), |wakeup| wakeup.at);
+            Ok(())
+        };
+        let of_cpus = || {
+            let (mut new_slices, mut new_irqs, mut new_softirqs) = (Vec::new(), Vec::new(), Vec::new());
+            store.slices(part, |it| new_slices.extend(is_new(it.start).then_some(it)))?;
+            store.irqs(part, |it| new_irqs.extend(is_new(it.start).then_some(it)))?;
+            store.softirqs(part, |it| new_softirqs.extend(is_new(it.start).then_some(it)))?;
+            slices.extend(new_slices, |slice| Some(slice.cpu), |slice| slice.start);
+            irqs.extend(new_irqs, |irq| Some(irq.cpu), |irq| irq.start);
+            softirqs.extend(new_softirqs, |softirq| Some(softirq.cpu), |softirq| softirq.start);
+            Ok(())
+        };
+        let of_devices = || {
+            store.block_requests(part, |it| blocks.extend(is_new(it.start).then_some(it)))?;
+            // Whatever was read when: one order.
+            blocks.sort_by_key(|block| (block.end, block.start, block.device, block.sector));
+            packets.extend(store.packets(part)?.into_iter().filter(|packet| is_new(packet.at)));
+            *taken = device_queue::taken(store, packets, window)?;
+            Ok(())
+        };
+        let ((calls, wakeups), (cpus, devices)): ((Result<_, StoreError>, Result<_, _>), (_, Result<_, _>)) =
+            rayon::join(|| rayon::join(of_calls, of_wakeups), || rayon::join(of_cpus, of_devices));
+        calls.and(wakeups).and(cpus).and(devices)?;
+        self.flows.clear();
+        for (index, packet) in self.packets.iter().enumerate() {
+            if let Some((flow, _)) = packet.flow {
+                self.flows.entry((flow, packet.is_sent)).or_default().push(index);
+            }
+        }
         let (forks, polls) = (&mut self.forks, &mut self.polls);
         store.forks(part, |fork| {
             if is_new(fork.at) {
@@ -126,40 +173,11 @@ impl Timeline {
             }
             None => {}
         })?;
-        let mut pages = Vec::new();
-        store.pages(part, |it| pages.extend(is_new(it.at).then_some(it)))?;
-        self.packets.extend(store.packets(part)?.into_iter().filter(|packet| is_new(packet.at)));
-        self.flows.clear();
-        for (index, packet) in self.packets.iter().enumerate() {
-            if let Some((flow, _)) = packet.flow {
-                self.flows.entry((flow, packet.is_sent)).or_default().push(index);
-            }
-        }
-        self.taken = device_queue::taken(store, &self.packets, window)?;
-        self.calls.extend(calls, |call| call.thread.map(|it| it.0), |call| call.start);
-        self.wakeups.extend(wakeups, |wakeup| wakeup.thread.map(|it| it.0), |wakeup| wakeup.at);
-        self.slices.extend(slices, |slice| Some(slice.cpu), |slice| slice.start);
-        self.irqs.extend(irqs, |irq| Some(irq.cpu), |irq| irq.start);
-        self.softirqs.extend(softirqs, |softirq| Some(softirq.cpu), |softirq| softirq.start);
         self.signals.extend(signals, |used| used.thread.map(|it| it.0), |used| used.at);
         self.delivered.extend(delivered, |used| used.thread.map(|it| it.0), |used| used.at);
+        let mut pages = Vec::new();
+        store.pages(part, |it| pages.extend(is_new(it.at).then_some(it)))?;
         self.pages.extend(pages, |it| it.thread.filter(|_| !it.is_free).map(|it| it.0), |it| it.at);
-        self.window = Some(window);
-        Ok(())
-    }
-
-    /// Adds the states of a window, where the window before it ended: one that reaches across is one.
-    fn read_states(&mut self, store: &HostStore, window: Window<RawNs>) -> Result<(), StoreError> {
-        let rows = (0..).map(ThreadRow).zip(store.threads());
-        let threads: Vec<ThreadRow> =
-            rows.filter(|(_, thread)| thread.tid.is_some()).map(|(row, _)| row).collect();
-        for row in store.states(&threads, window)? {
-            let there = self.states.of_mut(row.thread.0);
-            match there.last_mut() {
-                Some(last) if last.end == row.start && is_same(last, &row) => last.end = row.end,
-                _ => there.push(row),
-            }
-        }
         Ok(())
     }
 
@@ -333,6 +351,25 @@ impl Timeline {
     pub(crate) fn disks(&self) -> &[BlockSpan] {
         &self.blocks
     }
+}
+
+/// Adds the states of a window, where the window before it ended: one that reaches across is one.
+fn add_states(
+    states: &mut Keyed<StateRow>,
+    store: &HostStore,
+    window: Window<RawNs>,
+) -> Result<(), StoreError> {
+    let rows = (0..).map(ThreadRow).zip(store.threads());
+    let threads: Vec<ThreadRow> =
+        rows.filter(|(_, thread)| thread.tid.is_some()).map(|(row, _)| row).collect();
+    for row in store.states(&threads, window)? {
+        let there = states.of_mut(row.thread.0);
+        match there.last_mut() {
+            Some(last) if last.end == row.start && is_same(last, &row) => last.end = row.end,
+            _ => there.push(row),
+        }
+    }
+    Ok(())
 }
 
 /// Whether a thread does the same in two states.

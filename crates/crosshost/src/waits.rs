@@ -7,6 +7,7 @@ use isochrone_kernel::Name;
 use isochrone_store::Cause;
 use isochrone_store::{State, StateRow, StoreError, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
+use rayon::prelude::*;
 
 use crate::cluster::Cluster;
 use crate::mpi::MpiMessage;
@@ -63,7 +64,8 @@ pub fn waits(
     })
 }
 
-/// As [`waits`], with the part of the spans that is in memory, and since when, Unix ns.
+/// As [`waits`], with the part of the spans that is in memory, and since when, Unix ns. What the threads of a
+/// host waited for in a part is found on all cores; memory: these waits.
 pub(crate) fn waits_of_parts<'c, 'e>(
     cluster: &'c Cluster<'e>,
     window: Window<UnixNs>,
@@ -74,38 +76,47 @@ pub(crate) fn waits_of_parts<'c, 'e>(
     for part in parts(cluster, window) {
         loaded.advance(widened(part, MARGIN))?;
         for (index, host) in cluster.hosts.iter().enumerate() {
-            let (from, to) = (host.raw(part.start), host.raw(part.end));
-            let loaded_from = host.raw(part.start.saturating_sub(MARGIN));
-            for thread in (0..).map(ThreadRow).take(host.store.threads().len()) {
-                let who = ThreadRef { host: index, thread };
-                if !is_asked(who) {
-                    continue;
-                }
-                let states = loaded.timelines[index].states(thread);
-                let first = states.partition_point(|row| row.end <= from);
-                let ended = states[first..].iter().take_while(|row| row.end <= to);
-                let messages = cluster.mpi_received_by(who);
-                for row in ended.filter(|row| row.state == State::Blocked && !is_in_reception(messages, row))
-                {
-                    let mut row = row.clone();
-                    // What started before is cut.
-                    if row.start <= loaded_from
-                        && let Some(whole) = host.store.whole_state(thread, row.start)?
-                    {
-                        row.start = whole.start;
-                    }
-                    if row.end < host.range.end {
-                        each(&loaded, part.start.saturating_sub(MARGIN), &explained(&loaded, who, &row))?;
-                    }
-                }
-                let received = messages.iter().filter(|it| (from + 1..=to).contains(&it.received));
-                for message in received.filter(|it| it.since < it.received) {
-                    each(&loaded, part.start.saturating_sub(MARGIN), &for_message(message))?;
-                }
+            let threads = (0..).map(ThreadRow).take(host.store.threads().len());
+            let asked = threads.map(|thread| ThreadRef { host: index, thread }).filter(|&who| is_asked(who));
+            let asked: Vec<ThreadRef> = asked.collect();
+            let of_threads = asked.par_iter().map(|&who| waits_of(&loaded, part, who));
+            for wait in of_threads.collect::<Result<Vec<_>, StoreError>>()?.iter().flatten() {
+                each(&loaded, part.start.saturating_sub(MARGIN), wait)?;
             }
         }
     }
     Ok(())
+}
+
+/// The waits of a thread that end in a part of the time which is in memory.
+fn waits_of(
+    loaded: &ClusterWindow<'_, '_>,
+    part: Window<UnixNs>,
+    who: ThreadRef,
+) -> Result<Vec<Wait>, StoreError> {
+    let host = &loaded.cluster.hosts[who.host];
+    let (from, to) = (host.raw(part.start), host.raw(part.end));
+    let loaded_from = host.raw(part.start.saturating_sub(MARGIN));
+    let states = loaded.timelines[who.host].states(who.thread);
+    let first = states.partition_point(|row| row.end <= from);
+    let ended = states[first..].iter().take_while(|row| row.end <= to);
+    let messages = loaded.cluster.mpi_received_by(who);
+    let mut waits = Vec::new();
+    for row in ended.filter(|row| row.state == State::Blocked && !is_in_reception(messages, row)) {
+        let mut row = row.clone();
+        // What started before is cut.
+        if row.start <= loaded_from
+            && let Some(whole) = host.store.whole_state(who.thread, row.start)?
+        {
+            row.start = whole.start;
+        }
+        if row.end < host.range.end {
+            waits.push(explained(loaded, who, &row));
+        }
+    }
+    let received = messages.iter().filter(|it| (from + 1..=to).contains(&it.received));
+    waits.extend(received.filter(|it| it.since < it.received).map(for_message));
+    Ok(waits)
 }
 
 /// Whether a thread was in a call that received a message during a wait.

@@ -12,7 +12,7 @@ use isochrone_kernel::{
     Facts, Finished, MergeError, Missed, Name, PIECE_BEGIN, PartialState, Spans, ThreadId, WithThreads,
 };
 use isochrone_periods::Definitions;
-use isochrone_pipeline::{Cuts, Job, PieceModel, Plan, SpanMapper, map_merge_all};
+use isochrone_pipeline::{Cuts, Job, Observe, Observed, PieceModel, Plan, SpanMapper, map_merge_all};
 use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::{Stamp, TimedHost, Timing, TooManySteps};
 
@@ -130,18 +130,18 @@ pub(crate) fn of_traces<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     // A finished model is much smaller: it is made as soon as its host is whole.
     let finish =
         |PieceModel { model, report, .. }: PieceModel<Model<S>>| (model.finish().with_threads(), report);
-    read(hosts, plans, spread.threads(), wanted, make, finish, progress)
+    read(hosts, plans, (spread.threads(), None), wanted, make, finish, progress)
 }
 
 /// What a piece of a host is mapped to: the consumer, and the threads that have ended.
 pub(crate) type Model<S> = PartialState<WithThreads<S>>;
 
 /// Reads what plans say of hosts, all of which have a timing: what `finish` makes of the model of each, in
-/// their order.
+/// their order. `by`: who is given the events, too.
 pub(crate) fn read<'o, S: Spans + Send, F: Fn() -> S + Sync, R: Send>(
     hosts: &[&TimedHost<'o>],
     plans: Vec<Plan>,
-    threads: usize,
+    (threads, by): (usize, Option<&dyn Observe>),
     wanted: &Wanted,
     make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
     finish: impl Fn(PieceModel<Model<S>>) -> R + Sync,
@@ -154,7 +154,7 @@ pub(crate) fn read<'o, S: Spans + Send, F: Fn() -> S + Sync, R: Send>(
         let mapper = SpanMapper::new(move || WithThreads::new(consumer()));
         let mapper = mapper.lines(wanted.lines).periods(wanted.periods.clone()).switches(wanted.has_switches);
         let mapper = mapper.deferring_phases(wanted.defers_phases).of_work(wanted.work.clone());
-        jobs.push(Job { host: &host.traced, plan, mapper });
+        jobs.push(Job { host: &host.traced, plan, mapper: Observed { mapper, by } });
     }
     let parts = map_merge_all(&jobs, threads, |_, part| finish(part), progress);
     let is_stopped = wanted.is_stopped();

@@ -7,8 +7,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use isochrone_ctf::write::excerpt;
-use isochrone_ctf::{Event, Schemas, Stream, Trace};
+use isochrone_ctf::write::{Choose, ClassCount, ExcerptWriter};
+use isochrone_ctf::{Schemas, Stream, Trace};
 use serde::{Deserialize, Serialize};
 
 use crate::piece::{Kind, NewSection, PieceError, PieceFile, Section};
@@ -48,7 +48,7 @@ pub struct ClassContent {
 impl StreamContent {
     /// What comes of the bytes of the packets of a stream, and of the number and the bytes of its events by
     /// event class.
-    pub fn new(bytes: u64, classes: impl IntoIterator<Item = (u64, u64)>) -> Self {
+    pub fn new(bytes: u64, classes: impl IntoIterator<Item = ClassCount>) -> Self {
         let class = |(class, (events, bytes))| ClassContent { class, events, bytes };
         let classes = classes.into_iter().enumerate().map(class).filter(|class| class.events > 0);
         Self { bytes, classes: classes.collect() }
@@ -77,38 +77,25 @@ pub enum ExcerptError {
     Io(#[from] io::Error),
 }
 
-/// Makes the section of an excerpt: all packets of a trace, with the events that `choose` selects, as
-/// [`excerpt()`] says.
+/// Makes the section of an excerpt of a trace. `made` appends what `writer` has put of a packet before, by
+/// the indices of the stream and of the packet.
 ///
 /// # Errors
-/// A packet cannot be encoded again, or the section not be kept.
-pub fn excerpt_section<'t>(
+/// A packet cannot be encoded again, the section not be kept, or what `made` returns.
+pub fn excerpt_section<C: Choose>(
     head: &ExcerptHead,
-    trace: &'t Trace,
-    mut choose: impl FnMut(usize, usize, &[Event<'t>], &mut [bool]),
+    trace: &Trace,
+    writer: ExcerptWriter<'_, C>,
+    mut made: impl FnMut(usize, usize, &mut Vec<u8>) -> io::Result<()>,
 ) -> Result<NewSection, ExcerptError> {
     let mut section = NewSection::new()?;
     put(&mut section, &serde_json::to_vec(head).map_err(io::Error::from)?)?;
     put(&mut section, trace.metadata_text().as_bytes())?;
-    let mut failed = None;
-    // By stream and event class: events, and their bytes.
-    let none = |stream| vec![(0, 0); trace.stream_plan(stream).events.len()];
-    let mut counts: Vec<Vec<(u64, u64)>> = (0..trace.streams().len()).map(none).collect();
-    let count_and_choose = |stream: usize, packet, events: &[Event<'t>], flags: &mut [bool]| {
-        for event in events {
-            let (events, bytes) = &mut counts[stream][event.class().index];
-            (*events, *bytes) = (*events + 1, *bytes + event.size());
-        }
-        choose(stream, packet, events, flags);
-    };
-    excerpt(trace, count_and_choose, |file| {
-        let written = put(&mut section, file.name.as_bytes()).and_then(|()| put(&mut section, &file.bytes));
-        failed = failed.take().or(written.err());
-        Ok(())
+    let made = |stream, packet, bytes: &mut Vec<u8>| made(stream, packet, bytes).map_err(ExcerptError::from);
+    let counts = writer.finish(made, |file| {
+        put(&mut section, file.name.as_bytes())?;
+        Ok(put(&mut section, &file.bytes)?)
     })?;
-    if let Some(error) = failed {
-        return Err(error.into());
-    }
     let bytes = |stream: &Stream| stream.packets.iter().map(|packet| packet.total_bits / 8).sum();
     let content = |(stream, counts)| StreamContent::new(bytes(stream), counts);
     let content: Vec<_> = trace.streams().iter().zip(counts).map(content).collect();

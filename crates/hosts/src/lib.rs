@@ -33,7 +33,7 @@ pub use absent::{AbsentStream, ChannelRef};
 pub use host::{Host, Hosts};
 pub use losses::{LossKind, StreamLoss, StreamLossBegin};
 pub use notes::{Contradiction, Note, Unrecorded};
-pub use reader::{HostEvents, Item, ItemRef, Progress, ReadReport};
+pub use reader::{HostEvents, Item, ItemRef, Observer, Progress, ReadReport};
 pub use source::{EventSource, SLACK};
 pub use timeline::{CoverageSpan, State, StreamTimeline};
 pub use work::Work;

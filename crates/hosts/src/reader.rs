@@ -64,6 +64,9 @@ pub enum ItemRef<'e, 't> {
 /// are not counted.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
+/// Is given each event that is read, with its source, in the order in which they are read.
+pub type Observer<'p> = Box<dyn FnMut(&EventSource<'_>, &Event<'_>) + 'p>;
+
 /// The events and losses of a window. Memory is a few words for each source.
 pub struct HostEvents<'p, 't> {
     host: &'p Host<'t>,
@@ -86,6 +89,7 @@ pub struct HostEvents<'p, 't> {
     is_taken: bool,
     report: ReadReport,
     progress: Option<Progress<'p>>,
+    observer: Option<Observer<'p>>,
     /// Bytes of events that were not reported yet.
     unreported_bytes: u64,
 }
@@ -166,6 +170,7 @@ impl<'t> Host<'t> {
             is_taken: false,
             report: ReadReport::default(),
             progress: None,
+            observer: None,
             unreported_bytes: 0,
         };
         if window.is_empty() {
@@ -199,6 +204,12 @@ impl<'p, 't> HostEvents<'p, 't> {
     #[must_use]
     pub fn with_progress(self, progress: Option<Progress<'p>>) -> Self {
         Self { progress, ..self }
+    }
+
+    /// Gives the events to somebody else, too.
+    #[must_use]
+    pub fn with_observer(self, observer: Option<Observer<'p>>) -> Self {
+        Self { observer, ..self }
     }
 
     /// What has been read, at the end.
@@ -324,6 +335,9 @@ impl<'p, 't> HostEvents<'p, 't> {
             if self.unreported_bytes >= PROGRESS_INTERVAL_BYTES {
                 progress(std::mem::take(&mut self.unreported_bytes));
             }
+        }
+        if let Some(observer) = &mut self.observer {
+            observer(cursor.source(), event);
         }
         Some(ItemRef::Event { time, number: cursor.number(), source: cursor.source(), event })
     }

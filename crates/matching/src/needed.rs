@@ -58,8 +58,19 @@ impl<'t> NeededEvents<'t> {
         Self { classes, watch, namespaces, grid, has_switch: false, wants_switch: false }
     }
 
+    /// Whether [`Self::select`] has to be given the events of a class of the next packet.
+    pub fn may_need(&self, class: usize) -> bool {
+        !matches!(self.classes.get(class), Some(Class::Stamp)) || !self.is_settled()
+    }
+
+    /// Whether these stay the same after the next packet.
+    pub fn is_settled(&self) -> bool {
+        self.grid.is_finest()
+    }
+
     /// Sets the flags of the events of the next packet that are needed, in the order of the stream: the first
-    /// and the last of the packet among them, which show between which times it has events. Linear.
+    /// and the last of the packet among them, which show between which times it has events. Those that are
+    /// not to be given ([`Self::may_need`]) make no difference but as the first and the last. Linear.
     pub fn select(&mut self, events: &[Event<'_>], flags: &mut [bool]) {
         let mut last_switch = None;
         for (index, event) in events.iter().enumerate() {
@@ -70,7 +81,7 @@ impl<'t> NeededEvents<'t> {
                 Class::Message => is_needed = true,
                 Class::Namespace => is_needed |= self.namespaces.see(event),
                 Class::Switch => {
-                    let concerns = self.watch.as_mut().is_some_and(|watch| watch.concerns(event));
+                    let concerns = self.watch.as_mut().is_some_and(|watch| watch.see(event));
                     is_needed |= concerns || self.wants_switch || !self.has_switch;
                     if concerns && let Some(last) = last_switch {
                         flags[last] = true;
@@ -87,10 +98,10 @@ impl<'t> NeededEvents<'t> {
                             flags[last] = true;
                         }
                     }
+                    if let Some(watch) = &mut self.watch {
+                        watch.see(event);
+                    }
                 }
-            }
-            if let (Class::Switch | Class::AnyExit | Class::Steering, Some(watch)) = (kind, &mut self.watch) {
-                watch.see(event);
             }
             flags[index] |= is_needed;
         }

@@ -308,7 +308,7 @@ impl<'t> StreamSource<'t> {
                 self.grid.see(cycles);
             }
             match (role, &mut self.packets, &mut self.watch) {
-                (Role::Steering, _, Some(watch)) => watch.see(&event),
+                (Role::Steering, _, Some(watch)) => _ = watch.see(&event),
                 (Role::Namespace, ..) => _ = self.namespaces.see(&event),
                 (Role::Packet, Some(packets), _) => {
                     if let Some(extractor) = &packets.extractors[event.class().index] {

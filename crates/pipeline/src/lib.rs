@@ -13,6 +13,7 @@
 //! be decoded) is reported once.
 
 mod border;
+mod observed;
 pub mod piece_file;
 mod piece_merger;
 mod plan;
@@ -23,6 +24,7 @@ mod span_mapper;
 mod surroundings;
 
 pub use border::{Border, Piece};
+pub use observed::{Observe, Observed};
 pub use piece_merger::{PieceError, PieceMerger, PieceModel};
 pub use plan::{Cuts, MAX_PIECES, Plan, Step, nth_piece};
 pub use pool::{map_in_order, take_in_order};

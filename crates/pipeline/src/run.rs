@@ -12,7 +12,7 @@ use crate::plan::{Plan, Step};
 use crate::pool::{in_order, into_inner, lock};
 use isochrone_hosts::Host;
 use isochrone_hosts::ReadReport;
-use isochrone_hosts::{HostEvents, Progress};
+use isochrone_hosts::{HostEvents, Observer, Progress};
 
 /// A job of map and merge: events of a piece to a model, models of two neighbours to one.
 ///
@@ -32,6 +32,11 @@ pub trait MapMerge: Sync {
 
     /// The model of a piece that was mapped before, if it was.
     fn mapped(&self, _: &Host<'_>, _: Piece) -> Option<PieceModel<Self::Model>> {
+        None
+    }
+
+    /// What is given the events of a piece of a host while it is mapped.
+    fn observer(&self, _: &Host<'_>) -> Option<Observer<'_>> {
         None
     }
 
@@ -125,7 +130,8 @@ pub fn map_piece<M: MapMerge>(
         let model = mapper.gap(host, piece.from.time(), piece.to.time());
         return PieceModel { piece, model, report: ReadReport::default() };
     }
-    let mut events = host.read(piece.window()).with_progress(progress);
+    let events = host.read(piece.window()).with_progress(progress);
+    let mut events = events.with_observer(mapper.observer(host));
     let model = mapper.map(host, piece, &mut events);
     PieceModel { piece, model, report: events.into_report() }
 }

@@ -79,6 +79,17 @@ impl<'t> Event<'t> {
         (self.end - begin).div_ceil(8)
     }
 
+    /// Whether the content of its packet begins with it.
+    #[inline]
+    pub(crate) fn is_first(&self) -> bool {
+        self.header == u64::from(self.packet.header_bits)
+    }
+
+    /// Where the content of its packet ends, in bits from the packet's start.
+    pub(crate) fn content_end(&self) -> u64 {
+        self.packet.content_bits.min(self.bytes.len() as u64 * 8)
+    }
+
     /// Its body (contexts and payload), as bits `start..end` of the packet's bytes.
     pub(crate) fn body(&self) -> (&'t [u8], u64, u64) {
         (self.bytes, self.body, self.end)

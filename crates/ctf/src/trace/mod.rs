@@ -8,6 +8,7 @@
 mod description;
 mod discover;
 mod event;
+pub(crate) mod event_place;
 mod event_times;
 mod files;
 pub mod index;

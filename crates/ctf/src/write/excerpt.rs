@@ -5,11 +5,17 @@
 //! before them are left out. Read with the metadata of the trace, an excerpt gives the events that it has
 //! with the times that they have in the trace.
 
+use std::mem;
+use std::ops::Range;
+use std::ptr;
+
 use super::copy::packets_by_file;
 use super::encode::EncodeError;
 use super::packet::{PacketHead, PacketWriter};
+use crate::bits;
 use crate::error::{Error, Reason};
 use crate::schema::Role;
+use crate::trace::event_place::EventPlace;
 use crate::trace::{Event, Packet, Trace};
 
 /// A stream file of an excerpt.
@@ -21,47 +27,280 @@ pub struct ExcerptFile {
     pub bytes: Vec<u8>,
 }
 
-/// Writes all packets of a trace with those events that `choose` selects: it gets the stream, the packet's
-/// index in [`Stream::packets`](crate::trace::Stream::packets), its events, and a flag for each, `false` at
-/// first. Packets of one stream come in the order of time as far as their files have them in that order.
-/// Packets that cannot be decoded to their ends come with the events before that, and are kept as they are,
-/// whatever is selected. `done` gets each file.
+/// Which events of a trace an excerpt has. Streams and event classes are given by their indices.
+pub trait Choose {
+    /// The cycles of the clock of a stream, outside of which all events are candidates.
+    fn window(&self, stream: usize) -> Range<u64>;
+
+    /// Whether events of a class may be in the excerpt, or be of interest for others of their packet: the
+    /// candidates. Is called again after each packet until [`is_settled`](Self::is_settled).
+    fn is_candidate(&self, stream: usize, class: usize) -> bool;
+
+    /// Whether the candidates of a stream stay those that they are.
+    fn is_settled(&self, stream: usize) -> bool;
+
+    /// Sets the flags, `false` at first, of those that are in the excerpt. Is given the candidates of a
+    /// packet, and its first and its last event whatever they are; packets of one stream come in the order of
+    /// time as far as their files have them in that order.
+    fn choose(&mut self, stream: usize, events: &[Event<'_>], flags: &mut [bool]);
+}
+
+/// Events, and their bytes, headers included.
+pub type ClassCount = (u64, u64);
+
+/// Writes all packets of a trace with those events that a choice selects. Packets that cannot be decoded to
+/// their ends come with the events before that, and are kept as they are, whatever is selected.
 ///
-/// Linear in the trace; memory is the events of one packet and the excerpt of one file.
-///
-/// # Errors
-/// A packet cannot be encoded again; what `done` returns.
-pub fn excerpt<'t>(
+/// Whoever reads the trace anyway can have it [`see`](Self::see) the events, so that they are not read
+/// again; the excerpt is the same.
+pub struct ExcerptWriter<'t, C> {
     trace: &'t Trace,
-    mut choose: impl FnMut(usize, usize, &[Event<'t>], &mut [bool]),
-    mut done: impl FnMut(ExcerptFile) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let (mut events, mut flags): (Vec<Event<'t>>, Vec<bool>) = (Vec::new(), Vec::new());
-    for (name, packets) in trace.file_names().zip(packets_by_file(trace)) {
-        let mut bytes = Vec::new();
-        for (stream, number) in packets {
-            let packet = &trace.streams()[stream].packets[number];
-            events.clear();
-            let mut decoded = trace.packet(stream, number);
-            events.extend(decoded.by_ref());
-            flags.clear();
-            flags.resize(events.len(), false);
-            choose(stream, number, &events, &mut flags);
-            if decoded.error().is_some() {
-                bytes.extend_from_slice(trace.packet_bytes(packet));
-                continue;
+    choice: C,
+    /// By stream.
+    streams: Vec<StreamWriter>,
+    /// Candidates of one packet, and whether each is in the excerpt.
+    events: Vec<Event<'t>>,
+    flags: Vec<bool>,
+}
+
+/// What is written of a stream.
+struct StreamWriter {
+    /// Index of the first packet that is not written yet.
+    next: usize,
+    /// Whether its packets can be written before their file is: it has them in the order of the stream.
+    in_order: bool,
+    /// By index of the event class.
+    counts: Vec<ClassCount>,
+    /// See [`Choose::is_settled`].
+    is_settled: bool,
+    now: SeenPacket,
+}
+
+/// The packet of a stream of which events are seen.
+struct SeenPacket {
+    /// Its address, which is only compared.
+    packet: usize,
+    /// Bit where the next event begins; [`MISSED`]: an event was left out.
+    at: u64,
+    /// Bit where its content ends.
+    end: u64,
+    /// See [`Choose::window`].
+    window: Range<u64>,
+    /// What headers of events are aligned to, bits less one. Without headers, sizes are those of bodies.
+    header_mask: Option<u64>,
+    /// By index of the event class: whether its events are candidates, and how many there are.
+    classes: Vec<(bool, ClassCount)>,
+    /// The candidates.
+    places: Vec<EventPlace>,
+}
+
+/// Not all events of a packet were seen.
+const MISSED: u64 = u64::MAX;
+
+impl SeenPacket {
+    /// Takes an event. `None`: one before it was left out; else whether it is the last one of its packet.
+    #[inline]
+    fn see(&mut self, event: &Event<'_>) -> Option<bool> {
+        let place = EventPlace::of(event);
+        let mut is_edge = false;
+        if self.at != place.header || self.packet != ptr::from_ref(event.packet()).addr() {
+            if !event.is_first() {
+                self.at = MISSED;
+                return None;
             }
-            let failed = |error: EncodeError| {
-                let file = trace.packet_file_name(packet);
-                let message = format!("{file}, packet {}, byte {}: {error}", packet.number, packet.offset);
-                Error::new(trace.path(), Reason::Unwritable(message))
-            };
-            write_packet(trace, stream, packet, &events, &flags, &mut bytes).map_err(failed)?;
-            trace.forget(packet);
+            self.begin(event);
+            is_edge = true;
         }
-        done(ExcerptFile { name: name.to_owned(), bytes })?;
+        self.at = place.end;
+        let start = self.header_mask.map_or(place.body, |mask| (place.header + mask) & !mask);
+        let (is_candidate, (events, bytes)) = &mut self.classes[place.class];
+        (*events, *bytes) = (*events + 1, *bytes + (place.end - start).div_ceil(8));
+        let is_last = place.end >= self.end;
+        if *is_candidate || is_edge || is_last || !self.window.contains(&place.cycles) {
+            self.places.push(place);
+        }
+        Some(is_last)
     }
-    Ok(())
+
+    #[cold]
+    fn begin(&mut self, first: &Event<'_>) {
+        self.packet = ptr::from_ref(first.packet()).addr();
+        self.end = first.content_end();
+        self.clear();
+    }
+
+    fn clear(&mut self) {
+        self.places.clear();
+        self.classes.iter_mut().for_each(|(_, count)| *count = (0, 0));
+    }
+}
+
+impl<'t, C: Choose> ExcerptWriter<'t, C> {
+    /// For a trace. Linear in its packets.
+    pub fn new(trace: &'t Trace, choice: C) -> Self {
+        let mut writer = Self { trace, choice, streams: Vec::new(), events: Vec::new(), flags: Vec::new() };
+        let stream = |stream: usize| StreamWriter {
+            next: 0,
+            in_order: true,
+            counts: vec![(0, 0); trace.stream_plan(stream).events.len()],
+            is_settled: writer.choice.is_settled(stream),
+            now: writer.seen_packet(stream),
+        };
+        let mut streams: Vec<StreamWriter> = (0..trace.streams().len()).map(stream).collect();
+        let mut expected = vec![0; streams.len()];
+        for (stream, number) in packets_by_file(trace).into_iter().flatten() {
+            streams[stream].in_order &= number == expected[stream];
+            expected[stream] += 1;
+        }
+        writer.streams = streams;
+        writer
+    }
+
+    /// Of no packet of a stream.
+    fn seen_packet(&self, stream: usize) -> SeenPacket {
+        let plan = self.trace.stream_plan(stream);
+        let classes = (0..plan.events.len()).map(|class| (self.is_candidate(stream, class), (0, 0)));
+        SeenPacket {
+            packet: 0,
+            at: MISSED,
+            end: 0,
+            window: self.choice.window(stream),
+            header_mask: plan.event_header.as_ref().map(|header| bits::align_up(1, header.align) - 1),
+            classes: classes.collect(),
+            places: Vec::new(),
+        }
+    }
+
+    fn is_candidate(&self, stream: usize, class: usize) -> bool {
+        // Those that are left out may bridge gaps, see `write_selected`.
+        narrow_time(self.trace, stream).is_some() || self.choice.is_candidate(stream, class)
+    }
+
+    /// Takes an event of the trace that somebody reads, each at most once and those of a stream in their
+    /// order. Returns whether it is the last one of a packet of which all were seen: then that can be written
+    /// with [`write_seen`](Self::write_seen), before the next one of its stream. Memory: the candidates of
+    /// one packet of each stream.
+    #[inline]
+    pub fn see(&mut self, event: &Event<'_>) -> bool {
+        let stream = &mut self.streams[event.stream()];
+        stream.now.see(event) == Some(true) && stream.in_order
+    }
+
+    /// Writes the packet of an event that was seen last, and those of its stream before that are not written
+    /// yet: `put` is given the indices of the stream and of the packet, and the bytes.
+    ///
+    /// # Errors
+    /// A packet cannot be encoded again; what `put` returns.
+    pub fn write_seen<E: From<Error>>(
+        &mut self,
+        event: &Event<'_>,
+        mut put: impl FnMut(usize, usize, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let stream = event.stream();
+        let packets = &self.trace.streams()[stream].packets;
+        let next = self.streams[stream].next;
+        let Some(number) =
+            (next..packets.len()).find(|&number| ptr::eq(&raw const packets[number], event.packet()))
+        else {
+            return Ok(());
+        };
+        let mut bytes = Vec::new();
+        if next < number {
+            let fresh = self.seen_packet(stream);
+            let seen = mem::replace(&mut self.streams[stream].now, fresh);
+            for before in next..number {
+                bytes.clear();
+                self.read(stream, before, &mut bytes)?;
+                put(stream, before, &bytes)?;
+            }
+            let fresh = mem::replace(&mut self.streams[stream].now, seen);
+            for (of, fresh) in self.streams[stream].now.classes.iter_mut().zip(fresh.classes) {
+                of.0 = fresh.0;
+            }
+        }
+        self.streams[stream].next = number + 1;
+        bytes.clear();
+        self.choose(stream, number);
+        self.write(stream, number, &mut bytes)?;
+        put(stream, number, &bytes)
+    }
+
+    /// Writes what is left. `made` appends what was put of a packet, by the indices of the stream and of the
+    /// packet; `done` gets each file. Gives what the streams have of each event class, by their indices.
+    ///
+    /// Linear in the packets, and in the events that were not seen; memory is the candidates of one packet
+    /// and the excerpt of one file.
+    ///
+    /// # Errors
+    /// A packet cannot be encoded again; what `made` or `done` returns.
+    pub fn finish<E: From<Error>>(
+        mut self,
+        mut made: impl FnMut(usize, usize, &mut Vec<u8>) -> Result<(), E>,
+        mut done: impl FnMut(ExcerptFile) -> Result<(), E>,
+    ) -> Result<Vec<Vec<ClassCount>>, E> {
+        for (name, packets) in self.trace.file_names().zip(packets_by_file(self.trace)) {
+            let mut bytes = Vec::new();
+            for (stream, number) in packets {
+                match number < self.streams[stream].next {
+                    true => made(stream, number, &mut bytes)?,
+                    false => self.read(stream, number, &mut bytes)?,
+                }
+            }
+            done(ExcerptFile { name: name.to_owned(), bytes })?;
+        }
+        Ok(self.streams.into_iter().map(|stream| stream.counts).collect())
+    }
+
+    /// Reads the events of a packet, and appends what is written of it.
+    fn read(&mut self, stream: usize, number: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        let trace = self.trace;
+        let packet = &trace.streams()[stream].packets[number];
+        let now = &mut self.streams[stream].now;
+        now.clear();
+        let mut decoded = trace.packet(stream, number);
+        for event in decoded.by_ref() {
+            now.see(&event);
+        }
+        let is_broken = decoded.error().is_some();
+        self.choose(stream, number);
+        match is_broken {
+            true => bytes.extend_from_slice(trace.packet_bytes(packet)),
+            false => self.write(stream, number, bytes)?,
+        }
+        trace.forget(packet);
+        Ok(())
+    }
+
+    /// Takes what was seen of a packet as that of its stream, and chooses among the candidates.
+    fn choose(&mut self, stream: usize, number: usize) {
+        let of = &mut self.streams[stream];
+        self.events.clear();
+        self.events.extend(of.now.places.iter().map(|place| place.event(self.trace, stream, number)));
+        self.flags.clear();
+        self.flags.resize(self.events.len(), false);
+        self.choice.choose(stream, &self.events, &mut self.flags);
+        for (count, (_, (events, bytes))) in of.counts.iter_mut().zip(&of.now.classes) {
+            *count = (count.0 + events, count.1 + bytes);
+        }
+        of.now.at = MISSED;
+        if !mem::replace(&mut of.is_settled, self.choice.is_settled(stream)) {
+            for class in 0..of.counts.len() {
+                let is_candidate = self.is_candidate(stream, class);
+                self.streams[stream].now.classes[class].0 = is_candidate;
+            }
+        }
+    }
+
+    /// Appends a packet with those of its candidates that are chosen.
+    fn write(&self, stream: usize, number: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        let packet = &self.trace.streams()[stream].packets[number];
+        let failed = |error: EncodeError| {
+            let file = self.trace.packet_file_name(packet);
+            let message = format!("{file}, packet {}, byte {}: {error}", packet.number, packet.offset);
+            Error::new(self.trace.path(), Reason::Unwritable(message))
+        };
+        write_packet(self.trace, stream, packet, &self.events, &self.flags, bytes).map_err(failed)
+    }
 }
 
 /// Appends a packet with the events that have a flag.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{ChunkError, ChunkHead, Excerpts, merge_chunks, write_chunks};
 use crate::experiment::{Experiment, Opened};
 use crate::model::{ModelError, Spread};
-use crate::pieces::{Held, MappedPiece, Part, map_spans};
+use crate::pieces::{Held, MappedPiece, Part, Pass, map_spans};
 use crate::question::Question;
 use crate::temporary::scratch;
 
@@ -115,12 +115,12 @@ impl Located {
         }
         let asked = &self.head.asked;
         if self.head.has_spans {
-            let map = || map_spans(asked, &hosts, &[], Part::Core, (spread, &scratch()), None);
+            let map = |pass: Pass<'_>| map_spans(asked, &hosts, &[], pass, &scratch());
             return self.write(&experiment, &hosts, spread, map, to);
         }
         let (kinds, options, times) = (&asked.kinds, &asked.options, asked.times);
         let question = Question { kinds, options, times, periods: None };
-        self.write(&experiment, &hosts, spread, || question.map(&hosts, Part::Core, spread, None), to)
+        self.write(&experiment, &hosts, spread, |pass| question.map(&hosts, pass), to)
     }
 
     /// Writes what is mapped of hosts that have a core.
@@ -129,11 +129,11 @@ impl Located {
         experiment: &Experiment<'_>,
         hosts: &[&TimedHost<'_>],
         spread: Spread,
-        map: impl FnOnce() -> Vec<Result<Option<MappedPiece<C>>, ModelError>>,
+        map: impl FnOnce(Pass<'_>) -> Vec<Result<Option<MappedPiece<C>>, ModelError>>,
         to: &Path,
     ) -> Result<(), LocatedError> {
         let machine = || self.machine.clone();
-        let (mapped, excerpts) = Excerpts::beside(experiment, hosts, spread.threads(), map);
+        let (mapped, excerpts) = Excerpts::beside(experiment, hosts, Pass::of(Part::Core, spread), map);
         let mapped: Result<Vec<_>, ModelError> = mapped.into_iter().filter_map(Result::transpose).collect();
         let mapped = mapped.map_err(|source| LocatedError::Model { machine: machine(), source })?;
         excerpts

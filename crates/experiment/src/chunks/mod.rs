@@ -8,6 +8,8 @@
 //! the excerpts, which is known only when the neighbours are there.
 
 mod cores;
+mod error;
+mod excerpts;
 mod located;
 mod models;
 mod write;
@@ -24,10 +26,12 @@ use crate::pieces::Asked;
 
 pub(crate) use cores::check_models;
 pub use cores::{Chunks, Core, Misfit, UnknownTime};
+pub use error::ChunkError;
+pub use excerpts::Excerpts;
 pub use located::{Located, LocatedError};
 pub use models::model;
 pub(crate) use models::{map_piece, modelled};
-pub use write::{ChunkError, Excerpts, merge_chunks, write_chunks};
+pub use write::{merge_chunks, write_chunks};
 
 /// Version of the heads of files.
 pub(crate) const HEAD: u32 = 1;

@@ -2,98 +2,18 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use isochrone_ctf::Event;
-use isochrone_ctf::schema::ClockClass;
-use isochrone_files::piece::{Kind, NewSection, PieceError, PieceFile, Section, SectionWriter};
-use isochrone_files::{EXCERPT, ExcerptError, ExcerptHead, InputTrace, excerpt_section, output};
-use isochrone_hosts::SLACK;
-use isochrone_matching::NeededEvents;
+use isochrone_files::piece::{Kind, NewSection, PieceFile, Section, SectionWriter};
+use isochrone_files::{EXCERPT, output};
 use isochrone_pipeline::Surroundings;
-use isochrone_time::{RawNs, Window};
-use isochrone_timing::TimedHost;
 use serde::Serialize;
 
+use super::error::ChunkError;
+use super::excerpts::{Excerpts, by_trace, excerpt_of};
 use super::{CORE, ChunkHead, CoreHead, HEAD, MODEL, head_of};
 use crate::experiment::Experiment;
 use crate::pieces::{Held, MappedPiece};
-
-/// Events that lie this near to a core are kept beside it, ns: they may count as outside of it.
-const MARGIN: i128 = 2 * SLACK as i128;
-
-/// Why mapped chunks cannot be written.
-#[derive(Debug, thiserror::Error)]
-pub enum ChunkError {
-    /// A file cannot be read.
-    #[error(transparent)]
-    Piece(#[from] PieceError),
-    /// An excerpt of a trace cannot be made.
-    #[error(transparent)]
-    Excerpt(#[from] ExcerptError),
-    /// The file cannot be written.
-    #[error(transparent)]
-    Output(#[from] output::OutputError),
-    /// A part of it cannot be written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// Two files were mapped for different questions.
-    #[error("{} and {} were mapped {what}", one.display(), other.display())]
-    Differ {
-        /// A file.
-        one: PathBuf,
-        /// Another one.
-        other: PathBuf,
-        /// `with other options`.
-        what: &'static str,
-    },
-}
-
-/// Excerpts of the traces of an experiment, which can be made while its hosts are mapped.
-pub struct Excerpts {
-    /// By index of the trace: the window that is mapped, and the excerpt.
-    made: Vec<(Option<Window<RawNs>>, NewSection)>,
-}
-
-impl Excerpts {
-    /// Those of all traces, where the cores of these hosts are mapped. Linear in the traces; memory is that
-    /// of the compressed excerpts, of each as far as a section is in memory ([`NewSection`]).
-    ///
-    /// # Errors
-    /// A trace cannot be copied.
-    pub fn new(experiment: &Experiment<'_>, hosts: &[&TimedHost<'_>]) -> Result<Self, ChunkError> {
-        let windows = by_trace(hosts.iter().filter_map(|host| Some((*host, host.traced.core()?))));
-        let make = |(index, input): (usize, &InputTrace)| {
-            let window = windows.get(&index).copied();
-            Ok::<_, ChunkError>((window, excerpt_of(input, window)?))
-        };
-        Ok(Self { made: experiment.inputs.traces.iter().enumerate().map(make).collect::<Result<_, _>>()? })
-    }
-
-    /// Makes them while something else is done, `map`, where there is more than one thread.
-    pub fn beside<T>(
-        experiment: &Experiment<'_>,
-        hosts: &[&TimedHost<'_>],
-        threads: usize,
-        map: impl FnOnce() -> T,
-    ) -> (T, Result<Self, ChunkError>) {
-        let excerpts = || Self::new(experiment, hosts);
-        if threads == 1 {
-            return (map(), excerpts());
-        }
-        thread::scope(|scope| {
-            let excerpts = scope.spawn(excerpts);
-            (map(), excerpts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        })
-    }
-}
 
 /// Writes the chunks of an experiment to a file: excerpts of its traces, and what the cores of its hosts were
 /// mapped to. Linear in the traces.
@@ -120,7 +40,9 @@ pub fn write_chunks<C: Held>(
         let io = |source| ChunkError::Io { path: path.to_owned(), source };
         let mut sections = SectionWriter::new(to).map_err(io)?;
         sections.add(Kind::Head, HEAD, json(head).map_err(io)?).map_err(io)?;
-        for ((index, input), (of, made)) in experiment.inputs.traces.iter().enumerate().zip(excerpts.made) {
+        for ((index, input), (of, made)) in
+            experiment.inputs.traces.iter().enumerate().zip(excerpts.into_made())
+        {
             // Nothing may be missing in it that is not in a core.
             let window = windows.get(&index).copied();
             let excerpt = if of == window { made } else { excerpt_of(input, window)? };
@@ -133,16 +55,6 @@ pub fn write_chunks<C: Held>(
         }
         sections.finish().map_err(io)
     })
-}
-
-/// By index of the trace: the window of its host that is mapped.
-fn by_trace<'h>(
-    cores: impl IntoIterator<Item = (&'h TimedHost<'h>, Window<RawNs>)>,
-) -> HashMap<usize, Window<RawNs>> {
-    let of_host = |(host, window): (&'h TimedHost<'h>, _)| {
-        host.traced.trace_indices.iter().map(move |&index| (index, window))
-    };
-    cores.into_iter().flat_map(of_host).collect()
 }
 
 fn json<T: Serialize>(value: &T) -> io::Result<NewSection> {
@@ -164,39 +76,18 @@ fn core_section<C: Held>(piece: &MappedPiece<C>, around: &Surroundings) -> io::R
     section.write_all(&(head.len() as u64).to_le_bytes())?;
     section.write_all(&head)?;
     let mut buffered = BufWriter::new(section);
-    let mut named = rmp_serde::Serializer::new(&mut buffered).with_struct_map();
-    piece.part.model.serialize(&mut named).map_err(io::Error::other)?;
+    named(&piece.part.model, &mut buffered)?;
     Ok(buffered.into_inner()?)
 }
 
-/// The excerpt of a trace: all of its events outside of the window that was mapped, and those in it that a
-/// synchronization looks at.
-fn excerpt_of(input: &InputTrace, window: Option<Window<RawNs>>) -> Result<NewSection, ExcerptError> {
-    let trace = &input.trace;
-    let head = ExcerptHead { path: trace.path().to_owned(), inner: input.inner.clone() };
-    let streams = 0..trace.streams().len();
-    let mut needed: Vec<NeededEvents<'_>> =
-        streams.clone().map(|stream| NeededEvents::new(trace, stream)).collect();
-    let mapped: Vec<Range<u64>> = streams
-        .map(|stream| {
-            window.zip(trace.clock(stream)).map_or(0..0, |(window, clock)| cycles_inside(window, clock))
-        })
-        .collect();
-    let choose = |stream: usize, _: usize, events: &[Event<'_>], flags: &mut [bool]| {
-        needed[stream].select(events, flags);
-        let mapped = &mapped[stream];
-        for (event, flag) in events.iter().zip(flags) {
-            *flag |= !event.cycles().is_some_and(|cycles| mapped.contains(&cycles));
-        }
-    };
-    excerpt_section(&head, trace, choose)
-}
-
-/// The cycles of a clock that are so far inside of a window that events at them count as in it.
-fn cycles_inside(window: Window<RawNs>, clock: &ClockClass) -> Range<u64> {
-    let start = clock.cycles((i128::from(window.start.0) + MARGIN).max(0)).unwrap_or(u64::MAX);
-    let end = clock.cycles((i128::from(window.end.0) - MARGIN).max(0)).unwrap_or(u64::MAX);
-    start..end
+/// Writes a value as MessagePack with the names of its fields.
+fn named<T: Serialize>(value: &T, to: impl Write) -> io::Result<()> {
+    let mut serializer = rmp_serde::Serializer::new(to).with_struct_map();
+    value.serialize(&mut serializer).map_err(|error| match error {
+        // What the system says: the error about MessagePack leaves it out.
+        rmp_serde::encode::Error::InvalidValueWrite(error) => error.into(),
+        other => io::Error::other(other),
+    })
 }
 
 /// Writes all chunks of some files to one: what is in several of them once. The bytes depend on the chunks
@@ -232,4 +123,26 @@ pub fn merge_chunks(paths: &[PathBuf], to: &Path) -> Result<(), ChunkError> {
         }
         merged.finish().map_err(io)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_is_reported() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::Error::new(io::ErrorKind::StorageFull, "no space in /tmp"))
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        for written in [named(&1, Full), named(&"text", Full), named(&vec![1; 100], Full)] {
+            assert_eq!(written.unwrap_err().to_string(), "no space in /tmp");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use isochrone_analysis::{AnalysisKind, Options};
 use isochrone_hosts::Progress;
 use isochrone_kernel::Spans;
 use isochrone_kernel::scratch::{Scratch, ScratchError};
-use isochrone_pipeline::{Border, Piece, Plan, SpanLog, nth_piece};
+use isochrone_pipeline::{Border, Observe, Piece, Plan, SpanLog, nth_piece};
 use isochrone_time::UnixNs;
 use isochrone_timing::{SOME_STEPS, TimedHost, Timing, step_length};
 
@@ -40,6 +40,26 @@ pub enum Part {
     },
 }
 
+/// What is read of hosts, and how.
+#[derive(Clone, Copy)]
+pub struct Pass<'p> {
+    /// Which part of each.
+    pub part: Part,
+    /// On how many threads.
+    pub spread: Spread,
+    /// Gets the bytes that were read.
+    pub progress: Option<Progress<'p>>,
+    /// Who is given the events, too.
+    pub observe: Option<&'p dyn Observe>,
+}
+
+impl Pass<'_> {
+    /// Of a part, without anybody who follows it.
+    pub fn of(part: Part, spread: Spread) -> Self {
+        Self { part, spread, progress: None, observe: None }
+    }
+}
+
 /// A piece in which nothing can be.
 const NOTHING: Piece = Piece { from: Border::Begin, to: Border::Begin };
 
@@ -67,11 +87,9 @@ impl Question<'_> {
     pub fn map(
         &self,
         hosts: &[&TimedHost<'_>],
-        part: Part,
-        spread: Spread,
-        progress: Option<Progress<'_>>,
+        pass: Pass<'_>,
     ) -> Vec<Result<Option<MappedPiece>, ModelError>> {
-        self.map_after(hosts, part, (spread, false), progress)
+        self.map_after(hosts, pass, false)
     }
 
     /// The same of hosts whose earlier traces are not open any more: whether these recorded which threads
@@ -79,14 +97,13 @@ impl Question<'_> {
     pub(crate) fn map_after(
         &self,
         hosts: &[&TimedHost<'_>],
-        part: Part,
-        (spread, has_switches): (Spread, bool),
-        progress: Option<Progress<'_>>,
+        pass: Pass<'_>,
+        has_switches: bool,
     ) -> Vec<Result<Option<MappedPiece>, ModelError>> {
-        let wanted = Wanted { has_switches, defers_phases: part == Part::Core, ..self.wanted() };
+        let wanted = Wanted { has_switches, defers_phases: pass.part == Part::Core, ..self.wanted() };
         // Steps of time are those of all hosts, whatever is read of them here.
         match self.sets(hosts) {
-            Ok(make) => map(hosts, part, spread, &wanted, make, |_| Vec::new(), progress),
+            Ok(make) => map(hosts, pass, &wanted, make, |_| Vec::new()),
             Err(count) => hosts.iter().map(|_| Err(ModelError::TooManySteps(count))).collect(),
         }
     }
@@ -112,9 +129,8 @@ pub fn map_spans(
     asked: &Asked,
     hosts: &[&TimedHost<'_>],
     captures: &[PathBuf],
-    part: Part,
-    (spread, scratch): (Spread, &Scratch),
-    progress: Option<Progress<'_>>,
+    pass: Pass<'_>,
+    scratch: &Scratch,
 ) -> Vec<Result<Option<MappedPiece<SpanLog>>, ModelError>> {
     let traces = |host: &TimedHost<'_>| {
         let traces = host.traced.traces().iter().map(|trace| trace.path());
@@ -125,10 +141,10 @@ pub fn map_spans(
         all.dedup();
         all
     };
-    let (lines, defers_phases) = (asked.has_arguments(), part == Part::Core);
+    let (lines, defers_phases) = (asked.has_arguments(), pass.part == Part::Core);
     let periods = asked.periods.clone().map(Arc::new);
     let wanted = Wanted { lines, periods, defers_phases, ..Wanted::default() };
-    let mapped = map(hosts, part, spread, &wanted, |_, _| || SpanLog::new(scratch), traces, progress);
+    let mapped = map(hosts, pass, &wanted, |_, _| || SpanLog::new(scratch), traces);
     // A piece from which something is missing is none.
     let whole = |(host, piece): (&&TimedHost<'_>, _)| match scratch.failed() {
         Some(source @ ScratchError::Read(_)) => {
@@ -141,12 +157,10 @@ pub fn map_spans(
 
 fn map<'o, C: Spans + Send, F: Fn() -> C + Sync>(
     hosts: &[&TimedHost<'o>],
-    part: Part,
-    spread: Spread,
+    Pass { part, spread, progress, observe }: Pass<'_>,
     wanted: &Wanted,
     make: impl Fn(&TimedHost<'o>, Timing<'o>) -> F,
     traces: impl Fn(&TimedHost<'o>) -> Vec<PathBuf>,
-    progress: Option<Progress<'_>>,
 ) -> Vec<Result<Option<MappedPiece<C>>, ModelError>> {
     let threads = spread.threads();
     let plan = |host: &&TimedHost<'_>| Plan::of_piece(&host.traced, part.of(host), threads);
@@ -156,7 +170,7 @@ fn map<'o, C: Spans + Send, F: Fn() -> C + Sync>(
     let present: Vec<bool> = plans.iter().map(Option::is_some).collect();
     let keep = |part: Mapped<C>| part;
     let plans = plans.into_iter().flatten().collect();
-    let mut parts = read(&chosen, plans, threads, wanted, make, keep, progress).into_iter();
+    let mut parts = read(&chosen, plans, (threads, observe), wanted, make, keep, progress).into_iter();
     let one = |(host, is_present): (&&TimedHost<'o>, bool)| {
         host.timing.ok_or_else(|| ModelError::Uncorrected(host.name().to_owned()))?;
         let Some(part) = is_present.then(|| parts.next()).flatten() else { return Ok(None) };

@@ -11,7 +11,7 @@ use isochrone_time::RawNs;
 use isochrone_timing::TimedHost;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, MOST_PARTS, Part, PieceSet, PiecesError};
+use super::{Asked, MOST_PARTS, Part, Pass, PieceSet, PiecesError};
 use crate::chunks::Located;
 use crate::experiment::Experiment;
 use crate::model::{ModelError, Spread};
@@ -142,7 +142,7 @@ impl Mapping {
         let part = Part::Share { number, of: host.pieces };
         let one = Spread { threads: Some(std::num::NonZeroUsize::MIN), pieces: None };
         let mut set = PieceSet::new(self.asked.clone());
-        for mapped in question.map(&[found], part, one, None) {
+        for mapped in question.map(&[found], Pass::of(part, one)) {
             if let Some(mut piece) = mapped? {
                 // Alone, it does not know of others of its name.
                 piece.facts.name.clone_from(&host.name);

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::model;
 
 pub use held::{Held, holds_spans};
-pub use map::{Part, map_spans};
+pub use map::{Part, Pass, map_spans};
 pub use mapping::{Mapping, MappingError, MappingHost, ToMap};
 pub use set::{MissingPiece, PieceSet, traces_of_spans};
 

@@ -42,7 +42,7 @@ use isochrone_timing::Timing;
 use crate::chunks::{ChunkHead, UnknownTime};
 use crate::experiment::Experiment;
 use crate::model::{ModelError, ModelledHost, Spread};
-use crate::pieces::{Asked, HostFacts, Mapped, Part};
+use crate::pieces::{Asked, HostFacts, Mapped, Part, Pass};
 use crate::question::{Question, reports};
 pub use arrived::head_of_pieces;
 use chunks::Opened;
@@ -443,14 +443,14 @@ impl<'w> Watch<'w> {
         let known = self.hosts.get(id).and_then(|host| host.facts.as_ref());
         let has_switches =
             known.is_some_and(|it| it.events.iter().any(|name| Need::Switches.is_met_by(name)));
-        let how = (spread, has_switches);
         let part = match experiment.chunks() {
             Some(chunks) => {
                 changes.extend(chunks.unknown(&host.traced, piece).into_iter().map(Change::Unknown));
-                question.map_chunks(host, piece, how)?
+                question.map_chunks(host, piece, (spread, has_switches))?
             }
             None => {
-                let mut mapped = question.map_after(&[host], Part::Raw(piece), how, None);
+                let mut mapped =
+                    question.map_after(&[host], Pass::of(Part::Raw(piece), spread), has_switches);
                 mapped.pop().transpose()?.flatten().map(|mapped| mapped.part)
             }
         };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use isochrone_analysis::HostContext;
 use isochrone_ctf::Trace;
 use isochrone_experiment::chunks::{ChunkHead, Excerpts, merge_chunks, write_chunks};
-use isochrone_experiment::pieces::{Asked, Part, map_spans};
+use isochrone_experiment::pieces::{Asked, Part, Pass, map_spans};
 use isochrone_experiment::{Inputs, ModelError, ModelledHost, Opened, Spread, Wanted, model, scratch};
 use isochrone_files::piece::{NewSection, PieceFile, SectionWriter};
 use isochrone_kernel::Recorder;
@@ -98,12 +98,17 @@ pub(crate) fn map_alone(path: &Path, piece: &Path) -> usize {
     let opened = Opened::unsynchronized(Inputs::open(&[path.to_owned()]));
     let experiment = opened.experiment();
     let hosts: Vec<_> = experiment.hosts().iter().collect();
-    let asked = Asked::spans();
-    let mapped = map_spans(&asked, &hosts, &[], Part::Core, (Spread::default(), &scratch()), None);
+    let head = ChunkHead { asked: Asked::spans(), has_spans: true };
+    let one = Spread { threads: NonZeroUsize::new(1), pieces: None };
+    let map = |pass: Pass<'_>| map_spans(&head.asked, &hosts, &[], pass, &scratch());
+    let (mapped, excerpts) = Excerpts::beside(&experiment, &hosts, Pass::of(Part::Core, one), map);
     let mapped: Vec<_> = mapped.into_iter().filter_map(|piece| piece.unwrap()).collect();
-    let head = ChunkHead { asked, has_spans: true };
-    let excerpts = Excerpts::new(&experiment, &hosts).unwrap();
-    write_chunks(&experiment, &head, excerpts, &mapped, piece).unwrap();
+    write_chunks(&experiment, &head, excerpts.unwrap(), &mapped, piece).unwrap();
+    // Excerpts of the events that were read for the models are those of the events read again.
+    let again = piece.with_extension("again");
+    write_chunks(&experiment, &head, Excerpts::new(&experiment, &hosts).unwrap(), &mapped, &again).unwrap();
+    assert!(std::fs::read(piece).unwrap() == std::fs::read(&again).unwrap(), "{}", path.display());
+    std::fs::remove_file(again).unwrap();
     mapped.len()
 }
 
@@ -192,6 +197,18 @@ fn chunks_mapped_alone_are_the_session() {
         failures[..failures.len().min(3)].join("\n")
     );
     assert!(cores > 20, "{cores} cores");
+}
+
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared")]
+fn excerpts_of_real_traces_are_those_of_events_read_again() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let directory = tempfile::tempdir().unwrap();
+    let mut mapped = 0;
+    for part in ["vm/rot2", "vm/phases3", "vm/web2", "vm/lossy2", "vm/mpi4", "ust", "ctf", "lttng-analyses"] {
+        mapped += map_alone(&shared.join(part), &directory.path().join("piece"));
+    }
+    assert!(mapped > 10, "{mapped}");
 }
 
 /// A file of two chunks with other bytes in it: as it is, or in the content of a section that is sealed

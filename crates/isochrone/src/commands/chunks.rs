@@ -9,7 +9,7 @@ use isochrone_corrections::artefact::Artefact;
 use isochrone_experiment::chunks::{
     ChunkError, ChunkHead, Excerpts, UnknownTime, head_of, merge_chunks, write_chunks,
 };
-use isochrone_experiment::pieces::{Asked, Held, MappedPiece};
+use isochrone_experiment::pieces::{Asked, Held, MappedPiece, Pass};
 use isochrone_experiment::{Experiment, ModelError, Opened, Question, Spread, TimeBase, reports};
 use isochrone_files::output::OutputError;
 use isochrone_files::piece::{PieceFile, is_chunks};
@@ -39,18 +39,17 @@ pub(super) fn head(paths: &[PathBuf]) -> anyhow::Result<Option<ChunkHead>> {
     head.map(Some).map_err(|error| anyhow::anyhow!("{}", Plain(error)))
 }
 
-/// Maps the cores of hosts, and makes excerpts of all traces meanwhile where there is more than one thread;
-/// writes both.
+/// Maps the cores of hosts, makes excerpts of all traces meanwhile, and writes both.
 pub(super) fn map<C: Held>(
     experiment: &Experiment<'_>,
     head: &ChunkHead,
     hosts: &[&TimedHost<'_>],
-    spread: Spread,
-    map: impl FnOnce() -> Vec<Result<Option<MappedPiece<C>>, ModelError>>,
+    pass: Pass<'_>,
+    map: impl FnOnce(Pass<'_>) -> Vec<Result<Option<MappedPiece<C>>, ModelError>>,
     output: &Path,
     console: &Console,
 ) -> anyhow::Result<()> {
-    let (mapped, excerpts) = Excerpts::beside(experiment, hosts, spread.threads(), map);
+    let (mapped, excerpts) = Excerpts::beside(experiment, hosts, pass, map);
     let mut pieces = Vec::with_capacity(mapped.len());
     for (mapped, host) in mapped.into_iter().zip(hosts) {
         match mapped.map_err(model_error)? {

@@ -8,7 +8,7 @@ use isochrone_analysis::{AnalysisKind, AnalysisSet, HostContext, Recorded};
 use isochrone_corrections::Clocks;
 use isochrone_experiment::chunks::ChunkHead;
 use isochrone_experiment::pieces::{
-    Asked, Held, HostFacts, MappedPiece, Part, PieceSet, holds_spans, map_spans, traces_of_spans,
+    Asked, Held, HostFacts, MappedPiece, Part, Pass, PieceSet, holds_spans, map_spans, traces_of_spans,
 };
 use isochrone_experiment::{
     ModelError, ModelledHost, Question, Spread, TimeBase, read_clocks, read_corrections, reports, scratch,
@@ -98,13 +98,15 @@ pub(super) fn map_checked(
     let spread = Spread { threads: analyze.threads, pieces: None };
     if is_chunk(arguments) {
         let head = ChunkHead { asked: question.asked(&hosts, corrections), has_spans: false };
-        let map = || {
-            let map = |progress: Seen<'_>| question.map(&hosts, Part::Core, spread, Some(progress));
+        let pass = Pass::of(Part::Core, spread);
+        let map = |pass: Pass<'_>| {
+            let map = |progress: Seen<'_>| question.map(&hosts, Pass { progress: Some(progress), ..pass });
             with_bar(arguments, &hosts, pause, console, map)
         };
-        return chunks::map(&experiment, &head, &hosts, spread, map, output, console);
+        return chunks::map(&experiment, &head, &hosts, pass, map, output, console);
     }
-    let map = |progress: Seen<'_>| question.map(&hosts, part, spread, Some(progress));
+    let pass = Pass::of(part, spread);
+    let map = |progress: Seen<'_>| question.map(&hosts, Pass { progress: Some(progress), ..pass });
     let mapped = with_bar(arguments, &hosts, pause, console, map);
     let set = PieceSet::new(question.asked(&hosts, corrections));
     write(set, mapped, &hosts, arguments, console)
@@ -144,17 +146,21 @@ fn map_all_spans(
     let (spread, scratch) = (Spread { threads: analyze.threads, pieces: None }, scratch());
     if is_chunk(arguments) {
         let head = ChunkHead { asked, has_spans: true };
-        let map = || {
+        let pass = Pass::of(Part::Core, spread);
+        let map = |pass: Pass<'_>| {
             let map = |progress: Seen<'_>| {
-                map_spans(&head.asked, &hosts, &captures, Part::Core, (spread, &scratch), Some(progress))
+                let pass = Pass { progress: Some(progress), ..pass };
+                map_spans(&head.asked, &hosts, &captures, pass, &scratch)
             };
             with_bar(arguments, &hosts, pause, console, map)
         };
-        chunks::map(&experiment, &head, &hosts, spread, map, output, console)?;
+        chunks::map(&experiment, &head, &hosts, pass, map, output, console)?;
         return check_scratch(&scratch, console);
     }
-    let map =
-        |progress: Seen<'_>| map_spans(&asked, &hosts, &captures, part, (spread, &scratch), Some(progress));
+    let pass = Pass::of(part, spread);
+    let map = |progress: Seen<'_>| {
+        map_spans(&asked, &hosts, &captures, Pass { progress: Some(progress), ..pass }, &scratch)
+    };
     let mapped = with_bar(arguments, &hosts, pause, console, map);
     write(PieceSet::new(asked), mapped, &hosts, arguments, console)?;
     check_scratch(&scratch, console)

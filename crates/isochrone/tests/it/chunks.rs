@@ -81,7 +81,10 @@ fn map_alone(session: &Path, what: &[&str], work: &Path, random: &mut Random) ->
         let alone = work.join("alone").join(format!("{number:03}"));
         copy(&chunk, &alone);
         let piece = work.join(format!("{number}.piece"));
-        ok(work, &[&["map", "-q"], what, &[text(&alone), "-o", text(&piece)]].concat());
+        // On one thread, excerpts are made in another way.
+        let threads = if random.permille(500) { "1" } else { "2" };
+        let how = ["map", "-q", "--threads", threads];
+        ok(work, &[&how[..], what, &[text(&alone), "-o", text(&piece)]].concat());
         sizes.push((size(&alone), fs::metadata(&piece).unwrap().len()));
         fs::remove_dir_all(&alone).unwrap();
         files.push(piece);

@@ -103,35 +103,31 @@ impl<'t> SteeringWatch<'t> {
         self.watchers.get(class).is_some_and(Option::is_some)
     }
 
-    /// Whether a switch is one of a daemon, or of what may be one; what is looked at of other switches is
-    /// when the last one was.
-    pub(crate) fn concerns(&self, event: &Event<'_>) -> bool {
-        let Some(Some(Watcher::Switch(fields))) = self.watchers.get(event.class().index) else {
-            return false;
-        };
-        let may_be = |field: &FieldRef| daemons::may_be(&comm(event, field));
-        self.on.is_some() || may_be(&fields.prev) || may_be(&fields.next)
-    }
-
     /// Whether a call that sets the clock was entered and has not returned.
     pub(crate) fn has_calls_under_way(&self) -> bool {
         !self.under_way.is_empty()
     }
 
-    /// Looks at an event.
+    /// Looks at an event. Whether it is a switch of a daemon, or of what may be one; of other switches, what
+    /// is looked at is when the last one was.
     #[inline]
-    pub(crate) fn see(&mut self, event: &Event<'_>) {
+    pub(crate) fn see(&mut self, event: &Event<'_>) -> bool {
         match &self.watchers[event.class().index] {
-            None => {}
+            None => false,
             Some(Watcher::Switch(fields)) => {
                 let (prev, next) = (comm(event, &fields.prev), comm(event, &fields.next));
                 let before = std::mem::replace(&mut self.switch, event.cycles());
                 self.current = next;
-                if daemons::may_be(&prev) || daemons::may_be(&next) || self.on.is_some() {
+                let concerns = daemons::may_be(&prev) || daemons::may_be(&next) || self.on.is_some();
+                if concerns {
                     self.switch_of_daemon(&prev, &next, before);
                 }
+                concerns
             }
-            Some(_) => self.see_rare(event),
+            Some(_) => {
+                self.see_rare(event);
+                false
+            }
         }
     }
 
