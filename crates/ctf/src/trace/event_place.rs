@@ -25,23 +25,18 @@ impl EventPlace {
         Self { header, body, end, cycles, class: class.index }
     }
 
-    /// The event, of the packet with an index in a stream of the trace.
-    pub(crate) fn event<'t>(&self, trace: &'t Trace, stream: usize, packet: usize) -> Event<'t> {
-        let &Self { header, body, end, cycles, class } = self;
+    /// The events at some places of the packet with an index in a stream of the trace.
+    pub(crate) fn events<'t>(
+        places: &[Self],
+        trace: &'t Trace,
+        stream: usize,
+        packet: usize,
+    ) -> impl Iterator<Item = Event<'t>> {
         let packet = &trace.streams()[stream].packets[packet];
-        let plan = trace.stream_plan(stream);
-        let class = &plan.events[class];
-        Event {
-            trace,
-            packet,
-            bytes: trace.packet_bytes(packet),
-            header,
-            body,
-            end,
-            cycles,
-            stream,
-            plan,
-            class,
-        }
+        let (bytes, plan) = (trace.packet_bytes(packet), trace.stream_plan(stream));
+        places.iter().map(move |&Self { header, body, end, cycles, class }| {
+            let class = &plan.events[class];
+            Event { trace, packet, bytes, header, body, end, cycles, stream, plan, class }
+        })
     }
 }

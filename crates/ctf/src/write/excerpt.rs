@@ -275,7 +275,7 @@ impl<'t, C: Choose> ExcerptWriter<'t, C> {
     fn choose(&mut self, stream: usize, number: usize) {
         let of = &mut self.streams[stream];
         self.events.clear();
-        self.events.extend(of.now.places.iter().map(|place| place.event(self.trace, stream, number)));
+        self.events.extend(EventPlace::events(&of.now.places, self.trace, stream, number));
         self.flags.clear();
         self.flags.resize(self.events.len(), false);
         self.choice.choose(stream, &self.events, &mut self.flags);
