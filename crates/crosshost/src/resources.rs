@@ -265,6 +265,7 @@ pub(crate) fn cpu_and_reclaim(
     let threads: Vec<ThreadRow> = (0..).map(ThreadRow).take(host.store.threads().len()).collect();
     let mut waits = Waits::default();
     let step = cluster.time_of_rows(WINDOW_ROWS).max(1);
+    cluster.expect(length(frame.window).div_ceil(step as u64) as usize);
     let mut at = frame.window.start;
     while at < frame.window.end {
         cluster.next_window()?;

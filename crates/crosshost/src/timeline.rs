@@ -85,7 +85,7 @@ impl Timeline {
     }
 
     /// Reads what starts in the part of a window that begins at `since`, where what starts before is there
-    /// already; `None`: all that overlaps the window. Tables are read beside each other.
+    /// already; `None`: all that overlaps the window. The large tables are read on several cores.
     fn read(
         &mut self,
         store: &HostStore,

@@ -28,7 +28,9 @@ impl Temporary {
             return Ok(file);
         }
         // Of two that are made at once, one is used.
-        let file = tempfile::tempfile()?;
+        let file = tempfile::tempfile().map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", std::env::temp_dir().display()))
+        })?;
         Ok(self.file.get_or_init(|| file))
     }
 }

@@ -50,6 +50,12 @@ pub enum OutputError {
     },
 }
 
+/// An error of a temporary file, with the directory that it was to be in.
+pub fn of_temporary(error: &io::Error) -> io::Error {
+    let directory = std::env::temp_dir();
+    io::Error::new(error.kind(), format!("a temporary file in {} (TMPDIR): {error}", directory.display()))
+}
+
 /// Checks that a file can be written and is not what is read from `inputs` (captures, lists, traces and
 /// directories of them), by whatever name: before any work is done for it. Linear in the files of the inputs.
 ///

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::SpooledTempFile;
 
+use crate::output::of_temporary;
+
 /// First bytes of a file, those of older layouts among them.
 const MAGIC: &[u8; 8] = b"ISOPIECE";
 /// Version of the layout.
@@ -293,14 +295,14 @@ struct Summed {
 
 impl Write for Summed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.bytes.write(bytes)?;
+        let written = self.bytes.write(bytes).map_err(|error| of_temporary(&error))?;
         self.sum.update(&bytes[..written]);
         self.size += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.bytes.flush()
+        self.bytes.flush().map_err(|error| of_temporary(&error))
     }
 }
 

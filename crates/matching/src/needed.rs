@@ -63,7 +63,7 @@ impl<'t> NeededEvents<'t> {
         !matches!(self.classes.get(class), Some(Class::Stamp)) || !self.is_settled()
     }
 
-    /// Whether these stay the same after the next packet.
+    /// Whether the classes of which [`Self::may_need`] says so stay the same after the next packet.
     pub fn is_settled(&self) -> bool {
         self.grid.is_finest()
     }

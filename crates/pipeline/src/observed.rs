@@ -9,7 +9,7 @@ use crate::run::MapMerge;
 
 /// Somebody who is given the events of hosts while they are mapped.
 pub trait Observe: Sync {
-    /// What is given the events of a piece of a host; `None`: nothing, while another piece is read.
+    /// What is given the events of a piece of a host; `None`: they are not given.
     fn begin(&self, host: &Host<'_>) -> Option<Observer<'_>>;
 }
 

@@ -9,11 +9,10 @@ use std::mem;
 use std::ops::Range;
 use std::ptr;
 
-use super::copy::packets_by_file;
+use super::copy::{packets_by_file, unwritable};
 use super::encode::EncodeError;
 use super::packet::{PacketHead, PacketWriter};
-use crate::bits;
-use crate::error::{Error, Reason};
+use crate::error::Error;
 use crate::schema::Role;
 use crate::trace::event_place::EventPlace;
 use crate::trace::{Event, Packet, Trace};
@@ -28,6 +27,10 @@ pub struct ExcerptFile {
 }
 
 /// Which events of a trace an excerpt has. Streams and event classes are given by their indices.
+///
+/// Packets of several streams come in any order, and more events than the candidates may come: for the
+/// excerpt to be the same, what is chosen of a stream depends on its packets before and on its candidates
+/// alone, and what is no candidate after a packet is none later.
 pub trait Choose {
     /// The cycles of the clock of a stream, outside of which all events are candidates.
     fn window(&self, stream: usize) -> Range<u64>;
@@ -40,8 +43,9 @@ pub trait Choose {
     fn is_settled(&self, stream: usize) -> bool;
 
     /// Sets the flags, `false` at first, of those that are in the excerpt. Is given the candidates of a
-    /// packet, and its first and its last event whatever they are; packets of one stream come in the order of
-    /// time as far as their files have them in that order.
+    /// packet, its first event, and the one with which its content ends; packets of one stream come in the
+    /// order of time as far as their files have them in that order. Of a packet that cannot be decoded to its
+    /// end, the flags do not matter.
     fn choose(&mut self, stream: usize, events: &[Event<'_>], flags: &mut [bool]);
 }
 
@@ -98,20 +102,21 @@ struct SeenPacket {
 const MISSED: u64 = u64::MAX;
 
 impl SeenPacket {
-    /// Takes an event. `None`: one before it was left out; else whether it is the last one of its packet.
+    /// Takes an event. Returns whether all of its packet were seen.
     #[inline]
-    fn see(&mut self, event: &Event<'_>) -> Option<bool> {
+    fn see(&mut self, event: &Event<'_>) -> bool {
         let place = EventPlace::of(event);
         let mut is_edge = false;
         if self.at != place.header || self.packet != ptr::from_ref(event.packet()).addr() {
             if !event.is_first() {
                 self.at = MISSED;
-                return None;
+                return false;
             }
             self.begin(event);
             is_edge = true;
         }
         self.at = place.end;
+        // As `Event::size`, without a look at the stream class.
         let start = self.header_mask.map_or(place.body, |mask| (place.header + mask) & !mask);
         let (is_candidate, (events, bytes)) = &mut self.classes[place.class];
         (*events, *bytes) = (*events + 1, *bytes + (place.end - start).div_ceil(8));
@@ -119,7 +124,12 @@ impl SeenPacket {
         if *is_candidate || is_edge || is_last || !self.window.contains(&place.cycles) {
             self.places.push(place);
         }
-        Some(is_last)
+        is_last
+    }
+
+    /// Whether all events of a packet were seen, and none of another one since.
+    fn is_whole(&self, packet: &Packet) -> bool {
+        self.packet == ptr::from_ref(packet).addr() && self.at != MISSED && self.at >= self.end
     }
 
     #[cold]
@@ -136,7 +146,7 @@ impl SeenPacket {
 }
 
 impl<'t, C: Choose> ExcerptWriter<'t, C> {
-    /// For a trace. Linear in its packets.
+    /// For a trace. `O(n log n)` in its packets, linear in the event classes of all streams.
     pub fn new(trace: &'t Trace, choice: C) -> Self {
         let mut writer = Self { trace, choice, streams: Vec::new(), events: Vec::new(), flags: Vec::new() };
         let stream = |stream: usize| StreamWriter {
@@ -165,7 +175,7 @@ impl<'t, C: Choose> ExcerptWriter<'t, C> {
             at: MISSED,
             end: 0,
             window: self.choice.window(stream),
-            header_mask: plan.event_header.as_ref().map(|header| bits::align_up(1, header.align) - 1),
+            header_mask: plan.event_header.as_ref().map(|header| u64::from(header.align) - 1),
             classes: classes.collect(),
             places: Vec::new(),
         }
@@ -183,14 +193,15 @@ impl<'t, C: Choose> ExcerptWriter<'t, C> {
     #[inline]
     pub fn see(&mut self, event: &Event<'_>) -> bool {
         let stream = &mut self.streams[event.stream()];
-        stream.now.see(event) == Some(true) && stream.in_order
+        stream.now.see(event) && stream.in_order
     }
 
-    /// Writes the packet of an event that was seen last, and those of its stream before that are not written
-    /// yet: `put` is given the indices of the stream and of the packet, and the bytes.
+    /// Writes the packet of an event for which [`see`](Self::see) has just returned `true`, and those of its
+    /// stream before that are not written yet, which are read: `put` is given the indices of the stream and
+    /// of the packet, and the bytes. After any other event, nothing is written.
     ///
     /// # Errors
-    /// A packet cannot be encoded again; what `put` returns.
+    /// A packet cannot be encoded again; what `put` returns. The writer is of no use then.
     pub fn write_seen<E: From<Error>>(
         &mut self,
         event: &Event<'_>,
@@ -198,12 +209,11 @@ impl<'t, C: Choose> ExcerptWriter<'t, C> {
     ) -> Result<(), E> {
         let stream = event.stream();
         let packets = &self.trace.streams()[stream].packets;
-        let next = self.streams[stream].next;
-        let Some(number) =
-            (next..packets.len()).find(|&number| ptr::eq(&raw const packets[number], event.packet()))
-        else {
-            return Ok(());
-        };
+        let StreamWriter { next, in_order, now, .. } = &self.streams[stream];
+        let (next, is_seen) = (*next, *in_order && now.is_whole(event.packet()));
+        let mut left = (next..packets.len()).filter(|_| is_seen);
+        let found = left.find(|&number| ptr::eq(&raw const packets[number], event.packet()));
+        let Some(number) = found else { return Ok(()) };
         let mut bytes = Vec::new();
         if next < number {
             let fresh = self.seen_packet(stream);
@@ -294,12 +304,8 @@ impl<'t, C: Choose> ExcerptWriter<'t, C> {
     /// Appends a packet with those of its candidates that are chosen.
     fn write(&self, stream: usize, number: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
         let packet = &self.trace.streams()[stream].packets[number];
-        let failed = |error: EncodeError| {
-            let file = self.trace.packet_file_name(packet);
-            let message = format!("{file}, packet {}, byte {}: {error}", packet.number, packet.offset);
-            Error::new(self.trace.path(), Reason::Unwritable(message))
-        };
-        write_packet(self.trace, stream, packet, &self.events, &self.flags, bytes).map_err(failed)
+        let written = write_packet(self.trace, stream, packet, &self.events, &self.flags, bytes);
+        written.map_err(|error| unwritable(self.trace, packet, &error))
     }
 }
 

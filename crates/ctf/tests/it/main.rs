@@ -10,6 +10,7 @@ mod copies;
 mod corpus;
 mod ctf_1_8;
 mod event_times;
+mod excerpts;
 #[cfg(target_os = "linux")]
 mod forgotten;
 mod growing;

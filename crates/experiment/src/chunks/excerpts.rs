@@ -10,6 +10,7 @@ use std::thread;
 use isochrone_ctf::Event;
 use isochrone_ctf::schema::ClockClass;
 use isochrone_ctf::write::{Choose, ExcerptWriter};
+use isochrone_files::output::of_temporary;
 use isochrone_files::piece::NewSection;
 use isochrone_files::{ExcerptError, ExcerptHead, InputTrace, excerpt_section};
 use isochrone_hosts::{Host, Observer, SLACK};
@@ -51,12 +52,13 @@ impl Excerpts {
         Ok(Self { made: experiment.inputs.traces.iter().enumerate().map(make).collect::<Result<_, _>>()? })
     }
 
-    /// The same of the events that `map` reads, where it gives those to what it is given; what it does not
-    /// read is read after it. Memory is that of [`Self::new`], and the candidates of one packet of each
-    /// stream.
+    /// The same, of the events that `map` reads and gives to the observer of its pass; packets that it does
+    /// not read as a whole are read after it. Memory is that of [`Self::new`], the candidates of one packet
+    /// of each stream, some words for each packet and event class, and [`IN_MEMORY`] bytes of compressed
+    /// packets whose files are not written yet; the rest of those is in a temporary file.
     ///
     /// # Errors
-    /// A trace cannot be copied, or the temporary file not be used that is between both.
+    /// A trace cannot be copied, or the temporary file not be written or read.
     fn along<T>(
         experiment: &Experiment<'_>,
         hosts: &[&TimedHost<'_>],
@@ -83,8 +85,11 @@ impl Excerpts {
         (mapped, made.map(|made| Self { made }))
     }
 
-    /// Makes them while something else is done, `map`: on one thread, of what that reads, unless there are
-    /// very many streams; else beside it.
+    /// Makes them while hosts are mapped by `map`: on several threads beside it; on one thread of the events
+    /// that it reads, or after it where there are very many streams. Gives what `map` does, too.
+    ///
+    /// # Errors
+    /// As of [`Self::new`]; a temporary file cannot be written or read.
     pub fn beside<T>(
         experiment: &Experiment<'_>,
         hosts: &[&TimedHost<'_>],
@@ -94,8 +99,11 @@ impl Excerpts {
         let traces = experiment.inputs.traces.iter().map(|input| &input.trace);
         let streams = traces.flat_map(|trace| (0..trace.streams().len()).map(|it| trace.stream_plan(it)));
         let classes: usize = streams.map(|plan| plan.events.len()).sum();
-        if pass.spread.threads() == 1 && classes <= MOST_CLASSES {
-            return Self::along(experiment, hosts, pass, map);
+        if pass.spread.threads() == 1 {
+            return match classes <= MOST_CLASSES {
+                true => Self::along(experiment, hosts, pass, map),
+                false => (map(pass), Self::new(experiment, hosts)),
+            };
         }
         thread::scope(|scope| {
             let excerpts = scope.spawn(|| Self::new(experiment, hosts));
@@ -166,7 +174,7 @@ impl Written<'_> {
 /// Bytes of packets that are kept in memory.
 const IN_MEMORY: usize = 8 << 20;
 
-/// Packets of excerpts whose files are not written yet.
+/// Packets of excerpts whose files are not written yet, compressed.
 struct Packets {
     file: SpooledTempFile,
     size: u64,
@@ -183,7 +191,8 @@ impl Default for Packets {
 impl Packets {
     /// All are put before one is read.
     fn put(&mut self, packet: (usize, usize, usize), bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)?;
+        let bytes = lz4_flex::compress_prepend_size(bytes);
+        self.file.write_all(&bytes).map_err(|error| of_temporary(&error))?;
         let end = self.size + bytes.len() as u64;
         self.places.insert(packet, self.size..end);
         self.size = end;
@@ -193,10 +202,12 @@ impl Packets {
     /// Appends a packet that was put.
     fn read(&mut self, packet: (usize, usize, usize), to: &mut Vec<u8>) -> io::Result<()> {
         let Some(place) = self.places.get(&packet) else { return Err(io::ErrorKind::NotFound.into()) };
-        self.file.seek(SeekFrom::Start(place.start))?;
-        let before = to.len();
-        to.resize(before + (place.end - place.start) as usize, 0);
-        self.file.read_exact(&mut to[before..])
+        self.file.seek(SeekFrom::Start(place.start)).map_err(|error| of_temporary(&error))?;
+        let mut compressed = vec![0; (place.end - place.start) as usize];
+        self.file.read_exact(&mut compressed).map_err(|error| of_temporary(&error))?;
+        let bytes = lz4_flex::decompress_size_prepended(&compressed);
+        to.extend_from_slice(&bytes.map_err(|error| of_temporary(&io::Error::other(error)))?);
+        Ok(())
     }
 }
 

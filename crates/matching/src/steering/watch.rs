@@ -108,8 +108,8 @@ impl<'t> SteeringWatch<'t> {
         !self.under_way.is_empty()
     }
 
-    /// Looks at an event. Whether it is a switch of a daemon, or of what may be one; of other switches, what
-    /// is looked at is when the last one was.
+    /// Looks at an event. Returns whether it is a switch from or to a thread that may be a daemon, or one
+    /// while a daemon runs.
     #[inline]
     pub(crate) fn see(&mut self, event: &Event<'_>) -> bool {
         match &self.watchers[event.class().index] {
