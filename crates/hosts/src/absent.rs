@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use isochrone_ctf::plan::StreamPlan;
-use isochrone_ctf::{FieldRef, Trace};
+use isochrone_ctf::plan::{EventPlan, StreamPlan};
+use isochrone_ctf::{Event, FieldRef, Trace};
 
 use crate::source::EventSource;
 
@@ -102,27 +102,54 @@ pub(crate) fn cpus(
 
 /// The CPUs that the first events of a stream speak of, this many at most. Returns how many were looked at.
 fn add_referenced(source: &EventSource<'_>, most: usize, known: &mut BTreeSet<u32>) -> usize {
-    let plan = source.trace().stream_plan(source.stream);
-    let fields: Vec<Vec<FieldRef>> = plan
-        .events
-        .iter()
-        .map(|class| {
-            let name = class.name.as_deref().unwrap_or_default();
-            let speaks = CPU_FIELDS.iter().filter(|(begin, _)| name.starts_with(begin));
-            speaks.filter_map(|(_, field)| class.payload_field(plan, &[field])).collect()
-        })
-        .collect();
-    if fields.iter().all(Vec::is_empty) {
+    let mut references = CpuReferences::new(source.trace().stream_plan(source.stream));
+    if references.fields.iter().all(Vec::is_empty) {
         return 0;
     }
     let mut looked = 0;
     for event in source.trace().events_from(source.stream, source.first_packet()).take(most) {
         looked += 1;
-        let numbers = fields.get(event.class().index).into_iter().flatten();
+        references.see(&event);
+    }
+    known.extend(references.known);
+    looked
+}
+
+/// The CPUs that the first events of a stream speak of.
+#[derive(Debug)]
+pub struct CpuReferences {
+    /// By index of the event class: the fields that are numbers of CPUs.
+    fields: Vec<Vec<FieldRef>>,
+    known: BTreeSet<u32>,
+    /// Events that are not looked at yet.
+    left: usize,
+}
+
+impl CpuReferences {
+    /// Those of no event yet. Linear in the event classes.
+    pub fn new(plan: &StreamPlan) -> Self {
+        let fields = |class: &EventPlan| {
+            let name = class.name.as_deref().unwrap_or_default();
+            let speaks = CPU_FIELDS.iter().filter(|(begin, _)| name.starts_with(begin));
+            speaks.filter_map(|(_, field)| class.payload_field(plan, &[field])).collect()
+        };
+        Self { fields: plan.events.iter().map(fields).collect(), known: BTreeSet::new(), left: LOOK }
+    }
+
+    /// Takes the next event of the stream. Returns whether it is the first that speaks of a CPU.
+    pub fn see(&mut self, event: &Event<'_>) -> bool {
+        self.left = self.left.saturating_sub(1);
+        let fields = self.fields.get(event.class().index).into_iter().flatten();
         let number =
             |field| event.signed(field).and_then(|cpu| u64::try_from(cpu).ok()).or(event.unsigned(field));
-        let cpus = numbers.filter_map(number).filter(|&cpu| cpu < MAX_CPUS);
-        known.extend(cpus.filter_map(|cpu| u32::try_from(cpu).ok()));
+        let before = self.known.len();
+        let cpus = fields.filter_map(number).filter(|&cpu| cpu < MAX_CPUS);
+        self.known.extend(cpus.filter_map(|cpu| u32::try_from(cpu).ok()));
+        self.known.len() > before
     }
-    looked
+
+    /// Whether enough events were looked at.
+    pub fn is_done(&self) -> bool {
+        self.left == 0
+    }
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use isochrone_ctf::Trace;
+use isochrone_ctf::schema::CUT_OF;
 use isochrone_time::{RawNs, Window};
 
 use crate::absent::AbsentStream;
@@ -361,6 +362,25 @@ impl<'t> Host<'t> {
                 class.context_field(plan, "vtid").is_none() && !is_span
             })
         })
+    }
+
+    /// Whether the kernel's tracer recorded system calls that do not say which thread they are of: without
+    /// the context `tid`.
+    pub fn has_nameless_calls(&self) -> bool {
+        const NAMES: [&str; 4] = ["syscall_", "sys_", "exit_syscall", "compat_sys"];
+        self.sources.iter().filter(|source| source.is_kernel).any(|source| {
+            let plan = source.trace.stream_plan(source.stream);
+            plan.events.iter().any(|class| {
+                let name = class.name.as_deref().unwrap_or_default();
+                NAMES.iter().any(|start| name.starts_with(start))
+                    && class.context_field(plan, "tid").is_none()
+            })
+        })
+    }
+
+    /// Where its traces are parts of others: which events of these they have, in words ([`CUT_OF`]), sorted.
+    pub fn parts(&self) -> BTreeSet<&str> {
+        self.traces().iter().filter_map(|trace| trace.schema().environment_text(CUT_OF)).collect()
     }
 
     /// Bytes of all packets.

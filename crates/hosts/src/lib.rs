@@ -29,7 +29,7 @@ mod source;
 mod timeline;
 mod work;
 
-pub use absent::{AbsentStream, ChannelRef};
+pub use absent::{AbsentStream, ChannelRef, CpuReferences};
 pub use host::{Host, Hosts};
 pub use losses::{LossKind, StreamLoss, StreamLossBegin};
 pub use notes::{Contradiction, Note, Unrecorded};

@@ -64,8 +64,9 @@ pub enum ItemRef<'e, 't> {
 /// are not counted.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
-/// Is given each event that is read, with its source, in the order in which they are read.
-pub type Observer<'p> = Box<dyn FnMut(&EventSource<'_>, &Event<'_>) + 'p>;
+/// Is given each event that is read, after the index of its source in [`Host::sources`], in the order in
+/// which they are read.
+pub type Observer<'p> = Box<dyn FnMut(usize, &Event<'_>) + 'p>;
 
 /// The events and losses of a window. Memory is a few words for each source.
 pub struct HostEvents<'p, 't> {
@@ -337,7 +338,7 @@ impl<'p, 't> HostEvents<'p, 't> {
             }
         }
         if let Some(observer) = &mut self.observer {
-            observer(cursor.source(), event);
+            observer(cursor.number(), event);
         }
         Some(ItemRef::Event { time, number: cursor.number(), source: cursor.source(), event })
     }

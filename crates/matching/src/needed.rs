@@ -2,6 +2,7 @@
 //! the evidence of who steers the clock, and the resolution of the stamps that the trace gives.
 
 use isochrone_ctf::{Event, Trace};
+use isochrone_hosts::CpuReferences;
 use isochrone_net::tracer;
 use isochrone_net::tracer::mpi::mpi_reader;
 
@@ -15,6 +16,8 @@ pub struct NeededEvents<'t> {
     watch: Option<SteeringWatch<'t>>,
     namespaces: NamespaceWatch,
     grid: StampGrid,
+    /// What shows which CPUs there are.
+    cpus: CpuReferences,
     has_switch: bool,
     /// Whether the next switch shows how long the caller of a call that sets the clock ran.
     wants_switch: bool,
@@ -55,7 +58,8 @@ impl<'t> NeededEvents<'t> {
         let names = plan.events.iter().map(|class| class.name.as_deref()).enumerate();
         let classes = names.map(|(index, name)| kind(index, name)).collect();
         let grid = StampGrid::default();
-        Self { classes, watch, namespaces, grid, has_switch: false, wants_switch: false }
+        let cpus = CpuReferences::new(plan);
+        Self { classes, watch, namespaces, grid, cpus, has_switch: false, wants_switch: false }
     }
 
     /// Whether [`Self::select`] has to be given the events of a class of the next packet.
@@ -65,7 +69,7 @@ impl<'t> NeededEvents<'t> {
 
     /// Whether the classes of which [`Self::may_need`] says so stay the same after the next packet.
     pub fn is_settled(&self) -> bool {
-        self.grid.is_finest()
+        self.grid.is_finest() && self.cpus.is_done()
     }
 
     /// Sets the flags of the events of the next packet that are needed, in the order of the stream: the first
@@ -76,6 +80,7 @@ impl<'t> NeededEvents<'t> {
         for (index, event) in events.iter().enumerate() {
             let kind = self.classes.get(event.class().index).copied().unwrap_or(Class::Stamp);
             let mut is_needed = self.refines_grid(event);
+            is_needed |= !self.cpus.is_done() && self.cpus.see(event);
             match kind {
                 Class::Stamp => {}
                 Class::Message => is_needed = true,

@@ -20,7 +20,7 @@ use crate::matcher::{MessageSink, Summary};
 use crate::mpi::{self, MpiMatched, MpiSummary};
 use crate::rounds::{PacketSource, match_sources};
 use crate::stamps::Stamps;
-use crate::steering::StreamEvidence;
+use crate::steering::{StreamEvidence, unlisted};
 use crate::stream_source::{Stamped, losses};
 use crate::traffic::Traffic;
 
@@ -139,6 +139,11 @@ impl<'i> Recordings<'i> {
             facts[*number] = of_facts;
             traffic[*number] = of_traffic;
             steering[*number] = evidence;
+        }
+        for (clock, host) in self.clocks.iter().zip(&self.hosts) {
+            if let Some(trace) = clock.traces.iter().copied().find(|&trace| !steering[trace].is_empty()) {
+                steering[trace][0].uncovered = unlisted(host);
+            }
         }
         Reading { facts, traffic, steering, captures, captured, packets }
     }

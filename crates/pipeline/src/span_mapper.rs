@@ -158,6 +158,8 @@ impl<S: Spans + Send, F: Fn() -> S + Sync> MapMerge for SpanMapper<F> {
         let state = PartialState::new(piece.from, (self.make)()).with_periods(self.periods.as_ref());
         let around = Surroundings::of(host, piece.window());
         let state = state.with_switches(around.switch_coverage(self.has_switches));
+        let records_switches = host.sources().iter().any(|source| source.is_kernel && source.has_switches);
+        let state = state.without_switches(!records_switches && !self.has_switches);
         let mut state = state.deferring_phases(self.defers_phases);
         let mut decoders = Decoders::new(host);
         // Losses of a program's events do not concern what its CPU did, unless there are no other events.

@@ -47,8 +47,21 @@ impl<'o> TimedHost<'o> {
     pub fn recorded(&self) -> Recorded<'_> {
         let streams = self.traced.traces().iter().flat_map(|trace| &trace.schema().streams);
         let events = streams.flat_map(|stream| &stream.events).filter_map(|event| event.name.as_deref());
-        let has_nameless_programs = self.traced.has_nameless_programs();
-        Recorded { name: self.name(), events: events.collect(), has_nameless_programs }
+        Recorded {
+            name: self.name(),
+            events: events.collect(),
+            has_nameless_programs: self.traced.has_nameless_programs(),
+            has_nameless_calls: self.traced.has_nameless_calls(),
+            absent: self.absent(),
+        }
+    }
+
+    /// What is not there of what was recorded, in words; times are raw ns.
+    fn absent(&self) -> Vec<String> {
+        let parts = self.traced.parts().into_iter().map(|words| format!("a part of another trace: {words}"));
+        let mut parts: Vec<String> = parts.collect();
+        parts.extend(self.traced.notes().iter().map(ToString::to_string));
+        parts
     }
 
     /// A raw time of its clock. `None` where its clock has no correction.

@@ -329,6 +329,11 @@ impl Trace {
         self.files.as_slice()[packet.file as usize].bytes().get(start..end).unwrap_or_default()
     }
 
+    /// The bytes of the stream file of an index, whatever they are, as far as they are read.
+    pub(crate) fn file_bytes(&self, file: usize) -> &[u8] {
+        self.files.as_slice().get(file).map_or(&[], |file| file.bytes())
+    }
+
     /// Says that the bytes of a packet are not needed for now: they no longer count as memory of the process.
     /// Where they are read again, the kernel maps them again. [`StreamEvents`] does it at the end of each
     /// packet. Packets of less than four pages stay. Constant.

@@ -52,11 +52,16 @@ pub trait Choose {
 /// Events, and their bytes, headers included.
 pub type ClassCount = (u64, u64);
 
+/// Bytes that are kept of what follows the packets of a file: of a packet that was cut off, more than its
+/// head.
+const MOST_REST: usize = 1 << 16;
+
 /// Writes all packets of a trace with those events that a choice selects. Packets that cannot be decoded to
-/// their ends come with the events before that, and are kept as they are, whatever is selected.
+/// their ends come with the events before that, and are kept as they are, whatever is selected. So is what
+/// lies between packets and after them: it shows that something is missing.
 ///
-/// Whoever reads the trace anyway can have it [`see`](Self::see) the events, so that they are not read
-/// again; the excerpt is the same.
+/// Whoever reads the trace anyway can show the events to a [`SeenPacket`] of each stream, so that they are
+/// not read again; the excerpt is the same.
 pub struct ExcerptWriter<'t, C> {
     trace: &'t Trace,
     choice: C,
@@ -75,13 +80,13 @@ struct StreamWriter {
     in_order: bool,
     /// By index of the event class.
     counts: Vec<ClassCount>,
-    /// See [`Choose::is_settled`].
-    is_settled: bool,
-    now: SeenPacket,
+    /// What packets are read into.
+    read: Option<SeenPacket>,
 }
 
-/// The packet of a stream of which events are seen.
-struct SeenPacket {
+/// The packet of a stream whose events are seen at the moment. Memory: the candidates of one packet.
+pub struct SeenPacket {
+    stream: usize,
     /// Its address, which is only compared.
     packet: usize,
     /// Bit where the next event begins; [`MISSED`]: an event was left out.
@@ -94,6 +99,8 @@ struct SeenPacket {
     header_mask: Option<u64>,
     /// By index of the event class: whether its events are candidates, and how many there are.
     classes: Vec<(bool, ClassCount)>,
+    /// See [`Choose::is_settled`].
+    is_settled: bool,
     /// The candidates.
     places: Vec<EventPlace>,
 }
@@ -102,9 +109,13 @@ struct SeenPacket {
 const MISSED: u64 = u64::MAX;
 
 impl SeenPacket {
-    /// Takes an event. Returns whether all of its packet were seen.
-    #[inline]
-    fn see(&mut self, event: &Event<'_>) -> bool {
+    /// Takes an event of the stream that somebody reads, each at most once and in their order. Returns
+    /// whether it is the last one of a packet of which all were seen: then that can be written with
+    /// [`ExcerptWriter::write_seen`], before the next one.
+    // It is a few instructions for most events: calling it costs as many again.
+    #[allow(clippy::inline_always)]
+    #[inline(always)]
+    pub fn see(&mut self, event: &Event<'_>) -> bool {
         let place = EventPlace::of(event);
         let mut is_edge = false;
         if self.at != place.header || self.packet != ptr::from_ref(event.packet()).addr() {
@@ -122,9 +133,14 @@ impl SeenPacket {
         (*events, *bytes) = (*events + 1, *bytes + (place.end - start).div_ceil(8));
         let is_last = place.end >= self.end;
         if *is_candidate || is_edge || is_last || !self.window.contains(&place.cycles) {
-            self.places.push(place);
+            self.keep(place);
         }
         is_last
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, candidate: EventPlace) {
+        self.places.push(candidate);
     }
 
     /// Whether all events of a packet were seen, and none of another one since.
@@ -148,13 +164,11 @@ impl SeenPacket {
 impl<'t, C: Choose> ExcerptWriter<'t, C> {
     /// For a trace. `O(n log n)` in its packets, linear in the event classes of all streams.
     pub fn new(trace: &'t Trace, choice: C) -> Self {
-        let mut writer = Self { trace, choice, streams: Vec::new(), events: Vec::new(), flags: Vec::new() };
         let stream = |stream: usize| StreamWriter {
             next: 0,
             in_order: true,
             counts: vec![(0, 0); trace.stream_plan(stream).events.len()],
-            is_settled: writer.choice.is_settled(stream),
-            now: writer.seen_packet(stream),
+            read: None,
         };
         let mut streams: Vec<StreamWriter> = (0..trace.streams().len()).map(stream).collect();
         let mut expected = vec![0; streams.len()];
@@ -162,21 +176,22 @@ impl<'t, C: Choose> ExcerptWriter<'t, C> {
             streams[stream].in_order &= number == expected[stream];
             expected[stream] += 1;
         }
-        writer.streams = streams;
-        writer
+        Self { trace, choice, streams, events: Vec::new(), flags: Vec::new() }
     }
 
-    /// Of no packet of a stream.
-    fn seen_packet(&self, stream: usize) -> SeenPacket {
+    /// What can be shown the events of a stream, of which none was seen yet. Linear in its event classes.
+    pub fn seen_packet(&self, stream: usize) -> SeenPacket {
         let plan = self.trace.stream_plan(stream);
         let classes = (0..plan.events.len()).map(|class| (self.is_candidate(stream, class), (0, 0)));
         SeenPacket {
+            stream,
             packet: 0,
             at: MISSED,
             end: 0,
             window: self.choice.window(stream),
             header_mask: plan.event_header.as_ref().map(|header| u64::from(header.align) - 1),
             classes: classes.collect(),
+            is_settled: self.choice.is_settled(stream),
             places: Vec::new(),
         }
     }
@@ -186,51 +201,35 @@ impl<'t, C: Choose> ExcerptWriter<'t, C> {
         narrow_time(self.trace, stream).is_some() || self.choice.is_candidate(stream, class)
     }
 
-    /// Takes an event of the trace that somebody reads, each at most once and those of a stream in their
-    /// order. Returns whether it is the last one of a packet of which all were seen: then that can be written
-    /// with [`write_seen`](Self::write_seen), before the next one of its stream. Memory: the candidates of
-    /// one packet of each stream.
-    #[inline]
-    pub fn see(&mut self, event: &Event<'_>) -> bool {
-        let stream = &mut self.streams[event.stream()];
-        stream.now.see(event) && stream.in_order
-    }
-
-    /// Writes the packet of an event for which [`see`](Self::see) has just returned `true`, and those of its
+    /// Writes a packet whose last event [`SeenPacket::see`] has just returned `true` for, and those of its
     /// stream before that are not written yet, which are read: `put` is given the indices of the stream and
-    /// of the packet, and the bytes. After any other event, nothing is written.
+    /// of the packet, and the bytes. Nothing is written after any other event, nor of a stream whose packets
+    /// lie in its file in another order than that of time.
     ///
     /// # Errors
     /// A packet cannot be encoded again; what `put` returns. The writer is of no use then.
     pub fn write_seen<E: From<Error>>(
         &mut self,
+        seen: &mut SeenPacket,
         event: &Event<'_>,
         mut put: impl FnMut(usize, usize, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let stream = event.stream();
+        let stream = seen.stream;
         let packets = &self.trace.streams()[stream].packets;
-        let StreamWriter { next, in_order, now, .. } = &self.streams[stream];
-        let (next, is_seen) = (*next, *in_order && now.is_whole(event.packet()));
+        let StreamWriter { next, in_order, .. } = self.streams[stream];
+        let is_seen = in_order && seen.is_whole(event.packet());
         let mut left = (next..packets.len()).filter(|_| is_seen);
         let found = left.find(|&number| ptr::eq(&raw const packets[number], event.packet()));
         let Some(number) = found else { return Ok(()) };
         let mut bytes = Vec::new();
-        if next < number {
-            let fresh = self.seen_packet(stream);
-            let seen = mem::replace(&mut self.streams[stream].now, fresh);
-            for before in next..number {
-                bytes.clear();
-                self.read(stream, before, &mut bytes)?;
-                put(stream, before, &bytes)?;
-            }
-            let fresh = mem::replace(&mut self.streams[stream].now, seen);
-            for (of, fresh) in self.streams[stream].now.classes.iter_mut().zip(fresh.classes) {
-                of.0 = fresh.0;
-            }
+        for before in next..number {
+            bytes.clear();
+            self.read(stream, before, &mut bytes)?;
+            put(stream, before, &bytes)?;
         }
         self.streams[stream].next = number + 1;
         bytes.clear();
-        self.choose(stream, number);
+        self.choose(number, seen);
         self.write(stream, number, &mut bytes)?;
         put(stream, number, &bytes)
     }
@@ -248,14 +247,21 @@ impl<'t, C: Choose> ExcerptWriter<'t, C> {
         mut made: impl FnMut(usize, usize, &mut Vec<u8>) -> Result<(), E>,
         mut done: impl FnMut(ExcerptFile) -> Result<(), E>,
     ) -> Result<Vec<Vec<ClassCount>>, E> {
-        for (name, packets) in self.trace.file_names().zip(packets_by_file(self.trace)) {
-            let mut bytes = Vec::new();
+        let trace = self.trace;
+        for (file, (name, packets)) in trace.file_names().zip(packets_by_file(trace)).enumerate() {
+            let (mut bytes, raw, mut at) = (Vec::new(), trace.file_bytes(file), 0);
             for (stream, number) in packets {
+                let packet = &trace.streams()[stream].packets[number];
+                let start = packet.offset as usize;
+                bytes.extend_from_slice(raw.get(at..start).unwrap_or_default());
+                at = start + (packet.total_bits / 8) as usize;
                 match number < self.streams[stream].next {
                     true => made(stream, number, &mut bytes)?,
                     false => self.read(stream, number, &mut bytes)?,
                 }
             }
+            let rest = raw.get(at..).unwrap_or_default();
+            bytes.extend_from_slice(&rest[..rest.len().min(MOST_REST)]);
             done(ExcerptFile { name: name.to_owned(), bytes })?;
         }
         Ok(self.streams.into_iter().map(|stream| stream.counts).collect())
@@ -265,14 +271,15 @@ impl<'t, C: Choose> ExcerptWriter<'t, C> {
     fn read(&mut self, stream: usize, number: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
         let trace = self.trace;
         let packet = &trace.streams()[stream].packets[number];
-        let now = &mut self.streams[stream].now;
-        now.clear();
+        let mut seen = self.streams[stream].read.take().unwrap_or_else(|| self.seen_packet(stream));
+        seen.clear();
         let mut decoded = trace.packet(stream, number);
         for event in decoded.by_ref() {
-            now.see(&event);
+            seen.see(&event);
         }
         let is_broken = decoded.error().is_some();
-        self.choose(stream, number);
+        self.choose(number, &mut seen);
+        self.streams[stream].read = Some(seen);
         match is_broken {
             true => bytes.extend_from_slice(trace.packet_bytes(packet)),
             false => self.write(stream, number, bytes)?,
@@ -282,21 +289,20 @@ impl<'t, C: Choose> ExcerptWriter<'t, C> {
     }
 
     /// Takes what was seen of a packet as that of its stream, and chooses among the candidates.
-    fn choose(&mut self, stream: usize, number: usize) {
-        let of = &mut self.streams[stream];
+    fn choose(&mut self, number: usize, seen: &mut SeenPacket) {
+        let stream = seen.stream;
         self.events.clear();
-        self.events.extend(EventPlace::events(&of.now.places, self.trace, stream, number));
+        self.events.extend(EventPlace::events(&seen.places, self.trace, stream, number));
         self.flags.clear();
         self.flags.resize(self.events.len(), false);
         self.choice.choose(stream, &self.events, &mut self.flags);
-        for (count, (_, (events, bytes))) in of.counts.iter_mut().zip(&of.now.classes) {
+        for (count, (_, (events, bytes))) in self.streams[stream].counts.iter_mut().zip(&seen.classes) {
             *count = (count.0 + events, count.1 + bytes);
         }
-        of.now.at = MISSED;
-        if !mem::replace(&mut of.is_settled, self.choice.is_settled(stream)) {
-            for class in 0..of.counts.len() {
-                let is_candidate = self.is_candidate(stream, class);
-                self.streams[stream].now.classes[class].0 = is_candidate;
+        seen.at = MISSED;
+        if !mem::replace(&mut seen.is_settled, self.choice.is_settled(stream)) {
+            for (class, (is_candidate, _)) in seen.classes.iter_mut().enumerate() {
+                *is_candidate = self.is_candidate(stream, class);
             }
         }
     }

@@ -23,7 +23,7 @@ pub use copy::{CopySummary, NewClock, copy_trace, rewrite_trace, rewrite_trace_a
 pub use ctf_2::to_ctf_2;
 pub use cut::{CutSummary, Selection, cut_trace};
 pub use encode::{BitWriter, EncodeError, encode};
-pub use excerpt::{Choose, ClassCount, ExcerptFile, ExcerptWriter};
+pub use excerpt::{Choose, ClassCount, ExcerptFile, ExcerptWriter, SeenPacket};
 pub use files::{StreamFile, TraceDirectory};
 pub use metadata::{Inexpressible, metadata};
 pub use packet::{PacketHead, PacketWriter, WrittenPacket};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use isochrone_ctf::write::{Choose, ClassCount, ExcerptFile, ExcerptWriter};
+use isochrone_ctf::write::{Choose, ClassCount, ExcerptFile, ExcerptWriter, SeenPacket};
 use isochrone_ctf::{Error, Event, Schemas, Trace};
 
 use crate::common::random::Random;
@@ -79,12 +79,28 @@ fn finish(writer: ExcerptWriter<'_, Drawn>, put: &HashMap<(usize, usize), Vec<u8
     Some((files, counts.ok()?))
 }
 
+/// An excerpt of a trace without an index lacks what the trace lacks.
+fn lacks_the_same(trace: &Trace, random: &mut Random, name: &str) {
+    let written = finish(ExcerptWriter::new(trace, Drawn::new(trace, random)), &HashMap::new());
+    let Some((files, _)) = written else { return };
+    let files = files.into_iter().map(|file| (file.name, file.bytes)).collect();
+    let text = trace.metadata_text().to_owned();
+    let excerpt = Trace::in_memory(trace.path(), text, files, &Schemas::default()).unwrap();
+    let lacks = |trace: &Trace| {
+        let losses: Vec<_> = (0..trace.streams().len()).map(|stream| trace.losses(stream)).collect();
+        (trace.diagnostics().iter().any(isochrone_ctf::Diagnostic::is_loss), losses)
+    };
+    assert_eq!(lacks(&excerpt), lacks(trace), "{name}");
+}
+
 /// Reads a trace as somebody may who looks for something: leaves out packets, stops within them, and goes on
 /// there, later, or in others. Gives how many packets were written before their files.
 fn check(trace: &Trace, random: &mut Random, name: &str) -> usize {
     let choice = Drawn::new(trace, random);
     let whole = finish(ExcerptWriter::new(trace, choice.clone()), &HashMap::new());
     let mut writer = ExcerptWriter::new(trace, choice);
+    let streams = 0..trace.streams().len();
+    let mut seen: Vec<SeenPacket> = streams.map(|stream| writer.seen_packet(stream)).collect();
     let mut put = HashMap::new();
     // By stream: the next packet, and the next event of it.
     let mut places = vec![(0, 0); trace.streams().len()];
@@ -103,9 +119,9 @@ fn check(trace: &Trace, random: &mut Random, name: &str) -> usize {
         if !skips {
             for event in trace.packet(stream, packet).skip(from).take(until - from) {
                 read += 1;
-                if writer.see(&event) {
+                if seen[stream].see(&event) {
                     is_refused |= writer
-                        .write_seen(&event, |stream, packet, bytes| {
+                        .write_seen(&mut seen[stream], &event, |stream, packet, bytes| {
                             put.insert((stream, packet), bytes.to_vec());
                             Ok::<(), Error>(())
                         })
@@ -126,7 +142,7 @@ fn check(trace: &Trace, random: &mut Random, name: &str) -> usize {
     put.len()
 }
 
-/// The same of copies of a trace with some bits turned around.
+/// The same of copies of a trace with some bits turned around, and files that were cut off.
 fn check_damaged(path: &Path, times: u64, random: &mut Random) -> usize {
     let Ok(trace) = Trace::open(path) else { return 0 };
     let mut written = check(&trace, random, &path.display().to_string());
@@ -142,10 +158,15 @@ fn check_damaged(path: &Path, times: u64, random: &mut Random) -> usize {
                 let at = random.below(bytes.len() as u64) as usize;
                 bytes[at] ^= 1 << random.below(8);
             }
+            if random.below(4) == 0 {
+                bytes.truncate(bytes.len() - random.below(bytes.len() as u64 / 2 + 1) as usize);
+            }
         }
         let metadata = trace.metadata_text().to_owned();
         let Ok(damaged) = Trace::in_memory(path, metadata, damaged, &Schemas::default()) else { continue };
-        written += check(&damaged, random, &format!("{} with damage {number}", path.display()));
+        let name = format!("{} with damage {number}", path.display());
+        lacks_the_same(&damaged, random, &name);
+        written += check(&damaged, random, &name);
     }
     written
 }

@@ -1,7 +1,7 @@
 //! The cores in files of mapped chunks, as pieces of hosts.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use isochrone_files::Inputs;
@@ -150,6 +150,12 @@ impl Chunks {
             Some(time(core.head.window, Some(why)))
         });
         gaps.chain(unfit).collect()
+    }
+
+    /// The files with models of earlier versions, which have flushes of disks apart from their ends.
+    pub fn earlier(&self) -> BTreeSet<&Path> {
+        let earlier = self.cores.values().flatten().filter(|core| core.head.model < MODEL);
+        earlier.map(|core| self.file_of(core).path.as_path()).collect()
     }
 
     /// The file that a core is in.

@@ -9,7 +9,7 @@ use std::thread;
 
 use isochrone_ctf::Event;
 use isochrone_ctf::schema::ClockClass;
-use isochrone_ctf::write::{Choose, ExcerptWriter};
+use isochrone_ctf::write::{Choose, ExcerptWriter, SeenPacket};
 use isochrone_files::output::of_temporary;
 use isochrone_files::piece::NewSection;
 use isochrone_files::{ExcerptError, ExcerptHead, InputTrace, excerpt_section};
@@ -96,19 +96,19 @@ impl Excerpts {
         pass: Pass<'_>,
         map: impl FnOnce(Pass<'_>) -> T,
     ) -> (T, Result<Self, ChunkError>) {
+        if pass.spread.threads() > 1 {
+            return thread::scope(|scope| {
+                let excerpts = scope.spawn(|| Self::new(experiment, hosts));
+                (map(pass), excerpts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            });
+        }
         let traces = experiment.inputs.traces.iter().map(|input| &input.trace);
         let streams = traces.flat_map(|trace| (0..trace.streams().len()).map(|it| trace.stream_plan(it)));
         let classes: usize = streams.map(|plan| plan.events.len()).sum();
-        if pass.spread.threads() == 1 {
-            return match classes <= MOST_CLASSES {
-                true => Self::along(experiment, hosts, pass, map),
-                false => (map(pass), Self::new(experiment, hosts)),
-            };
+        match classes <= MOST_CLASSES {
+            true => Self::along(experiment, hosts, pass, map),
+            false => (map(pass), Self::new(experiment, hosts)),
         }
-        thread::scope(|scope| {
-            let excerpts = scope.spawn(|| Self::new(experiment, hosts));
-            (map(pass), excerpts.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        })
     }
 
     /// By index of the trace: the window that is mapped, and the excerpt.
@@ -148,25 +148,27 @@ impl Observe for Along<'_> {
     /// One piece of a host is followed at a time.
     fn begin(&self, host: &Host<'_>) -> Option<Observer<'_>> {
         let mut written: MutexGuard<'_, _> = self.0.try_lock().ok()?;
-        let indices = host.trace_indices.clone();
-        Some(Box::new(move |source, event| written.see(indices[source.trace_number], event)))
+        let indices = host.sources().iter().map(|source| host.trace_indices[source.trace_number]);
+        let streams = host.sources().iter().map(|source| source.stream);
+        let seen =
+            indices.zip(streams).map(|(index, stream)| (index, written.writers[index].seen_packet(stream)));
+        let mut seen: Vec<(usize, SeenPacket)> = seen.collect();
+        Some(Box::new(move |number, event| {
+            let (index, seen) = &mut seen[number];
+            if seen.see(event) {
+                written.write(*index, seen, event);
+            }
+        }))
     }
 }
 
 impl Written<'_> {
-    #[inline]
-    fn see(&mut self, index: usize, event: &Event<'_>) {
-        if self.writers[index].see(event) {
-            self.write(index, event);
-        }
-    }
-
     #[cold]
-    fn write(&mut self, index: usize, event: &Event<'_>) {
+    fn write(&mut self, index: usize, seen: &mut SeenPacket, event: &Event<'_>) {
         let Self { writers, packets, error } = self;
         if error.is_none() {
             let put = |stream, packet, bytes: &[u8]| Ok(packets.put((index, stream, packet), bytes)?);
-            *error = writers[index].write_seen(event, put).err();
+            *error = writers[index].write_seen(seen, event, put).err();
         }
     }
 }

@@ -39,8 +39,9 @@ pub(crate) const HEAD: u32 = 1;
 pub(crate) const CORE: u32 = 2;
 /// Version of the models in cores. They have names for everything in them, so later programs read them where
 /// fields were added (with `#[serde(default)]`) or removed; what is to mean something else gets another name.
-/// It goes up where that is not enough.
-pub(crate) const MODEL: u32 = 1;
+/// It goes up where that is not enough; [`Chunks::earlier`] are those that are read with a warning. Since 2,
+/// flushes of disks have their ends.
+pub(crate) const MODEL: u32 = 2;
 
 /// What a file of mapped chunks says of itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -67,6 +67,19 @@ const NO_LINES: &str =
 const NO_PERIODS: &str = "periods are found while its chunks are mapped: give the same --period (and \
                           --period-captures) to `isochrone map spans`";
 
+/// Why periods cannot be found.
+const HIDDEN_PERIODS: &str = "events of programs are missing, and its mapped chunks do not say which periods \
+                              these may have been in: give its traces";
+
+/// Whether events of programs are missing. Those of the kernel are known where a chunk is mapped, with what
+/// they hide.
+fn lacks_program_events(host: &Host<'_>) -> bool {
+    let is_of_program = |source: usize| !host.sources()[source].is_kernel;
+    let mut losses = host.losses().iter().chain(host.uncovered());
+    let has_gap = || !host.gaps().is_empty() && (0..host.sources().len()).any(is_of_program);
+    host.has_kernel() && (losses.any(|loss| loss.what.is_loss() && is_of_program(loss.source)) || has_gap())
+}
+
 /// The models of hosts whose chunks were mapped with their spans, all of which have a timing, in their order.
 fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     hosts: &[&TimedHost<'o>],
@@ -88,6 +101,9 @@ fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
         }
         () if wanted.lines && !heads().all(|head| head.asked.has_arguments()) => Some(NO_LINES),
         () if wanted.periods.as_ref().is_some_and(|periods| !asks_for(periods)) => Some(NO_PERIODS),
+        () if wanted.periods.is_some() && hosts.iter().any(|host| lacks_program_events(&host.traced)) => {
+            Some(HIDDEN_PERIODS)
+        }
         () => None,
     };
     if let Some(why) = refused {
@@ -97,6 +113,9 @@ fn of_chunks<'o, S: Spans + Send, F: Fn() -> S + Sync>(
     let parts = read_chunks((hosts, Piece::WHOLE), spread.threads(), wanted, make_log, progress);
     let one = |(part, host): (Result<PieceModel<Model<SpanLog>>, ModelError>, &&TimedHost<'o>)| {
         let PieceModel { model, report, .. } = part?;
+        if wanted.periods.is_some() && host.traced.has_kernel() && report.broken_packets > 0 {
+            return Err(error(host, HIDDEN_PERIODS));
+        }
         let timing = host.timing.ok_or_else(|| ModelError::Uncorrected(host.name().to_owned()))?;
         let consumer = make(host, timing);
         let model = model.finish().with_threads().try_with_spans(|log| log.replay(consumer));

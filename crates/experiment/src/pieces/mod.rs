@@ -132,6 +132,9 @@ pub struct HostFacts {
     pub events: Vec<String>,
     /// Whether events of programs do not say which thread they are of.
     pub has_nameless_programs: bool,
+    /// Whether system calls do not say which thread they are of.
+    #[serde(default)]
+    pub has_nameless_calls: bool,
     /// What contradicts that it is one host.
     pub warnings: Vec<String>,
     /// What a user should know of what it lacks.
@@ -142,13 +145,14 @@ impl HostFacts {
     /// What it recorded, under a name.
     pub fn recorded<'h>(&'h self, name: &'h str) -> Recorded<'h> {
         let events = self.events.iter().map(String::as_str).collect();
-        Recorded { name, events, has_nameless_programs: self.has_nameless_programs }
+        let Self { has_nameless_programs, has_nameless_calls, .. } = *self;
+        Recorded { name, events, has_nameless_programs, has_nameless_calls, absent: self.notes.clone() }
     }
 
     /// Of a host of an experiment. `O(n log n)` in the classes of events.
     pub fn of(host: &TimedHost<'_>) -> Self {
         let traced = &host.traced;
-        let Recorded { events, has_nameless_programs, .. } = host.recorded();
+        let Recorded { events, has_nameless_programs, has_nameless_calls, absent, .. } = host.recorded();
         let mut events: Vec<String> = events.into_iter().map(str::to_owned).collect();
         events.sort_unstable();
         events.dedup();
@@ -161,8 +165,9 @@ impl HostFacts {
             bytes: traced.bytes(),
             events,
             has_nameless_programs,
+            has_nameless_calls,
             warnings: traced.contradictions().iter().map(ToString::to_string).collect(),
-            notes: traced.notes().iter().map(ToString::to_string).collect(),
+            notes: absent,
         }
     }
 }

@@ -75,7 +75,12 @@ fn rotate(kernel: &RandomKernel, session: &Path, chunks: usize, has_late: bool, 
             let turns = &turns[cpu_of(&stream.file).unwrap_or(0)];
             let is_in = |begin: u64| turns.iter().filter(|&&turn| turn <= begin).count() == chunk;
             let of_chunk = stream.packets.iter().filter(|packet| packet.begin().is_some_and(is_in));
-            let content: Vec<u8> = of_chunk.flat_map(|packet| trace.packet_bytes(packet)).copied().collect();
+            let mut content: Vec<u8> =
+                of_chunk.flat_map(|packet| trace.packet_bytes(packet)).copied().collect();
+            // What was copied from a host that crashed ends somewhere.
+            if random.permille(40) {
+                content.truncate(content.len() - random.below(content.len().min(200) as u64) as usize);
+            }
             let begins = stream.packets.first().and_then(isochrone_ctf::Packet::begin);
             let is_there = late.is_none_or(|(cpu, time)| {
                 cpu_of(&stream.file) != Some(cpu as usize)

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A test may panic.
 
+mod callers;
 mod chunks;
 mod explained;
 mod fleet;

@@ -27,6 +27,10 @@ pub struct StreamEvidence {
     pub span: Option<Window<RawNs>>,
     /// When something may be missing.
     pub losses: Vec<Window<RawNs>>,
+    /// When all is missing of a stream of the host that could have a part of the list of processes: of a CPU
+    /// that was not recorded then, or whose packets or files are not there.
+    #[serde(default)]
+    pub uncovered: Vec<Window<RawNs>>,
     /// Which events could be in it.
     pub traced: Traced,
     /// Whether there was any `sched_switch`.
@@ -249,7 +253,7 @@ pub enum List {
     None,
     /// Its begin or its end is missing.
     Cut,
-    /// Events were lost while it was written.
+    /// Events were lost while it was written, or a CPU was not recorded then.
     Lossy,
     /// All of them, when this was written.
     Complete {
@@ -299,6 +303,10 @@ impl StreamEvidence {
         if self.losses.len() > MAX_SPANS {
             // Where there are that many, something may be missing all the time.
             self.losses = self.losses.iter().copied().reduce(hull).into_iter().collect();
+        }
+        self.uncovered.extend(other.uncovered);
+        if self.uncovered.len() > MAX_SPANS {
+            self.uncovered = self.uncovered.iter().copied().reduce(hull).into_iter().collect();
         }
         self.switches |= other.switches;
         for (daemon, at) in other.ran {
@@ -370,8 +378,10 @@ fn joined(span: Window<RawNs>, traces: Vec<SpannedTrace>) -> Recording {
     recording.switches = seen && over(|traced| traced.switches);
     recording.calls_traced = over(Traced::calls);
     let (mut dump, mut calls, mut runs) = (Dump::default(), Calls::default(), Spans::default());
+    let mut uncovered = Vec::new();
     for stream in traces.into_iter().flat_map(|(_, streams)| streams) {
         recording.losses.extend(stream.losses);
+        uncovered.extend(stream.uncovered);
         for (daemon, at) in stream.ran {
             let first = recording.ran.entry(daemon).or_insert(at);
             *first = at.min(*first);
@@ -385,7 +395,8 @@ fn joined(span: Window<RawNs>, traces: Vec<SpannedTrace>) -> Recording {
         dump.join(stream.dump);
     }
     recording.losses.sort_unstable_by_key(|loss| (loss.start, loss.end));
-    recording.list = dump.complete(span, &recording.losses);
+    uncovered.extend(&recording.losses);
+    recording.list = dump.complete(span, &uncovered);
     recording.names = dump.names;
     runs.spans.sort_unstable_by_key(|run| (run.start, run.end));
     recording.runs = (!runs.overflow).then_some(runs.spans);

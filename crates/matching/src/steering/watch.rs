@@ -269,6 +269,9 @@ impl<'t> SteeringWatch<'t> {
     }
 }
 
+/// The event that has a process of the list.
+pub(super) const LISTED_PROCESS: &str = "lttng_statedump_process_state";
+
 impl Watcher {
     fn new(plan: &StreamPlan, class: &EventPlan) -> Option<Self> {
         let field = |name: &str| class.payload_field(plan, &[name]);
@@ -281,9 +284,7 @@ impl Watcher {
             "sched_switch" => {
                 Self::Switch(Box::new(Switch { prev: field("prev_comm")?, next: field("next_comm")? }))
             }
-            "lttng_statedump_process_state" => {
-                Self::Listed(Box::new(Listed { name: field("name")?, tid: field("tid") }))
-            }
+            LISTED_PROCESS => Self::Listed(Box::new(Listed { name: field("name")?, tid: field("tid") })),
             "lttng_statedump_start" => Self::ListBegins,
             "lttng_statedump_end" => Self::ListEnds,
             "exit_syscall" => Self::AnyExit(end("ret")),

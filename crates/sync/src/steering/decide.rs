@@ -145,7 +145,10 @@ impl<'r> Judged<'r> {
                 (Steering::Unknown, "neither its processes nor its calls of clock_adjtime are traced")
             }
             List::Cut => (Steering::Unknown, "a part of the list of processes is missing"),
-            List::Lossy => (Steering::Unknown, "events were lost while the list of processes was written"),
+            List::Lossy => (
+                Steering::Unknown,
+                "events were lost while the list of processes was written, or a CPU was not recorded then",
+            ),
             List::Complete { .. } if switches => {
                 (Steering::Free, "no time daemon is in the list of processes or ever ran")
             }

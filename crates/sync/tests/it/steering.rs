@@ -110,6 +110,17 @@ fn without_a_list_nothing_is_known() {
 }
 
 #[test]
+fn a_list_of_some_cpus_is_not_all() {
+    let mut script = host(Generation::V2_13, "nginx");
+    // It may be written on any CPU.
+    script.at(BEGIN).cpu(1).dump();
+    alive(&mut script);
+    check(&script, &[(0, "free", None)], "");
+    let one = script.without_streams(&[0]);
+    check(&one, &[(0, "unknown", None)], "or a CPU was not recorded then");
+}
+
+#[test]
 fn between_its_calls_chronyd_leaves_the_clock_alone() {
     for generation in Generation::ALL {
         for call in ["clock_adjtime", "adjtimex"] {
