@@ -69,6 +69,10 @@ needs! {
         "lttng enable-event --kernel 'lttng_statedump_*'";
     /// System calls.
     Calls: "no system calls were recorded, or only their entries or exits", RECORD_CALLS;
+    /// Whose system calls they are.
+    Callers: "system calls were recorded without the context `tid` and without switches between threads: \
+              which exit is of which entry is unknown",
+        "lttng add-context --kernel --type tid --type pid --type procname";
     /// All system calls: what else is a call is no other.
     EveryCall: "not all system calls were recorded: whether a thread that runs is in user mode is unknown",
         RECORD_CALLS;
@@ -159,7 +163,7 @@ impl Need {
     pub fn is_met_by(self, event: &str) -> bool {
         match self {
             // The thread that runs on the event's CPU.
-            Self::Switches | Self::Threads => event == "sched_switch",
+            Self::Switches | Self::Threads | Self::Callers => event == "sched_switch",
             Self::Wakeups => matches!(event, "sched_wakeup" | "sched_waking" | "sched_wakeup_new"),
             Self::Decisions | Self::Waking => event == "sched_waking",
             Self::Lives => Self::LIVES.contains(&event),
@@ -216,9 +220,18 @@ pub struct Recorded<'h> {
     pub events: Vec<&'h str>,
     /// Whether programs recorded events without saying which thread they are of.
     pub has_nameless_programs: bool,
+    /// Whether system calls were recorded without saying which thread they are of.
+    pub has_nameless_calls: bool,
+    /// What is not there of what was recorded: lost events, CPUs without a stream and the like, in words.
+    pub absent: Vec<String>,
 }
 
 impl Recorded<'_> {
+    /// What is not there of what was recorded.
+    pub fn notes(&self) -> impl Iterator<Item = Note> {
+        self.absent.iter().map(|absent| Note::default().text(&format!("{}: {absent}", self.name)))
+    }
+
     /// What the host did not record. Linear in the names of events.
     pub fn lacking(&self) -> Vec<Need> {
         Need::ALL.iter().copied().filter(|&need| self.lacks(need)).collect()
@@ -235,8 +248,11 @@ impl Recorded<'_> {
             // Both halves of a pair: a request that nothing completes, a call that nothing ends.
             Need::Calls => {
                 let ends = |name: &&str| name.starts_with("syscall_exit_") || *name == "exit_syscall";
-                !self.events.iter().any(|name| need.is_met_by(name)) || !self.events.iter().any(ends)
+                !self.events.iter().any(|name| need.is_met_by(name))
+                    || !self.events.iter().any(ends)
+                    || self.lacks(Need::Callers)
             }
+            Need::Callers => self.has_nameless_calls && !has("sched_switch"),
             Need::Disks => !["block_rq_issue", "block_rq_complete"].into_iter().all(has),
             // Where there are none at all, that is said.
             Need::Frees => !self.lacks(Need::Pages) && !self.events.iter().any(|name| need.is_met_by(name)),
@@ -278,7 +294,10 @@ pub fn lacking(needs: &[Need], hosts: &[Recorded<'_>]) -> Vec<Note> {
         matches!(need, Need::HardInterrupts | Need::Softirqs)
             && needs.contains(&Need::Interrupts)
             && host.lacks(Need::Interrupts)
+            || need == Need::Calls && host.lacks(Need::Callers)
     };
+    // Where calls are of nobody, that is what is missing of them.
+    let of_calls: &[Need] = if needs.contains(&Need::Calls) { &[Need::Callers] } else { &[] };
     let note = |need: &Need| {
         let lacks = |host: &&Recorded<'_>| host.lacks(*need) && !is_said(host, *need);
         let names: Vec<&str> = hosts.iter().filter(lacks).map(|host| host.name).collect();
@@ -291,5 +310,5 @@ pub fn lacking(needs: &[Need], hosts: &[Recorded<'_>]) -> Vec<Note> {
         let text = format!("{names}: {}; before the next recording, type: {}", need.what(), need.command());
         Some(Note::default().text(&text))
     };
-    needs.iter().filter_map(note).collect()
+    of_calls.iter().chain(needs).filter_map(note).collect()
 }

@@ -132,7 +132,7 @@ fn account(
                 accounts[of].own.disk += u64::from(bytes);
             }
         }
-        for packet in timeline.packets().iter().filter(|packet| packet.is_sent) {
+        for packet in timeline.packets().all().iter().filter(|packet| packet.is_sent) {
             if let Some(of) = of(host, packet.thread, packet.at) {
                 accounts[of].own.network += u64::from(packet.bytes);
             }

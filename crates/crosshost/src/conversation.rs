@@ -89,7 +89,7 @@ pub fn conversation(
     for part in parts(cluster, whole) {
         let loaded = ClusterWindow::load_packets(cluster, part)?;
         for (index, timeline) in loaded.timelines.iter().enumerate() {
-            for packet in timeline.packets() {
+            for packet in timeline.packets().all() {
                 let at = cluster.hosts[index].common(packet.at);
                 let is_there = (part.start..part.end).contains(&at);
                 let Some((flow, carried)) = packet.flow.filter(|_| is_there) else { continue };
@@ -174,7 +174,7 @@ fn matched(
             let at = cluster.hosts[receiver].common(message.received_at);
             if (whole.start..whole.end).contains(&at) {
                 let packet =
-                    loaded.timelines[receiver].packet(message.received_at, message.received_cpu, false);
+                    loaded.timelines[receiver].packets().at(message.received_at, message.received_cpu, false);
                 let carried = packet.and_then(|packet| packet.flow).map(|(_, carried)| carried);
                 found.segments.push(Segment {
                     flow,

@@ -53,11 +53,11 @@ fn packet(
     bytes: Option<u32>,
     to: Option<usize>,
 ) -> String {
-    let mut text = String::new();
-    let to = to.filter(|&to| to != step.host).map(|to| window.cluster.host_name(to));
-    let _ = match to {
-        Some(to) => write!(text, "{} → {to}", window.cluster.host_name(step.host)),
-        None => write!(text, "within {}", window.cluster.host_name(step.host)),
+    let here = window.cluster.host_name(step.host);
+    let mut text = match to {
+        Some(to) if to == step.host => format!("within {here}"),
+        Some(to) => format!("{here} → {}", window.cluster.host_name(to)),
+        None => format!("to {here}, from an unknown sender"),
     };
     if let Some(flow) = flow {
         let _ = write!(text, ", {} → {}", flow.source, flow.destination);

@@ -33,6 +33,7 @@ mod messages;
 mod mpi;
 mod needs;
 mod network;
+mod packets;
 mod path;
 mod pipelining;
 mod rank_test;

@@ -150,7 +150,8 @@ pub(crate) fn arrived(
         if !(window.start..window.end).contains(&at) {
             continue;
         }
-        let received = loaded.timelines[receiver].packet(message.received_at, message.received_cpu, false);
+        let received =
+            loaded.timelines[receiver].packets().at(message.received_at, message.received_cpu, false);
         let flow = received.and_then(|packet| packet.flow);
         let related = cluster.related((sender, message.sent_at), receiver);
         let latency = cluster
@@ -260,7 +261,7 @@ pub(crate) fn retransmitted(
 ) {
     // By flow: the sequence number after the last byte that was sent.
     let mut sent: FxHashMap<Flow, u32> = FxHashMap::default();
-    for packet in timeline.packets().iter().filter(|packet| packet.is_sent) {
+    for packet in timeline.packets().all().iter().filter(|packet| packet.is_sent) {
         let Some((flow, carried)) = packet.flow else { continue };
         if carried.flags.is_some_and(|all| all & flags::SYN != 0) {
             // Another connection with the same numbers.

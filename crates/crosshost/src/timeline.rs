@@ -1,7 +1,6 @@
 //! What one host did in a window of time, in memory: everything that a walk from cause to cause asks for.
 
 use isochrone_kernel::calls::Object;
-use isochrone_net::Flow;
 use isochrone_store::{
     BlockSpan, CallSpan, ForkSpan, HandlerSpan, HostStore, ObjectUseSpan, PacketSpan, PagesSpan, PollSpan,
     SliceSpan, State, StateRow, StoreError, ThreadRow, WakeupSpan,
@@ -13,6 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::cluster::Cluster;
 use crate::device_queue;
 use crate::keyed::{Keyed, last_before, last_until};
+use crate::packets::Packets;
 
 /// A host in a window of its raw time.
 #[derive(Debug, Default, PartialEq)]
@@ -26,9 +26,7 @@ pub(crate) struct Timeline {
     slices: Keyed<SliceSpan>,
     irqs: Keyed<HandlerSpan>,
     softirqs: Keyed<HandlerSpan>,
-    packets: Vec<PacketSpan>,
-    /// Indices in `packets`, by flow and direction.
-    flows: FxHashMap<(Flow, bool), Vec<usize>>,
+    packets: Packets,
     /// When devices took the packets that were queued, by the instant and the CPU of that.
     taken: FxHashMap<(RawNs, u32), RawNs>,
     forks: FxHashMap<ThreadRow, ForkSpan>,
@@ -67,21 +65,24 @@ impl Timeline {
 
     /// Forgets what lies before an instant.
     fn forget(&mut self, start: RawNs) {
-        self.states.retain(|row| row.end > start);
-        self.states.each_mut(|row| row.start = row.start.max(start));
-        self.calls.retain(|call| call.end > start);
-        self.slices.retain(|slice| slice.end > start);
-        self.irqs.retain(|irq| irq.end > start);
-        self.softirqs.retain(|softirq| softirq.end > start);
+        let cut = |row: &mut StateRow| {
+            row.start = row.start.max(start);
+            row.end > start
+        };
+        self.states.forget(start, |row| row.start, cut);
+        self.calls.forget(start, |call| call.start, |call| call.end > start);
+        self.slices.forget(start, |slice| slice.start, |slice| slice.end > start);
+        self.irqs.forget(start, |irq| irq.start, |irq| irq.end > start);
+        self.softirqs.forget(start, |softirq| softirq.start, |softirq| softirq.end > start);
         self.blocks.retain(|block| block.end > start);
-        self.wakeups.retain(|wakeup| wakeup.at >= start);
-        self.packets.retain(|packet| packet.at >= start);
+        self.wakeups.forget(start, |wakeup| wakeup.at, |wakeup| wakeup.at >= start);
+        self.packets.forget(start);
         self.forks.retain(|_, fork| fork.at >= start);
         self.polls.retain(|(_, at), _| *at >= start);
         self.objects.retain(|(_, at), _| *at >= start);
-        self.signals.retain(|used| used.at >= start);
-        self.delivered.retain(|used| used.at >= start);
-        self.pages.retain(|it| it.at >= start);
+        self.signals.forget(start, |used| used.at, |used| used.at >= start);
+        self.delivered.forget(start, |used| used.at, |used| used.at >= start);
+        self.pages.forget(start, |it| it.at, |it| it.at >= start);
     }
 
     /// Reads what starts in the part of a window that begins at `since`, where what starts before is there
@@ -115,25 +116,23 @@ impl Timeline {
         let is_new = |at: RawNs| since.is_none_or(|since| at >= since);
         let Self { calls, wakeups, slices, irqs, softirqs, packets, taken, blocks, .. } = self;
         let of_calls = || {
-            let mut new = Vec::new();
-            store.syscalls(part, |it| new.extend(is_new(it.start).then_some(it)))?;
-            calls.extend(new, |call| call.thread.map(|it| it.0), |call| call.start);
+            store
+                .syscalls(part, |it| calls.add(it.thread.map(|it| it.0).filter(|_| is_new(it.start)), it))?;
+            calls.sort(|call| call.start);
             Ok(())
         };
         let of_wakeups = || {
-            let mut new = Vec::new();
-            store.wakeups(part, |it| new.extend(is_new(it.at).then_some(it)))?;
-            wakeups.extend(new, |wakeup| wakeup.thread.map(|it| it.0), |wakeup| wakeup.at);
+            store.wakeups(part, |it| wakeups.add(it.thread.map(|it| it.0).filter(|_| is_new(it.at)), it))?;
+            wakeups.sort(|wakeup| wakeup.at);
             Ok(())
         };
         let of_cpus = || {
-            let (mut new_slices, mut new_irqs, mut new_softirqs) = (Vec::new(), Vec::new(), Vec::new());
-            store.slices(part, |it| new_slices.extend(is_new(it.start).then_some(it)))?;
-            store.irqs(part, |it| new_irqs.extend(is_new(it.start).then_some(it)))?;
-            store.softirqs(part, |it| new_softirqs.extend(is_new(it.start).then_some(it)))?;
-            slices.extend(new_slices, |slice| Some(slice.cpu), |slice| slice.start);
-            irqs.extend(new_irqs, |irq| Some(irq.cpu), |irq| irq.start);
-            softirqs.extend(new_softirqs, |softirq| Some(softirq.cpu), |softirq| softirq.start);
+            store.slices(part, |it| slices.add(is_new(it.start).then_some(it.cpu), it))?;
+            slices.sort(|slice| slice.start);
+            store.irqs(part, |it| irqs.add(is_new(it.start).then_some(it.cpu), it))?;
+            irqs.sort(|irq| irq.start);
+            store.softirqs(part, |it| softirqs.add(is_new(it.start).then_some(it.cpu), it))?;
+            softirqs.sort(|softirq| softirq.start);
             Ok(())
         };
         let of_devices = || {
@@ -141,18 +140,12 @@ impl Timeline {
             // Whatever was read when: one order.
             blocks.sort_by_key(|block| (block.end, block.start, block.device, block.sector));
             packets.extend(store.packets(part)?.into_iter().filter(|packet| is_new(packet.at)));
-            *taken = device_queue::taken(store, packets, window)?;
+            *taken = device_queue::taken(store, packets.all(), window)?;
             Ok(())
         };
         let ((calls, wakeups), (cpus, devices)): ((Result<_, StoreError>, Result<_, _>), (_, Result<_, _>)) =
             rayon::join(|| rayon::join(of_calls, of_wakeups), || rayon::join(of_cpus, of_devices));
         calls.and(wakeups).and(cpus).and(devices)?;
-        self.flows.clear();
-        for (index, packet) in self.packets.iter().enumerate() {
-            if let Some((flow, _)) = packet.flow {
-                self.flows.entry((flow, packet.is_sent)).or_default().push(index);
-            }
-        }
         let (forks, polls) = (&mut self.forks, &mut self.polls);
         store.forks(part, |fork| {
             if is_new(fork.at) {
@@ -164,26 +157,28 @@ impl Timeline {
                 polls.insert((thread, poll.at), poll);
             }
         })?;
-        let (objects, mut signals, mut delivered) = (&mut self.objects, Vec::new(), Vec::new());
+        let Self { objects, signals, delivered, pages, .. } = self;
         store.object_uses(part, |used| match used.thread.filter(|_| is_new(used.at)) {
-            Some(_) if matches!(used.object, Object::Delivered(_)) => delivered.push(used),
-            Some(_) if used.is_event => signals.push(used),
+            Some(thread) if matches!(used.object, Object::Delivered(_)) => {
+                delivered.add(Some(thread.0), used);
+            }
+            Some(thread) if used.is_event => signals.add(Some(thread.0), used),
             Some(thread) => {
                 objects.insert((thread, used.at), used.object);
             }
             None => {}
         })?;
-        self.signals.extend(signals, |used| used.thread.map(|it| it.0), |used| used.at);
-        self.delivered.extend(delivered, |used| used.thread.map(|it| it.0), |used| used.at);
-        let mut pages = Vec::new();
-        store.pages(part, |it| pages.extend(is_new(it.at).then_some(it)))?;
-        self.pages.extend(pages, |it| it.thread.filter(|_| !it.is_free).map(|it| it.0), |it| it.at);
+        signals.sort(|used| used.at);
+        delivered.sort(|used| used.at);
+        let thread_of = |it: &PagesSpan| it.thread.filter(|_| !it.is_free && is_new(it.at)).map(|it| it.0);
+        store.pages(part, |it| pages.add(thread_of(&it), it))?;
+        pages.sort(|it| it.at);
         Ok(())
     }
 
     /// Reads the packets of a window, and nothing else. Linear in them.
     fn load_packets(store: &HostStore, window: Window<RawNs>) -> Result<Self, StoreError> {
-        Ok(Self { packets: store.packets(window)?, ..Self::default() })
+        Ok(Self { packets: Packets::without_flows(store.packets(window)?), ..Self::default() })
     }
 
     /// The states of a thread, by time.
@@ -253,46 +248,13 @@ impl Timeline {
         last_until(self.irqs.of(cpu), at, |irq| irq.start).filter(|irq| irq.end >= at)
     }
 
-    /// The packets that a CPU received from one instant to another one, both included; the last one first.
-    pub(crate) fn received_on(
-        &self,
-        cpu: u32,
-        Window { start: from, end: to }: Window<RawNs>,
-    ) -> impl Iterator<Item = &PacketSpan> {
-        let first = self.packets.partition_point(|packet| packet.at < from);
-        let last = self.packets.partition_point(|packet| packet.at <= to);
-        let packets = self.packets[first..last.max(first)].iter().rev();
-        packets.filter(move |packet| packet.cpu == cpu && !packet.is_sent)
-    }
-
-    /// The packet whose event is at an instant.
-    pub(crate) fn packet(&self, at: RawNs, cpu: Option<u32>, is_sent: bool) -> Option<&PacketSpan> {
-        let first = self.packets.partition_point(|packet| packet.at < at);
-        let of_instant = self.packets[first..].iter().take_while(|packet| packet.at == at);
-        of_instant
-            .filter(|packet| packet.is_sent == is_sent)
-            .find(|packet| cpu.is_none_or(|cpu| packet.cpu == cpu))
-    }
-
-    /// The packets of a flow that were sent, or received, by time, up to an instant; the last one first.
-    pub(crate) fn of_flow(
-        &self,
-        flow: Flow,
-        is_sent: bool,
-        until: RawNs,
-    ) -> impl Iterator<Item = &PacketSpan> {
-        let indices = self.flows.get(&(flow, is_sent)).map_or(&[][..], Vec::as_slice);
-        let last = indices.partition_point(|&index| self.packets[index].at <= until);
-        indices[..last].iter().rev().map(|&index| &self.packets[index])
-    }
-
     /// When a device took a packet that was sent, if that was recorded.
     pub(crate) fn taken(&self, sent: &PacketSpan) -> Option<RawNs> {
         self.taken.get(&(sent.at, sent.cpu)).copied()
     }
 
-    /// All packets, by time.
-    pub(crate) fn packets(&self) -> &[PacketSpan] {
+    /// All packets.
+    pub(crate) fn packets(&self) -> &Packets {
         &self.packets
     }
 
@@ -353,7 +315,11 @@ impl Timeline {
     }
 }
 
-/// Adds the states of a window, where the window before it ended: one that reaches across is one.
+/// Rows of spans of a host from which states are made at a time, by each core.
+const ROWS_AT_ONCE: u64 = 1 << 17;
+
+/// Adds the states of a window, where the window before it ended: one that reaches across is one. They are
+/// made part by part, which takes the memory of the spans of a part, on all cores.
 fn add_states(
     states: &mut Keyed<StateRow>,
     store: &HostStore,
@@ -362,11 +328,17 @@ fn add_states(
     let rows = (0..).map(ThreadRow).zip(store.threads());
     let threads: Vec<ThreadRow> =
         rows.filter(|(_, thread)| thread.tid.is_some()).map(|(row, _)| row).collect();
-    for row in store.states(&threads, window)? {
-        let there = states.of_mut(row.thread.0);
-        match there.last_mut() {
-            Some(last) if last.end == row.start && is_same(last, &row) => last.end = row.end,
-            _ => there.push(row),
+    let cuts = store.cuts(ROWS_AT_ONCE).into_iter().filter(|&cut| window.start < cut && cut < window.end);
+    let borders: Vec<RawNs> = [window.start].into_iter().chain(cuts).chain([window.end]).collect();
+    let parts: Vec<Window<RawNs>> = borders.windows(2).map(|it| Window::new(it[0], it[1])).collect();
+    for parts in parts.chunks(rayon::current_num_threads()) {
+        let of_parts: Vec<Vec<StateRow>> =
+            parts.par_iter().map(|&part| store.states(&threads, part)).collect::<Result<_, _>>()?;
+        for row in of_parts.into_iter().flatten() {
+            match states.last_mut(row.thread.0) {
+                Some(last) if last.end == row.start && is_same(last, &row) => last.end = row.end,
+                _ => states.add(Some(row.thread.0), row),
+            }
         }
     }
     Ok(())
@@ -456,7 +428,7 @@ mod tests {
                         $(assert!(moved.$part == read.$part, "{}: {at}", stringify!($part));)*
                     };
                 }
-                same!(window states calls wakeups slices irqs softirqs packets flows taken forks);
+                same!(window states calls wakeups slices irqs softirqs packets taken forks);
                 same!(polls objects signals delivered blocks pages);
                 start = match some(8) {
                     0 => window.end + some(length / 20),

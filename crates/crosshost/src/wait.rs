@@ -32,7 +32,7 @@ const WAKING: i64 = 1_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StepDetail {
     Nothing,
-    /// A packet, to a host.
+    /// A packet, to a host; `to`: `None`: to this one, and its sender is unknown.
     Packet {
         flow: Option<Flow>,
         bytes: Option<u32>,
@@ -86,7 +86,7 @@ pub fn socket_owner(
     let unix = cluster.hosts[host].common(at);
     let around = Window::new(unix.saturating_sub(BEFORE_PACKET), unix.saturating_add(1));
     let window = ClusterWindow::load(cluster, around)?;
-    let packet = window.timelines[host].packet(at, None, is_sent);
+    let packet = window.timelines[host].packets().at(at, None, is_sent);
     let thread = packet.and_then(|packet| window.of_socket(host, packet));
     Ok(thread.map(|thread| ThreadRef { host, thread }))
 }
@@ -195,7 +195,7 @@ impl ClusterWindow<'_, '_> {
         if let Some(packet) = self.came_for(host, thread, Window::new(start, wakeup.at)) {
             return Some(packet.clone());
         }
-        let received = || there.received_on(wakeup.cpu, Window::new(start, wakeup.at));
+        let received = || there.packets().received_on(wakeup.cpu, Window::new(start, wakeup.at));
         let of_process = || received().filter(|packet| self.is_of_process(host, thread, packet));
         let last = of_process().find(|packet| has_data(packet)).or_else(|| of_process().next());
         last.or_else(|| received().next()).cloned()
@@ -220,7 +220,7 @@ impl ClusterWindow<'_, '_> {
         if self.came_for(host, thread, Window::new(start, wakeup.at)).is_some() {
             return true;
         }
-        let received = || there.received_on(wakeup.cpu, Window::new(start, wakeup.at));
+        let received = || there.packets().received_on(wakeup.cpu, Window::new(start, wakeup.at));
         let has_own = received().any(|packet| self.is_of_process(host, thread, packet));
         let flows = received().filter(|packet| !has_own || self.is_of_process(host, thread, packet));
         let mut flows = flows.map(|packet| packet.flow.map(|(flow, _)| flow));
@@ -247,7 +247,8 @@ impl ClusterWindow<'_, '_> {
                 source: socket.peer,
                 destination: socket.local,
             };
-            let of_flow = || timeline.of_flow(flow, false, to).take_while(|packet| packet.at >= from);
+            let of_flow =
+                || timeline.packets().of_flow(flow, false, to).take_while(|packet| packet.at >= from);
             of_flow().find(|packet| has_data(packet)).or_else(|| of_flow().next())
         });
         packets.max_by_key(|packet| packet.at)
@@ -274,7 +275,7 @@ impl ClusterWindow<'_, '_> {
         }
         let protocol = isochrone_net::protocol::TCP;
         let flow = Flow { protocol, source: socket.peer, destination: socket.local };
-        let packet = timeline.of_flow(flow, false, to - 1).next()?;
+        let packet = timeline.packets().of_flow(flow, false, to - 1).next()?;
         (packet.at > from.max(call.start) && (is_connect || has_data(packet))).then(|| packet.clone())
     }
 
@@ -288,12 +289,12 @@ impl ClusterWindow<'_, '_> {
     pub(crate) fn sent(&self, host: usize, packet: &PacketSpan) -> Option<(usize, PacketSpan)> {
         if let Some(message) = self.cluster.arrived(host, packet.at, packet.cpu) {
             let from = message.sent_host as usize;
-            let sent = self.timelines[from].packet(message.sent_at, message.sent_cpu, true)?;
+            let sent = self.timelines[from].packets().at(message.sent_at, message.sent_cpu, true)?;
             return Some((from, sent.clone()));
         }
         // Within the host.
         let (flow, carried) = packet.flow?;
-        if let Some(sent) = self.timelines[host].of_flow(flow, true, packet.at).next()
+        if let Some(sent) = self.timelines[host].packets().of_flow(flow, true, packet.at).next()
             && sent.device == packet.device
         {
             return Some((host, sent.clone()));
@@ -304,7 +305,7 @@ impl ClusterWindow<'_, '_> {
         let mut copies = (0..self.timelines.len())
             .filter(|&other| self.cluster.are_comparable(other, host))
             .flat_map(|other| {
-                let of_flow = self.timelines[other].of_flow(flow, true, RawNs::MAX);
+                let of_flow = self.timelines[other].packets().of_flow(flow, true, RawNs::MAX);
                 let is_it = move |sent: &&PacketSpan| sent.flow.is_some_and(|(_, other)| other == carried);
                 of_flow.filter(is_it).map(move |sent| (other, sent))
             });
@@ -373,7 +374,7 @@ impl ClusterWindow<'_, '_> {
         let timeline = &self.timelines[position.host];
         let read = self.last_read(position, flow.source, flow.destination).unwrap_or(position.at);
         let mut requests =
-            timeline.of_flow(asked, false, read.min(position.at)).filter(|packet| has_data(packet));
+            timeline.packets().of_flow(asked, false, read.min(position.at)).filter(|packet| has_data(packet));
         requests.next().map(|packet| Arrival { host: position.host, packet: packet.clone() })
     }
 

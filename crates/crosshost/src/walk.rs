@@ -324,7 +324,7 @@ impl Walk<'_, '_, '_> {
         if end == End::ReachedBound {
             self.clip(floor);
             // From a host that is not traced, or from a thread that did not act because of this one.
-            self.emit(host, Some(thread), Cause::Network, floor, of_packet(packet, Some(host)));
+            self.emit(host, Some(thread), Cause::Network, floor, of_packet(packet, None));
         }
         end
     }
@@ -435,7 +435,8 @@ impl Walk<'_, '_, '_> {
                     None => Origin::Unknown,
                 };
             };
-            let before = there.received_on(sent.cpu, Window::new(softirq.start, sent.at)).next().cloned();
+            let before =
+                there.packets().received_on(sent.cpu, Window::new(softirq.start, sent.at)).next().cloned();
             // What it answers goes the other way; that of another connection only let the queue move on.
             let is_answer = |before: &PacketSpan| match (before.flow, sent.flow) {
                 (Some((before, _)), Some((sent, _))) => {

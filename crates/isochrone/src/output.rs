@@ -6,10 +6,11 @@
 pub(crate) mod pager;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::Context;
 use serde::Serialize;
@@ -53,12 +54,14 @@ pub(crate) fn line(text: fmt::Arguments<'_>) {
 pub struct Console {
     is_quiet: bool,
     is_partial: Arc<AtomicBool>,
+    /// What is printed once, and was.
+    printed: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Console {
     /// A console for a command whose result is complete so far.
     pub fn new(is_quiet: bool) -> Self {
-        Self { is_quiet, is_partial: Arc::default() }
+        Self { is_quiet, is_partial: Arc::default(), printed: Arc::default() }
     }
 
     /// The same console, quiet in any case.
@@ -68,7 +71,12 @@ impl Console {
 
     /// A console for problems that do not make the result of this one partial.
     pub(crate) fn apart(&self) -> Self {
-        Self::new(self.is_quiet)
+        Self { is_partial: Arc::default(), ..self.clone() }
+    }
+
+    /// Whether a text is the first of its kind that is to be printed once for a command.
+    pub(crate) fn is_first(&self, text: &str) -> bool {
+        self.printed.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned())
     }
 
     /// Whether notes and progress are unwanted.

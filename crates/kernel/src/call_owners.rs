@@ -50,6 +50,19 @@ impl<S: Spans> CallOwners<'_, S> {
         *pending = PendingCall::Call(OpenCall::new(entry, point));
     }
 
+    /// A call begins of a thread that no event shows.
+    pub(crate) fn begin_of_unknown(&mut self, point: CallPoint, entry: Entry) {
+        OpenCall::new(entry, point).emit_begin(self.spans);
+    }
+
+    /// A call ends of a thread that no event shows: which of those that have begun, is unknown.
+    pub(crate) fn end_of_unknown(&mut self, point: CallPoint, exit: &Exit) {
+        point.emit_end(exit, self.spans);
+        if let Some(call) = point.returned(None, exit, None) {
+            self.files.returned(&call, self.spans);
+        }
+    }
+
     /// A call ends.
     pub(crate) fn end(&mut self, owner: CallOwner, point: CallPoint, exit: &Exit) {
         let (pending, tracker, files) = self.pending(owner);

@@ -151,6 +151,7 @@ impl<S: Spans> PartialState<S> {
     pub fn close(&mut self, end: Border) {
         self.extent.end = end;
         self.programs.switch_coverage = SwitchCoverage::default();
+        self.programs.lacks_switches = false;
         self.emit_aliases();
         self.forget_orphans();
         self.losses.close(end);
@@ -278,13 +279,19 @@ impl<S: Spans> PartialState<S> {
                 self.goes_on(thread, at);
                 let owner = CallOwner::of(thread, context.tid, context.cpu);
                 let point = self.call_point(thread, context, |contexts| contexts.call(owner));
-                self.calls().begin(owner, point, entry);
+                match self.programs.shows_callers(context) {
+                    true => self.calls().begin(owner, point, entry),
+                    false => self.calls().begin_of_unknown(point, entry),
+                }
             }
             KernelEvent::SyscallExit(exit) => {
                 let thread = self.current_with_context(context);
                 self.goes_on(thread, at);
                 let point = self.call_point(thread, context, Contexts::call_returns);
-                self.calls().end(CallOwner::of(thread, context.tid, context.cpu), point, &exit);
+                match self.programs.shows_callers(context) {
+                    true => self.calls().end(CallOwner::of(thread, context.tid, context.cpu), point, &exit),
+                    false => self.calls().end_of_unknown(point, &exit),
+                }
             }
             KernelEvent::Enter(context) => self.cpus.or_default(number).contexts.enter(context, at),
             KernelEvent::Leave(context) => self.cpus.or_default(number).contexts.leave(context),

@@ -47,6 +47,14 @@ impl<S: Spans> PartialState<S> {
         self
     }
 
+    /// The piece of a host of which no trace can have switches between threads, if that is so. To be called
+    /// before the first event, for all pieces of a trace alike; forgotten when the piece is closed.
+    #[must_use]
+    pub fn without_switches(mut self, lacks_switches: bool) -> Self {
+        self.programs.lacks_switches = lacks_switches;
+        self
+    }
+
     /// The piece with definitions of periods: to be called before its first event, for all pieces of a trace
     /// alike.
     #[must_use]

@@ -29,6 +29,18 @@ pub(crate) struct Programs {
     /// When it is recorded which thread runs. Empty in a piece that is closed.
     #[serde(skip)]
     pub(crate) switch_coverage: SwitchCoverage,
+    /// See [`PartialState::without_switches`](crate::PartialState::without_switches).
+    #[serde(skip)]
+    pub(crate) lacks_switches: bool,
+}
+
+impl Programs {
+    /// Whether it is recorded which thread an event of the kernel is of: by the event, or by switches.
+    /// Without, the exit of a call may be that of another thread's.
+    #[inline]
+    pub(crate) fn shows_callers(&self, context: &EventContext<'_>) -> bool {
+        context.tid.is_some() || !self.lacks_switches
+    }
 }
 
 /// What a begin and an end of a phase have in common.

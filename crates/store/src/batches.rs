@@ -247,6 +247,8 @@ impl<R: Row> Batches<R> {
         drop(recent);
         let view = self.read(number)?;
         let mut recent = lock();
+        // Another thread may have read it meanwhile.
+        recent.retain(|(other, _)| *other != number);
         recent.truncate(RECENT - 1);
         recent.insert(0, (number, view.clone()));
         Ok(view)

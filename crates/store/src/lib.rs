@@ -12,6 +12,7 @@
 //! deleted at any time.
 
 mod batches;
+mod call_target;
 mod cause;
 mod cell;
 mod checked;

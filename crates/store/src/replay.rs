@@ -12,14 +12,15 @@ use isochrone_kernel::{
 use isochrone_net::Carried;
 use isochrone_time::{RawNs, Window};
 
+use crate::call_target::{Target, Targets};
 use crate::error::StoreError;
 use crate::names::NameId;
 use crate::spans::SpanTables;
 use crate::store::HostStore;
 use crate::table::Row;
 use crate::tables::{
-    BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MigrationRow, OffRow, PacketRow,
-    PageFaultRow, PagesRow, SliceRow, SoftirqRow, SyscallRow, UnknownRow,
+    BlockRequestRow, CallTargetRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MigrationRow, OffRow,
+    PacketRow, PageFaultRow, PagesRow, SliceRow, SoftirqRow, SyscallRow, UnknownRow,
 };
 use crate::threads::{ThreadName, ThreadRow};
 
@@ -65,7 +66,7 @@ pub(crate) fn entry(name: &isochrone_kernel::Name) -> Entry {
 impl<'s> Replay<'s> {
     /// Emits the spans of a kind that overlap a window, or end where it starts (descriptors: all), to a
     /// consumer, with the ids of [`HostStore::thread_id`]. Of a call there are its name, its result, its
-    /// times and what it does to descriptors in a word; of a packet no addresses, of a page fault no end.
+    /// times and what it does to descriptors; of a packet no addresses, of a page fault no end.
     /// Returns whether these are all: of a thread that was never identified, and of a kind that is kept in
     /// another form, spans are left out. Linear in the rows of the batches that overlap the window.
     ///
@@ -252,12 +253,19 @@ impl<'s> Replay<'s> {
 
     fn syscalls(&self, window: Window<RawNs>, to: &mut impl Spans) -> Result<(), StoreError> {
         let mut entries: Vec<Entry> = self.spans.call_names()?.iter().map(entry).collect();
+        let mut targets = Targets::default();
+        self.spans.call_targets.rows(window, |it: CallTargetRow| {
+            let CallTargetRow { thread, start, end, name, ret, fd, to_fd, path } = it;
+            targets.add((thread.0, start, end, name.0, ret), Target { fd, to_fd, path });
+        })?;
         self.spans.syscalls.overlapping(window, |view, row| {
             let SyscallRow { thread, cpu, start, end, name: NameId(name), fd, ret, action } =
                 SyscallRow::get(view, row);
+            let (effect, output) = targets.effect((thread.0, start, end, name, ret), (action.action(), fd));
             if let (Some(thread), Some(entry)) = (self.id(thread), entries.get_mut(name as usize)) {
-                entry.effect = action.action().effect(fd);
-                to.syscall(&Syscall { thread, cpu, begin: start, end, entry, exit: &exit(ret) });
+                entry.effect = effect;
+                let exit = Exit { output, ..exit(ret) };
+                to.syscall(&Syscall { thread, cpu, begin: start, end, entry, exit: &exit });
             }
             Ok(())
         })

@@ -188,12 +188,16 @@ pub(crate) fn rows(
         }
         Ok(())
     })?;
-    inputs.sort_by_key(|(begin, input)| (*begin, order_of(input)));
+    // Numbers are moved, not spans.
+    let key = |(index, (start, input)): (usize, &(RawNs, SweepSpan))| (*start, order_of(input), index as u32);
+    let mut order: Vec<(RawNs, u8, u32)> = inputs.iter().enumerate().map(key).collect();
+    order.sort();
     let mut sweep = Sweep::new(&local);
     // By thread: those of each are emitted in the order of time.
     let mut out: Vec<Vec<sweep::Row>> = vec![Vec::new(); threads.len()];
     let mut put = |row: sweep::Row| out[row.thread as usize].push(row);
-    for (at, mut input) in inputs {
+    for (at, _, index) in order {
+        let mut input = inputs[index as usize].1;
         if let SweepSpan::SchedLatency { waker, .. } = &mut input {
             *waker = waker.and_then(|waker| spans.thread(ThreadName(waker))).map(|thread| thread.0);
         }

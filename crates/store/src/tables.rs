@@ -120,7 +120,7 @@ macro_rules! derived {
 
 /// The version of the format: it goes up with each change of the tables below, and of what their columns
 /// mean. A store of another version is built again.
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 18;
 
 rows! { SPANS, spans;
     /// A thread on a CPU.
@@ -170,6 +170,13 @@ rows! { SPANS, spans;
     /// A system call of which only the entry (`is_begin`) or the exit was seen.
     half_syscalls "half_syscalls" HalfSyscallRow HalfSyscallView by at of Calls {
         thread: ThreadName, cpu: u32, at: RawNs, is_begin: bool, name: Option<NameId>, fd: Option<i32>,
+    }
+    /// What an I/O call of `syscalls` (same `thread`, `begin`, `end`, `name`, `ret`) acted on, where that has
+    /// no column there: where a transfer writes (`to_fd`), both descriptors of a pair (`fd`, `to_fd`), the
+    /// first of a range that is closed (`fd`), and the `path` that was not opened.
+    call_targets "call_targets" CallTargetRow CallTargetView by start, end of Calls [packed] {
+        thread: ThreadName, start "begin": RawNs, end: RawNs, name: NameId, ret: i64, fd: Option<i32>, to_fd:
+        Option<i32>, path: Option<Name>,
     }
     /// A run of the handler of a hardware interrupt.
     irqs "irqs" IrqRow IrqView by start, end of Interrupts {

@@ -19,14 +19,16 @@ use isochrone_kernel::{
 };
 use isochrone_time::RawNs;
 
+use crate::call_target::Target;
 use crate::cell::{ActionNumber, CauseNumber, ObjectNumber, ReasonNumber};
 use crate::error::StoreError;
 use crate::manifest::TableEntry;
 use crate::names::{NameCache, NameId, NameKind, Names};
 use crate::tables::{
-    BlockRequestRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MappingRow, MigrationRow, ObjectUseRow,
-    OffRow, PacketFlowRow, PacketRow, PacketTakenRow, PageFaultRow, PagesRow, PendingRows, PhaseRow, PollRow,
-    SliceRow, SoftirqRow, SpanFiles, SpanRow, SyscallRow, ThreadEventRow, UnknownRow, WakeupRow, lock,
+    BlockRequestRow, CallTargetRow, FileRow, HalfSyscallRow, IrqRow, LatencyRow, MappingRow, MigrationRow,
+    ObjectUseRow, OffRow, PacketFlowRow, PacketRow, PacketTakenRow, PageFaultRow, PagesRow, PendingRows,
+    PhaseRow, PollRow, SliceRow, SoftirqRow, SpanFiles, SpanRow, SyscallRow, ThreadEventRow, UnknownRow,
+    WakeupRow, lock,
 };
 use crate::threads::ThreadName;
 
@@ -199,7 +201,11 @@ impl SpanWriter {
         let name = self.name(NameKind::Calls, &entry.name);
         let fd = entry.effect.descriptor();
         let action = ActionNumber(entry.effect.action().number());
-        self.push(SyscallRow { thread, cpu, start: begin, end, name, fd, ret: exit.ret, action });
+        let ret = exit.ret;
+        self.push(SyscallRow { thread, cpu, start: begin, end, name, fd, ret, action });
+        if let Some(Target { fd, to_fd, path }) = Target::of(entry, exit) {
+            self.push(CallTargetRow { thread, start: begin, end, name, ret, fd, to_fd, path });
+        }
     }
 
     fn half_syscall(&mut self, it: &HalfSyscall<'_>) {

@@ -133,9 +133,11 @@ fn processes(hosts: &[HostResult<'_, CpuTop>], options: &Options) -> Table {
         }
         for (group, used) in groups {
             let priorities: Vec<String> = used.priorities.iter().map(i32::to_string).collect();
-            let row = result.group_row(group, options).cells([used.cpu_ns, used.unknown_ns]);
+            let times = [used.cpu_ns, used.unknown_ns].map(|ns| result.known(Need::Switches, ns));
+            let row = result.group_row(group, options).cells(times);
             let row = row.cell(result.known(Need::Migrations, used.migrations));
-            let row = row.cell(percent(used.cpu_ns.into(), result.asked_ns.into()));
+            let part = percent(used.cpu_ns.into(), result.asked_ns.into());
+            let row = row.cell(result.known(Need::Switches, part));
             table.add(row.cell(Cell::text(&priorities.join(" "))));
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use isochrone_kernel::files::FileSpan;
-use isochrone_kernel::{Spans, Syscall, ThreadAliases};
+use isochrone_kernel::{SpanKind, Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult, kept_rows, top_table};
@@ -66,6 +66,7 @@ impl Analysis for IoLatencyTop {
     const ACCEPTS: &'static [OptionKind] =
         &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations, OptionKind::Sizes];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
+    const STORED: &'static [SpanKind] = &[SpanKind::Syscall, SpanKind::File];
 
     fn new(options: &Options, _: When) -> Self {
         Self {

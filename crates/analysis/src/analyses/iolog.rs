@@ -1,7 +1,7 @@
 //! `iolog`: every I/O call with its descriptor and how many bytes it moved.
 
 use isochrone_kernel::files::FileSpan;
-use isochrone_kernel::{Spans, Syscall, ThreadAliases};
+use isochrone_kernel::{SpanKind, Spans, Syscall, ThreadAliases};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HostResult, log_table};
@@ -50,6 +50,7 @@ impl Analysis for IoLog {
     const ACCEPTS: &'static [OptionKind] =
         &[OptionKind::Threads, OptionKind::Cpus, OptionKind::Durations, OptionKind::Sizes];
     const NEEDS: &'static [Need] = &[Need::Calls, Need::FileCalls, Need::Lives, Need::Dump];
+    const STORED: &'static [SpanKind] = &[SpanKind::Syscall, SpanKind::File];
 
     fn new(options: &Options, _: When) -> Self {
         let scratch = &options.scratch;

@@ -66,11 +66,11 @@ impl Spans for MemTop {
     }
 }
 
-/// The cells of pages; unknown where it was not recorded when they are freed.
+/// The cells of pages; unknown where it was not recorded when they are allocated, or when they are freed.
 fn cells(result: &HostResult<'_, MemTop>, pages: &Pages) -> [Cell; 5] {
     let [allocated, freed, net, allocations, frees] = pages.cells();
     let [freed, net, frees] = [freed, net, frees].map(|cell| result.known(Need::Frees, cell));
-    [allocated, freed, net, allocations, frees]
+    [allocated, freed, net, allocations, frees].map(|cell| result.known(Need::Pages, cell))
 }
 
 impl Analysis for MemTop {

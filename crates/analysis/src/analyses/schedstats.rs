@@ -71,7 +71,8 @@ impl Analysis for SchedStats {
                 all.absorb(*stats);
                 priorities.add(result.row().cell(priority).cells(stats.cells()));
             }
-            total.add(result.row().cells(all.cells()));
+            let known = |cell| result.known(Need::Switches, result.known(Need::Wakeups, cell));
+            total.add(result.row().cells(all.cells().map(known)));
         }
         vec![total, threads, priorities]
     }

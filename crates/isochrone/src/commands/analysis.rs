@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use isochrone_analysis::{
-    AnalysisKind, Calls, Filter, HostContext, Interrupts, Need, OfHosts, Options, Recorded, Report,
+    AnalysisKind, Calls, Filter, HostContext, Interrupts, Need, Note, OfHosts, Options, Recorded, Report,
     ThreadIdentity, lacking,
 };
 use isochrone_experiment::{Experiment, ModelError, Opened, Spread, add_bounds_of, scratch};
@@ -73,7 +73,7 @@ pub(super) fn add_notes(
     recorded: &[Recorded<'_>],
     timings: &[(&str, Timing<'_>)],
 ) {
-    add_needs(reports, recorded);
+    add_needs(reports, recorded, arguments.format);
     if arguments.bounds {
         for report in reports.iter_mut() {
             add_bounds_of(report, timings.iter().copied());
@@ -170,10 +170,15 @@ fn needs(report: &str) -> Vec<Need> {
     }
 }
 
-/// Adds to each report what was not recorded for it, and how to record it.
-pub(super) fn add_needs(reports: &mut [Report], hosts: &[Recorded<'_>]) {
+/// Adds to each report what was not recorded for it, and how to record it. Programs have no stderr: to a
+/// report for them, what its hosts lack, too.
+pub(super) fn add_needs(reports: &mut [Report], hosts: &[Recorded<'_>], format: TableFormat) {
+    let of_hosts: Vec<Note> = match format {
+        TableFormat::Json => hosts.iter().flat_map(Recorded::notes).collect(),
+        _ => Vec::new(),
+    };
     for report in reports {
-        report.notes.extend(lacking(&needs(report.analysis), hosts));
+        report.notes.extend(of_hosts.iter().cloned().chain(lacking(&needs(report.analysis), hosts)));
     }
 }
 

@@ -121,6 +121,9 @@ fn of_instant(of: Answering<'_, '_>, kinds: &[AnalysisKind], spread: Spread) -> 
     let Answering { arguments, named, opened, options, hosts, times, console } = of;
     let store = index::store(named, arguments.store.as_deref(), opened, spread, console)?;
     let stored = at_instant(&store, hosts, kinds, options, times)?;
+    for host in hosts {
+        complaints::of_host(host, console);
+    }
     let known: Vec<&dyn HostContext> = stored.iter().map(|host| host as &dyn HostContext).collect();
     note_unmatched(arguments, &recorded(hosts), &known, console);
     Ok(stored_reports(&stored, options, is_on_one_clock(hosts)))

@@ -6,23 +6,20 @@ use std::path::{Path, PathBuf};
 use isochrone_analysis::{AnalysisKind, Options};
 use isochrone_corrections::Clocks;
 use isochrone_corrections::artefact::Artefact;
-use isochrone_experiment::chunks::{
-    ChunkError, ChunkHead, Excerpts, UnknownTime, head_of, merge_chunks, write_chunks,
-};
+use isochrone_experiment::chunks::{ChunkError, ChunkHead, Excerpts, head_of, merge_chunks, write_chunks};
 use isochrone_experiment::pieces::{Asked, Held, MappedPiece, Pass};
 use isochrone_experiment::{Experiment, ModelError, Opened, Question, Spread, TimeBase, reports};
 use isochrone_files::output::OutputError;
 use isochrone_files::piece::{PieceFile, is_chunks};
-use isochrone_pipeline::Piece;
 use isochrone_timing::{TimedHost, Times, Timing, recorded};
 
 use super::analysis::{add_notes, model_error, options, refuse, report_undecodable, style};
 use super::reports::check_scratch;
 use super::{answers, host_selection, lami, open};
 use crate::arguments::{Analyze, Decides, Merge};
-use crate::output::{Console, note, warning};
+use crate::output::{Console, note};
+use crate::render::complaints;
 use crate::render::plain::{Plain, plain};
-use crate::render::time;
 
 /// Whether files of mapped chunks were named, and nothing else.
 ///
@@ -72,41 +69,8 @@ pub(super) fn map<C: Held>(
 pub(super) fn merge(Merge { files, output }: &Merge, console: &Console) -> anyhow::Result<()> {
     merge_chunks(files, output).map_err(chunk_error)?;
     let opened = open(std::slice::from_ref(output), TimeBase::Own, &Console::new(true))?;
-    report(&opened.experiment(), console);
+    complaints::of_chunks(&opened.experiment(), console);
     Ok(())
-}
-
-/// Notes what is missing between chunks, and warns of those that do not fit.
-pub(super) fn report(experiment: &Experiment<'_>, console: &Console) {
-    for (is_warning, text) in findings(experiment) {
-        match is_warning {
-            true => warning!("{text}"),
-            false => note!(console, "{text}"),
-        }
-    }
-}
-
-/// What is missing between chunks, and which of them do not fit, for people; whether each is a warning.
-pub(super) fn findings(experiment: &Experiment<'_>) -> Vec<(bool, String)> {
-    let Some(chunks) = experiment.chunks() else { return Vec::new() };
-    let unknown = experiment.hosts().iter().flat_map(|host| chunks.unknown(&host.traced, Piece::WHOLE));
-    unknown.map(|time| finding(&time)).collect()
-}
-
-/// That a time of a host of mapped chunks is unknown, for people; whether it is a warning.
-pub(super) fn finding(UnknownTime { host, window, why }: &UnknownTime) -> (bool, String) {
-    let (host, start, end) = (plain(host), time::full(window.start), time::full(window.end));
-    match why {
-        None => (
-            false,
-            format!("{host}: a chunk is missing from {start} to {end}: what happened then is unknown"),
-        ),
-        Some((file, why)) => {
-            let file = Plain(file.display());
-            let what = format!("{file}: {host}: mapped alone, and {why}");
-            (true, format!("{what}: what happened from {start} to {end} is unknown"))
-        }
-    }
 }
 
 /// The analyses to ask of mapped chunks for some analyses: all that they were mapped for, where that was not
@@ -146,7 +110,7 @@ pub(super) fn analyse(
     let mapped_kinds = mapped_kinds(kinds, head)?;
     let opened = open(&arguments.traces, base(arguments, asked)?, console)?;
     let experiment = opened.experiment();
-    report(&experiment, console);
+    complaints::of_chunks(&experiment, console);
     let hosts = hosts(arguments, &opened, &experiment, console)?;
     if arguments.test_compatibility {
         return lami::check_compatible(kinds, &recorded(&hosts));

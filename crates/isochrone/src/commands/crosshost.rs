@@ -28,7 +28,7 @@ use crate::arguments::{
     AcrossHosts, Blocking, CriticalPath, CrossHost, HostNumber, Messages, OfRequests, Sources, TableFormat,
 };
 use crate::output::{self, Console, note};
-use crate::render::{drawing, figures, plain::plain};
+use crate::render::{complaints, drawing, figures, plain::plain};
 
 /// The store of the hosts, and what of it is analysed.
 pub(super) struct Store<'c, 'o> {
@@ -320,6 +320,9 @@ pub(super) fn with_store_of<T>(
     let times = host_selection::times([begin, end, None], &hosts)?;
     let spread = Spread { threads, pieces: None };
     let store = index::store(named, kept, opened, spread, console)?;
+    for host in &hosts {
+        complaints::of_host(host, console);
+    }
     let cluster = Cluster::open(&store, &hosts, opened.clocks())?;
     let window = window(times, extent(hosts.iter().copied()).unwrap_or_default());
     let is_synchronized = is_on_one_clock(&hosts);
@@ -359,6 +362,6 @@ fn show(mut report: Report, arguments: &AcrossHosts, store: &Store<'_, '_>) -> a
         ..Options::default()
     });
     let mut reports = [report];
-    add_needs(&mut reports, &recorded(hosts));
+    add_needs(&mut reports, &recorded(hosts), *format);
     style.print(&reports, None, hosts.len(), console)
 }

@@ -50,6 +50,7 @@ pub(crate) fn choose<'e, 'o>(
     for trace in experiment.left_out() {
         warn_partial!(console, "{}: no clock stamps its events; left out", Plain(trace.path().display()));
     }
+    complaints::of_misfits(experiment, console);
     let Selection { hosts, uncorrected } = experiment.select(names).map_err(|error| unknown_host(&error))?;
     for host in uncorrected {
         warn_uncorrected(&host.traced.name, console);

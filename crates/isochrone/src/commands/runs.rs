@@ -4,12 +4,12 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use isochrone_analysis::{AnalysisKind, Note, Options, Report, VERSION, lacking, nearest_rank};
+use isochrone_analysis::{AnalysisKind, Need, Note, Options, Report, VERSION, lacking, nearest_rank};
 use isochrone_crosshost::{
     RUNS, Request, Run, accounting, blocking, compare, compare_reports, ipc, messages, needs, request_notes,
 };
 use isochrone_experiment::{Question, Spread, TimeBase, reports};
-use isochrone_timing::{Times, recorded};
+use isochrone_timing::{TimedHost, Times, recorded};
 use serde::Serialize;
 
 use super::analysis::add_needs;
@@ -126,7 +126,7 @@ fn reports_of(
                 (None, "ipc") => ipc(cluster, window, is_synchronized)?,
                 (None, other) => anyhow::bail!("{other} cannot be compared"),
             };
-            add_needs(std::slice::from_mut(&mut report), &recorded(store.hosts));
+            add_needs(std::slice::from_mut(&mut report), &recorded(store.hosts), TableFormat::Text);
             all.push(report);
         }
         Ok((all, store.hosts.len()))
@@ -159,19 +159,37 @@ fn note_missing(store: &Store<'_, '_>, of: &str, console: &Console) {
     }
 }
 
+/// What requests between programs are found by, but for phases.
+const REQUESTS: [Need; 5] = [Need::Calls, Need::Packets, Need::Received, Need::Sent, Need::Softirqs];
+
+/// Whether no request can be missing: nothing was lost, and what requests are found by was recorded.
+fn knows_all_requests(store: &Store<'_, '_>, of: &OfRequests) -> bool {
+    let is_whole = |host: &&TimedHost<'_>| {
+        let traced = &host.traced;
+        let has_lost = traced.losses().iter().any(|loss| loss.what.is_loss());
+        !has_lost && traced.gaps().is_empty() && traced.absent_streams().is_empty()
+    };
+    let lacks = |host: &&TimedHost<'_>| {
+        let lacking = host.recorded().lacking();
+        host.traced.has_kernel() && REQUESTS.iter().any(|need| lacking.contains(need))
+    };
+    store.hosts.iter().all(is_whole) && !(of.phases.is_empty() && store.hosts.iter().any(lacks))
+}
+
 /// Holds figures of the requests of a run against limits.
 pub(crate) fn check(arguments: &Check, console: &Console) -> anyhow::Result<()> {
     let Check { limits, of, format, sources } = arguments;
-    let found = with_store(Opening::of(sources)?, console, |store| {
+    let (found, is_whole) = with_store(Opening::of(sources)?, console, |store| {
         note_missing(store, "", console);
-        store.requests(of, true)
+        Ok((store.requests(of, true)?, knows_all_requests(store, of)))
     })?;
     for note in request_notes(&found) {
         note!(console, "{}", Plain(note.shown(span)));
     }
     let mut durations: Vec<i64> = found.iter().map(Request::duration).collect();
     durations.sort_unstable();
-    let results: Vec<Checked> = limits.iter().map(|limit| Checked::new(limit, &durations)).collect();
+    let results: Vec<Checked> =
+        limits.iter().map(|limit| Checked::new(limit, &durations, is_whole)).collect();
     output::print(|stdout| {
         if *format == ReportFormat::Json {
             return output::json(&Checks { requests: found.len(), limits: &results }, stdout);
@@ -184,7 +202,8 @@ pub(crate) fn check(arguments: &Check, console: &Console) -> anyhow::Result<()> 
             };
             let value = match (limit.figure, result.value) {
                 (_, None) => "there are no requests".to_owned(),
-                (Figure::Count, Some(value)) => value.to_string(),
+                (Figure::Count, Some(value)) if is_whole => value.to_string(),
+                (Figure::Count, Some(value)) => format!("at least {value}, as events are missing"),
                 (_, Some(value)) => figures::duration(value),
             };
             writeln!(stdout, "{word}  {}: {value}", Plain(&result.limit))?;
@@ -192,10 +211,11 @@ pub(crate) fn check(arguments: &Check, console: &Console) -> anyhow::Result<()> 
         Ok(())
     })?;
     if let Some(unknown) = results.iter().find(|result| result.holds.is_none()) {
-        anyhow::bail!(
-            "{}: there are no requests in the traces, so that it is unknown",
-            Plain(&unknown.limit)
-        );
+        let why = match unknown.value {
+            None => "there are no requests in the traces, so that it is unknown",
+            Some(_) => "events are missing that may have been of more requests, so that it is unknown",
+        };
+        anyhow::bail!("{}: {why}", Plain(&unknown.limit));
     }
     console.partial_if(results.iter().any(|result| result.holds == Some(false)));
     Ok(())
@@ -215,18 +235,24 @@ struct Checked {
     limit: String,
     /// ns, or a number of requests; absent where there are no requests.
     value: Option<i64>,
+    /// Absent where it is unknown.
     holds: Option<bool>,
 }
 
 impl Checked {
-    /// `durations`: of all requests, sorted, ns.
-    fn new(limit: &Limit, durations: &[i64]) -> Self {
+    /// `durations`: of all requests, sorted, ns; `is_whole`: whether there cannot have been more.
+    fn new(limit: &Limit, durations: &[i64], is_whole: bool) -> Self {
         let value = match limit.figure {
             Figure::Count => i64::try_from(durations.len()).ok(),
             Figure::Percentile(percent) => nearest_rank(durations, percent).copied(),
             Figure::Mean => mean(durations),
         };
-        Self { limit: limit.to_string(), value, holds: value.map(|value| limit.holds(value)) }
+        // More requests than are known could change what holds of a smaller number.
+        let is_sure = |value: i64| {
+            is_whole || limit.figure != Figure::Count || limit.holds(value) == limit.holds(i64::MAX)
+        };
+        let holds = value.filter(|&value| is_sure(value)).map(|value| limit.holds(value));
+        Self { limit: limit.to_string(), value, holds }
     }
 }
 

@@ -8,6 +8,7 @@ use super::pieces::{self, PieceKind};
 use super::{index, lami, named, on_cluster, open_named, periods};
 use crate::arguments::{Analyze, Names, PHASES, STATES};
 use crate::output::Console;
+use crate::render::complaints;
 
 /// Shows what threads did, or where the time of phases went.
 pub(super) fn run(arguments: &Analyze, names: &Names, console: &Console) -> anyhow::Result<()> {
@@ -35,6 +36,9 @@ pub(super) fn run(arguments: &Analyze, names: &Names, console: &Console) -> anyh
     let (hosts, times) = hosts(arguments, &opened, &experiment, console)?;
     let spread = Spread { threads: arguments.threads, pieces: arguments.chunks };
     let store = index::store(&named, kept, &opened, spread, console)?;
+    for host in &hosts {
+        complaints::of_host(host, console);
+    }
     let options = options(arguments);
     let is_synchronized = is_on_one_clock(&hosts);
     let mut report = match names {
@@ -56,6 +60,6 @@ pub(super) fn run(arguments: &Analyze, names: &Names, console: &Console) -> anyh
         isochrone_experiment::add_bounds(&mut report, &hosts);
     }
     let mut reports = [report];
-    add_needs(&mut reports, &recorded(&hosts));
+    add_needs(&mut reports, &recorded(&hosts), arguments.format);
     style(arguments).print(&reports, None, hosts.len(), console)
 }

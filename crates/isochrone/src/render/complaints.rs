@@ -1,8 +1,13 @@
 //! Problems of inputs, and what they lack, on stderr.
 
+use std::path::Path;
+
 use isochrone_corrections::artefact::{Refused, RefusedKind};
 use isochrone_ctf::Diagnostic;
+use isochrone_experiment::Experiment;
+use isochrone_experiment::chunks::{Chunks, UnknownTime};
 use isochrone_files::Inputs;
+use isochrone_pipeline::Piece;
 use isochrone_sync::advice::Advice;
 use isochrone_timing::TimedHost;
 
@@ -36,18 +41,75 @@ pub(crate) fn of_inputs(inputs: &Inputs, console: &Console) -> anyhow::Result<()
     Ok(())
 }
 
-/// Shows what a host lacks, as far as that is known before reading, and what contradicts that it is one host.
+/// Shows what a host lacks, as far as that is known before reading, and what contradicts that it is one host:
+/// once for a command, whichever of its parts need the host.
 pub(crate) fn of_host(host: &TimedHost<'_>, console: &Console) {
     let traced = &host.traced;
     for contradiction in traced.contradictions() {
-        warning!("{}: {}", plain(&traced.name), Plain(contradiction));
+        let text = format!("{}: {}", plain(&traced.name), Plain(contradiction));
+        if console.is_first(&text) {
+            warning!("{text}");
+        }
     }
     let time = |raw| match host.stamp(raw) {
         Some(at) => time::full(at.unix),
         None => format!("{raw} ns of its own clock"),
     };
     for note in traced.notes() {
-        note!(console, "{}: {}", plain(&traced.name), Plain(note.words(time)));
+        let text = format!("{}: {}", plain(&traced.name), Plain(note.words(time)));
+        if console.is_first(&text) {
+            note!(console, "{text}");
+        }
+    }
+}
+
+/// Notes what is missing between chunks, and warns of those that do not fit: once for a command.
+pub(crate) fn of_chunks(experiment: &Experiment<'_>, console: &Console) {
+    for (is_warning, text) in unknown_times(experiment) {
+        match is_warning {
+            _ if !console.is_first(&text) => {}
+            true => warning!("{text}"),
+            false => note!(console, "{text}"),
+        }
+    }
+}
+
+/// Warns of chunks that do not fit, and of those that an earlier version mapped, once for a command.
+pub(crate) fn of_misfits(experiment: &Experiment<'_>, console: &Console) {
+    let misfits = unknown_times(experiment).into_iter().filter(|(is_warning, _)| *is_warning);
+    let earlier = |path: &Path| {
+        let path = Plain(path.display());
+        format!(
+            "{path}: mapped by an earlier version, which did not count flushes of disks: map the chunk again"
+        )
+    };
+    let earlier = experiment.chunks().into_iter().flat_map(Chunks::earlier).map(earlier);
+    let warnings = misfits.map(|(_, text)| text).chain(earlier);
+    for text in warnings.filter(|text| console.is_first(text)) {
+        warning!("{text}");
+    }
+}
+
+/// What is missing between chunks, and which of them do not fit, for people; whether each is a warning.
+pub(crate) fn unknown_times(experiment: &Experiment<'_>) -> Vec<(bool, String)> {
+    let Some(chunks) = experiment.chunks() else { return Vec::new() };
+    let unknown = experiment.hosts().iter().flat_map(|host| chunks.unknown(&host.traced, Piece::WHOLE));
+    unknown.map(|time| unknown_time(&time)).collect()
+}
+
+/// That a time of a host of mapped chunks is unknown, for people; whether it is a warning.
+pub(crate) fn unknown_time(UnknownTime { host, window, why }: &UnknownTime) -> (bool, String) {
+    let (host, start, end) = (plain(host), time::full(window.start), time::full(window.end));
+    match why {
+        None => (
+            false,
+            format!("{host}: a chunk is missing from {start} to {end}: what happened then is unknown"),
+        ),
+        Some((file, why)) => {
+            let file = Plain(file.display());
+            let what = format!("{file}: {host}: mapped alone, and {why}");
+            (true, format!("{what}: what happened from {start} to {end} is unknown"))
+        }
     }
 }
 

@@ -402,10 +402,19 @@ fn pieces_of_earlier_versions_are_read() {
     for (name, traces, commands) in written {
         let paths = [of_crate.join("../../examples").join(traces), directory.join(name)];
         for command in commands {
-            let [whole, found] = paths.each_ref().map(|path| {
+            let [mut whole, mut found] = paths.each_ref().map(|path| {
                 let arguments = [*command, &["-q", "--format", "json", text(path)]].concat();
                 without_paths(&ok(cache.path(), &arguments))
             });
+            if name.contains("model1") && command.last() == Some(&"iousagetop") {
+                // It has flushes of disks apart from their ends, and says so.
+                for report in [&mut whole, &mut found] {
+                    report["tables"].as_array_mut().unwrap().retain(|table| table["name"] != "disks");
+                }
+                let said = isochrone(cache.path(), &[*command, &["-q", text(&paths[1])]].concat()).stderr;
+                let said = String::from_utf8(said).unwrap();
+                assert!(said.contains("did not count flushes of disks: map the chunk again"), "{said}");
+            }
             assert_eq!(whole, found, "{command:?} of {name}");
         }
         if name.contains("form") {

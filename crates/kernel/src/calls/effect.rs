@@ -302,9 +302,10 @@ impl FileAction {
 
     /// An effect of this action on a descriptor; whatever else an effect has is not that of any call.
     pub fn effect(self, fd: Option<i32>) -> Effect {
+        let known = fd;
         let fd = fd.unwrap_or(-1);
         match self {
-            Self::Other => Effect::Nothing,
+            Self::Other => known.map_or(Effect::Nothing, |fd| Effect::Use { fd, what: Use::Other }),
             Self::Opens => Effect::Open { call: Opener::Open, dir: None, path: Name::default(), flags: 0 },
             Self::Closes => Effect::Close { fd },
             Self::Reads => Effect::Use { fd, what: Use::Read },

@@ -353,6 +353,10 @@ fn is_refused(event: &Event<'_>, result: Option<&FieldRef>) -> bool {
     result.and_then(|field| event.signed(field)) == Some(BUSY)
 }
 
+/// The sector of requests that are of none, as of flushes. Kernels write that sector where they complete
+/// them, and 0 where they issue them; older ones 0 in both, as of a request for the first sector.
+const NO_SECTOR: u64 = u64::MAX;
+
 impl Block {
     fn new(fields: &Fields<'_>, step: BlockStep) -> Option<Self> {
         Some(Self {
@@ -371,8 +375,9 @@ impl Block {
         let number = |field: &Option<FieldRef>| field.as_ref().and_then(|field| event.unsigned(field));
         let sector =
             event.unsigned(&self.sector).or_else(|| event.signed(&self.sector).map(|sector| sector as u64));
+        let sectors = number(&self.sectors).unwrap_or_default() as u32;
         let transfer = BlockTransfer {
-            sectors: number(&self.sectors).unwrap_or_default() as u32,
+            sectors,
             bytes: number(&self.bytes).map(|bytes| bytes as u32),
             is_write: number(&self.kind).unwrap_or_default() & WRITES != 0,
         };
@@ -385,7 +390,7 @@ impl Block {
         };
         Some(KernelEvent::Block {
             device: event.unsigned(&self.device)? as u32,
-            sector: sector?,
+            sector: sector.map(|sector| if (sector, sectors) == (0, 0) { NO_SECTOR } else { sector })?,
             transfer,
             tid: self.tid.as_ref().and_then(|field| int32(event, field)),
             step,

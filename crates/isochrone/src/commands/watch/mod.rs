@@ -25,11 +25,11 @@ use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecursiveMode, Watcher as _};
 
 use super::analysis::{add_notes, check_options, model_error, style};
-use super::chunks;
 use super::signals::stop_on_signals;
 use super::{check_output, refuse_missing};
 use crate::arguments::{Analyze, TableFormat, Watch, WatchNames};
 use crate::output::{Console, note, warn_partial, warning};
+use crate::render::complaints;
 use crate::render::plain::{Plain, PlainLines, plain};
 use metrics::{Metrics, make_directory, of_hosts};
 use steps::Steps;
@@ -296,7 +296,7 @@ impl Watching<'_> {
                     );
                 }
                 Change::Unknown(time) => {
-                    let (is_warning, text) = chunks::finding(time);
+                    let (is_warning, text) = complaints::unknown_time(time);
                     self.note_once(is_warning, text);
                 }
                 Change::Refused { chunk, why } => {

@@ -20,6 +20,7 @@ use crate::arguments::{Decides, Watch};
 use crate::commands::analysis::{add_notes, options as given_options, refuse, style};
 use crate::commands::{answers, chunks, host_selection, open};
 use crate::output::{Console, warn_partial};
+use crate::render::complaints;
 use crate::render::plain::Plain;
 
 /// What the pieces were mapped for that are there, and the file that says so; `None`: there are none.
@@ -99,7 +100,7 @@ impl Watching<'_> {
         let quiet = self.console.silenced();
         let opened = open(&self.files, base, &quiet)?;
         let experiment = opened.experiment();
-        for (is_warning, text) in chunks::findings(&experiment) {
+        for (is_warning, text) in complaints::unknown_times(&experiment) {
             self.note_once(is_warning, text);
         }
         let consequence = host_selection::NOT_COMPARABLE;

@@ -107,13 +107,19 @@ fn parts(findings: &Findings<'_, '_>) -> (String, Vec<String>) {
     let lacking: Vec<(&str, Vec<Need>)> =
         findings.hosts.iter().map(|host| (host.name(), host.recorded().lacking())).collect();
     let (mut recorded, mut missing) = (Vec::new(), Vec::new());
-    for (need, what) in PARTS {
+    // Calls of which nothing shows whose they are, were recorded.
+    let of_nobody = (Need::Callers, "callers of system calls");
+    for (need, what) in PARTS.into_iter().chain([of_nobody]) {
+        let lacks = |needs: &[Need]| {
+            needs.contains(&need) && !(need == Need::Calls && needs.contains(&Need::Callers))
+        };
         let names: Vec<String> = lacking
             .iter()
-            .filter(|(_, needs)| needs.contains(&need))
+            .filter(|(_, needs)| lacks(needs))
             .map(|(name, _)| plain(name).into_owned())
             .collect();
         match names.len() {
+            0 if need == Need::Callers => {}
             0 => recorded.push(what),
             count if count == lacking.len() => missing.push(what.to_owned()),
             _ => missing.push(format!("{what} ({})", figures::listed(&names, MAX_LINES))),

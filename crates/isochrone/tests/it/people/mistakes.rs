@@ -291,3 +291,49 @@ fn the_cache_is_shown_and_cleaned() {
     assert!(run(&["cache", "clean"]).out.starts_with("0 stores and 1 recording removed, "));
     assert_eq!(std::fs::read_dir(cache.path().join("isochrone/recordings")).unwrap().count(), 0);
 }
+
+/// Whether or not there was a store before, and in JSON.
+#[test]
+fn losses_are_noted_each_time() {
+    let [directory, cache] = [(), ()].map(|()| tempfile::tempdir().unwrap());
+    let kernel = isochrone_testkit::RandomKernel::new(3).host("web1").events(800).losses(3).packet_events(40);
+    kernel.write(directory.path()).unwrap();
+    let (trace, cache) = (directory.path().to_str().unwrap(), cache.path().to_str().unwrap());
+    for command in [
+        &["blocking"][..],
+        &["bottleneck"],
+        &["critical-path"],
+        &["accounting"],
+        &["messages"],
+        &["ipc"],
+        &["analyze", "states"],
+        &["analyze", "fds", "--at", "+1us"],
+        &["analyze", "cputop"],
+    ] {
+        let run = |more: &[&str]| run_with(&[("XDG_CACHE_HOME", cache)], &[command, more, &[trace]].concat());
+        for _ in 0..2 {
+            let said = run(&[]);
+            let notes = said.err.matches(" were lost: what happened meanwhile is unknown").count();
+            assert_eq!(notes, 1, "{command:?}: {}", said.err);
+        }
+        let said = run(&["--format", "json"]);
+        assert!(
+            said.out.contains(" were lost: what happened meanwhile is unknown"),
+            "{command:?}: {}",
+            said.out
+        );
+    }
+}
+
+#[test]
+fn how_many_requests_there_are_is_unknown_where_some_may_be_missing() {
+    let part = tempfile::tempdir().unwrap();
+    let part = part.path().join("part");
+    let (app, part) = (shop("app"), part.to_str().unwrap());
+    let limit = &["check", "--max", "count(request) < 1000"][..];
+    check(&run(&[limit, &[&app]].concat()), 0, &[]);
+    check(&run(&["cut", "-q", "--event", "sched_*", "-o", part, &app]), 0, &[]);
+    let said = run(&[limit, &[part]].concat());
+    check(&said, 2, &["events are missing that may have been of more requests, so that it is unknown"]);
+    assert!(said.out.contains("UNKNOWN  count(request) < 1000: at least 0"), "{}", said.out);
+}
