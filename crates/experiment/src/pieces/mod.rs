@@ -36,7 +36,7 @@ pub use set::{MissingPiece, PieceSet, traces_of_spans};
 /// The form of the models in files of pieces and journals: see [`isochrone_pipeline::piece_file`]. One more
 /// wherever the types of what is kept change, or what they mean: then the bytes of pieces of the example are
 /// others, which a test compares (`isochrone/tests/it/pieces.rs`).
-pub const FORM: u64 = 5;
+pub const FORM: u64 = 6;
 
 /// The form of pieces that hold spans.
 pub(crate) const FORM_OF_SPANS: u64 = FORM ^ 0x5350_414e;
