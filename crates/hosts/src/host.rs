@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use isochrone_ctf::Trace;
+use isochrone_ctf::plan::{EventPlan, StreamPlan};
 use isochrone_ctf::schema::CUT_OF;
 use isochrone_time::{RawNs, Window};
 
@@ -355,12 +356,9 @@ impl<'t> Host<'t> {
     /// Whether programs recorded events that do not say which thread they are of: without the context `vtid`.
     /// Spans have ids instead.
     pub fn has_nameless_programs(&self) -> bool {
-        self.sources.iter().filter(|source| !source.is_kernel).any(|source| {
-            let plan = source.trace.stream_plan(source.stream);
-            plan.events.iter().any(|class| {
-                let is_span = class.payload_field(plan, &["span_id"]).is_some();
-                class.context_field(plan, "vtid").is_none() && !is_span
-            })
+        self.has_class(false, |plan, class| {
+            let is_span = class.payload_field(plan, &["span_id"]).is_some();
+            class.context_field(plan, "vtid").is_none() && !is_span
         })
     }
 
@@ -368,14 +366,21 @@ impl<'t> Host<'t> {
     /// the context `tid`.
     pub fn has_nameless_calls(&self) -> bool {
         const NAMES: [&str; 4] = ["syscall_", "sys_", "exit_syscall", "compat_sys"];
-        self.sources.iter().filter(|source| source.is_kernel).any(|source| {
-            let plan = source.trace.stream_plan(source.stream);
-            plan.events.iter().any(|class| {
-                let name = class.name.as_deref().unwrap_or_default();
-                NAMES.iter().any(|start| name.starts_with(start))
-                    && class.context_field(plan, "tid").is_none()
-            })
+        self.has_class(true, |plan, class| {
+            let name = class.name.as_deref().unwrap_or_default();
+            NAMES.iter().any(|start| name.starts_with(start)) && class.context_field(plan, "tid").is_none()
         })
+    }
+
+    /// Whether streams of the kernel, or of programs, have such an event class. Chunks with the same metadata
+    /// share what was compiled of them: that is looked at once.
+    fn has_class(&self, is_kernel: bool, is_one: impl Fn(&StreamPlan, &EventPlan) -> bool) -> bool {
+        let mut looked = HashSet::new();
+        let sources = self.sources.iter().filter(|source| source.is_kernel == is_kernel);
+        let mut plans = sources
+            .map(|source| source.trace.stream_plan(source.stream))
+            .filter(|plan| looked.insert(std::ptr::from_ref(*plan)));
+        plans.any(|plan| plan.events.iter().any(|class| is_one(plan, class)))
     }
 
     /// Where its traces are parts of others: which events of these they have, in words ([`CUT_OF`]), sorted.

@@ -16,6 +16,7 @@ pub mod exchanges;
 mod extract;
 mod facts;
 mod matcher;
+mod missing;
 mod mpi;
 mod needed;
 mod packet_decoder;

@@ -16,6 +16,7 @@ use isochrone_time::{RawNs, Window};
 
 use crate::beyond::Beyond;
 use crate::facts::{NamespaceWatch, StreamFacts, Tally};
+use crate::missing::missing;
 use crate::packet_decoder::{PacketDecoder, times};
 use crate::rounds::PacketSource;
 use crate::stamps::StampGrid;
@@ -139,27 +140,9 @@ impl PacketSource for TraceSource<'_> {
 /// Raw times between which a host may have sent packets that were not recorded: all that is known to be
 /// missing, before reading, of streams that show packets.
 pub(crate) fn losses(host: &Host<'_>) -> Vec<Window<RawNs>> {
-    let shows_packets_of =
+    let shows_packets =
         |plan: &StreamPlan| plan.events.iter().any(|class| tracer::extractor(plan, class).is_some());
-    let shows_packets: Vec<bool> = host
-        .sources()
-        .iter()
-        .map(|source| shows_packets_of(source.trace().stream_plan(source.stream)))
-        .collect();
-    let shown = |loss: &&isochrone_hosts::StreamLoss| shows_packets[loss.source];
-    let lost = host
-        .losses()
-        .iter()
-        .chain(host.uncovered())
-        .filter(shown)
-        .map(|loss| Window::new(loss.from, loss.to));
-    // What a CPU sends that has no stream is in no trace.
-    let is_unseen = host.absent_streams().iter().any(|absent| match absent.channel {
-        None => true,
-        Some(channel) => channel.plan(host.traces()).is_some_and(shows_packets_of),
-    });
-    let unseen = is_unseen.then_some(Window::ALL);
-    lost.chain(host.gaps().iter().copied()).chain(unseen).collect()
+    missing(host, shows_packets, |_| true)
 }
 
 /// The last cycles of a clock whose time is one that clocks are computed with, whatever a tick of it can
