@@ -73,7 +73,8 @@ pub(super) fn add_notes(
     recorded: &[Recorded<'_>],
     timings: &[(&str, Timing<'_>)],
 ) {
-    add_needs(reports, recorded, arguments.format);
+    // `watch` prints the same reports, and never has all of a host: what hosts lack is on stderr alone.
+    add_needs(reports, recorded, TableFormat::Text);
     if arguments.bounds {
         for report in reports.iter_mut() {
             add_bounds_of(report, timings.iter().copied());
