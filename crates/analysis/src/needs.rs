@@ -73,6 +73,9 @@ needs! {
     Callers: "system calls were recorded without the context `tid` and without switches between threads: \
               which exit is of which entry is unknown",
         "lttng add-context --kernel --type tid --type pid --type procname";
+    /// The exits of all system calls whose entries are there.
+    Exits: "exits of some system calls were not recorded, though their entries were: these calls are not counted",
+        RECORD_CALLS;
     /// All system calls: what else is a call is no other.
     EveryCall: "not all system calls were recorded: whether a thread that runs is in user mode is unknown",
         RECORD_CALLS;
@@ -89,12 +92,12 @@ needs! {
     Migrations: "moves of threads between CPUs were not recorded",
         "lttng enable-event --kernel sched_migrate_task";
     /// Interrupts: of either sort.
-    Interrupts: "no interrupts were recorded", RECORD_INTERRUPTS;
+    Interrupts: "no interrupts were recorded, or not how they ended", RECORD_INTERRUPTS;
     /// Interrupts of devices.
-    HardInterrupts: "no interrupts of devices were recorded: it is unknown whether a thread ended a wait or a device",
+    HardInterrupts: "no interrupts of devices were recorded, or not how they ended: it is unknown whether a thread ended a wait or a device",
         RECORD_INTERRUPTS;
     /// Softirqs.
-    Softirqs: "no softirqs were recorded: it is unknown which waits packets ended, who sent a packet, and which thread ended a wait",
+    Softirqs: "no softirqs were recorded, or not how they ended: it is unknown which waits packets ended, who sent a packet, and which thread ended a wait",
         RECORD_INTERRUPTS;
     /// Timers that expire.
     Timers: "no timers were recorded: it is unknown whether a thread ended a wait or a timer",
@@ -171,6 +174,7 @@ impl Need {
             Self::Dump => event == "lttng_statedump_file_descriptor",
             // Where calls of 32-bit programs alone are there, those of all others were left out.
             Self::Calls => call_of_entry(event).is_some() && !event.starts_with("compat_"),
+            Self::Exits => event.starts_with("syscall_exit_") || event == "exit_syscall",
             Self::EveryCall => {
                 call_of_entry(event).is_some_and(|(call, _)| Self::FREQUENT_CALLS.contains(&call))
             }
@@ -247,10 +251,25 @@ impl Recorded<'_> {
             Need::Threads if !self.has_nameless_programs => false,
             // Both halves of a pair: a request that nothing completes, a call that nothing ends.
             Need::Calls => {
-                let ends = |name: &&str| name.starts_with("syscall_exit_") || *name == "exit_syscall";
                 !self.events.iter().any(|name| need.is_met_by(name))
-                    || !self.events.iter().any(ends)
+                    || !self.events.iter().any(|name| Need::Exits.is_met_by(name))
                     || self.lacks(Need::Callers)
+            }
+            Need::Exits => {
+                let returns = Need::FILE_CALLS.iter().chain(&Need::MAKERS).chain(&Need::FREQUENT_CALLS);
+                let is_open = |call: &&str| {
+                    *call != "exit_group"
+                        && has(&format!("syscall_entry_{call}"))
+                        && !has(&format!("syscall_exit_{call}"))
+                };
+                !self.lacks(Need::Calls) && !has("exit_syscall") && returns.into_iter().any(is_open)
+            }
+            Need::Interrupts => self.lacks(Need::HardInterrupts) && self.lacks(Need::Softirqs),
+            Need::HardInterrupts => !["irq_handler_entry", "irq_handler_exit"].into_iter().all(has),
+            Need::Softirqs => {
+                let are_there =
+                    |prefix: &str| ["entry", "exit"].iter().all(|end| has(&format!("{prefix}_{end}")));
+                !["softirq", "irq_softirq"].into_iter().any(are_there)
             }
             Need::Callers => self.has_nameless_calls && !has("sched_switch"),
             Need::Disks => !["block_rq_issue", "block_rq_complete"].into_iter().all(has),
@@ -297,7 +316,7 @@ pub fn lacking(needs: &[Need], hosts: &[Recorded<'_>]) -> Vec<Note> {
             || need == Need::Calls && host.lacks(Need::Callers)
     };
     // Where calls are of nobody, that is what is missing of them.
-    let of_calls: &[Need] = if needs.contains(&Need::Calls) { &[Need::Callers] } else { &[] };
+    let of_calls: &[Need] = if needs.contains(&Need::Calls) { &[Need::Callers, Need::Exits] } else { &[] };
     let note = |need: &Need| {
         let lacks = |host: &&Recorded<'_>| host.lacks(*need) && !is_said(host, *need);
         let names: Vec<&str> = hosts.iter().filter(lacks).map(|host| host.name).collect();
@@ -311,4 +330,47 @@ pub fn lacking(needs: &[Need], hosts: &[Recorded<'_>]) -> Vec<Note> {
         Some(Note::default().text(&text))
     };
     of_calls.iter().chain(needs).filter_map(note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each half of a pair that is left out is lacking, and the pair is not.
+    #[test]
+    fn both_halves_are_needed() {
+        let all = [
+            "sched_switch",
+            "irq_handler_entry",
+            "irq_handler_exit",
+            "irq_softirq_entry",
+            "irq_softirq_exit",
+            "syscall_entry_read",
+            "syscall_exit_read",
+            "syscall_entry_futex",
+            "syscall_exit_futex",
+            "syscall_entry_exit_group",
+        ];
+        let lacking_without = |left_out: &[&str]| {
+            let events = all.into_iter().filter(|name| !left_out.contains(name)).collect();
+            let (has_nameless_programs, has_nameless_calls) = (false, false);
+            let absent = Vec::new();
+            Recorded { name: "h", events, has_nameless_programs, has_nameless_calls, absent }.lacking()
+        };
+        let pairs = [Need::Interrupts, Need::HardInterrupts, Need::Softirqs, Need::Calls, Need::Exits];
+        let check = |left_out: &[&str], expect: &[Need]| {
+            let lacking = lacking_without(left_out);
+            let found: Vec<Need> = pairs.into_iter().filter(|need| lacking.contains(need)).collect();
+            assert_eq!(found, expect, "{left_out:?}");
+        };
+        check(&[], &[]);
+        check(&["irq_handler_exit"], &[Need::HardInterrupts]);
+        check(&["irq_softirq_entry"], &[Need::Softirqs]);
+        check(&["irq_softirq_exit"], &[Need::Softirqs]);
+        let neither = [Need::Interrupts, Need::HardInterrupts, Need::Softirqs];
+        check(&["irq_handler_exit", "irq_softirq_exit"], &neither);
+        check(&["syscall_exit_read"], &[Need::Exits]);
+        check(&["syscall_exit_futex"], &[Need::Exits]);
+        check(&["syscall_exit_read", "syscall_exit_futex"], &[Need::Calls]);
+    }
 }

@@ -41,7 +41,7 @@ pub use mapping::{exit_on_truncation, survive_truncation};
 pub use plan::{FieldRef, Text, Visitor};
 pub use trace::{
     Counter, Event, Found, Growth, Loss, Lost, MissingFile, Packet, PacketCounters, PacketEvents, Position,
-    Schemas, Stream, StreamEvents, Trace, find_traces, index,
+    Schemas, Stream, StreamEvents, Trace, TraceReport, find_traces, index,
 };
 pub use value::{Value, ValueVisitor};
 

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 /// Why a file or directory cannot be used. `R` is the kind of error, without the path.
 ///
 /// Displayed as `PATH: REASON`. A reason that starts with a line number follows the colon directly, as
@@ -44,7 +46,7 @@ impl<R: fmt::Display> fmt::Display for FileError<R> {
 impl<R: fmt::Debug + fmt::Display> std::error::Error for FileError<R> {}
 
 /// How much a diagnostic costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Severity {
     /// Nothing is lost; something about the file is odd.
     Note,
@@ -53,7 +55,7 @@ pub enum Severity {
 }
 
 /// A problem with a file that did not stop the reading. Displayed as `PATH: packet 3, byte 4096: MESSAGE`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// What it costs.
     pub severity: Severity,

@@ -239,14 +239,8 @@ impl LiveEvents {
                 None => match Trace::open(directory) {
                     Ok(trace) => {
                         self.waiting.remove(directory);
-                        let argument = directory.clone();
-                        self.inputs.traces.push(InputTrace {
-                            argument,
-                            inner: PathBuf::new(),
-                            trace,
-                            excerpt: None,
-                            is_packed: false,
-                        });
+                        let inner = PathBuf::new();
+                        self.inputs.traces.push(InputTrace::new(directory.clone(), inner, trace));
                     }
                     // They arrive in parts.
                     Err(_) if !is_over => {

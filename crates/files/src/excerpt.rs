@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use isochrone_ctf::write::{Choose, ClassCount, ExcerptWriter};
-use isochrone_ctf::{Schemas, Stream, Trace};
+use isochrone_ctf::{Schemas, Stream, Trace, TraceReport};
 use serde::{Deserialize, Serialize};
 
 use crate::piece::{Kind, NewSection, PieceError, PieceFile, Section};
@@ -23,6 +23,12 @@ pub struct ExcerptHead {
     pub path: PathBuf,
     /// Path from the argument that led to it.
     pub inner: PathBuf,
+    /// What is odd about the recording that became the trace, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What its files and indexes show beside its packets; `None` in files of versions that did not keep it.
+    #[serde(default)]
+    pub report: Option<TraceReport>,
 }
 
 /// What a stream of the trace of an excerpt has.
@@ -140,6 +146,10 @@ pub fn open_excerpt(
     let path: &Path = &head.path;
     let trace = Trace::in_memory(path, metadata, files, known);
     let trace = trace.map_err(|_| damaged("the metadata of an excerpt cannot be understood"))?;
+    let trace = match head.report.clone() {
+        Some(report) => trace.with_report(report).ok_or_else(|| damaged("an excerpt has other streams"))?,
+        None => trace,
+    };
     Ok(OpenedExcerpt { head, content, trace })
 }
 

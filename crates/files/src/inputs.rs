@@ -10,7 +10,7 @@ use isochrone_import::Format;
 use rayon::prelude::*;
 
 use crate::captures::{InputCapture, find_captures, find_packed_captures};
-use crate::excerpt::{OpenedExcerpt, StreamContent, open_excerpt};
+use crate::excerpt::{ExcerptHead, OpenedExcerpt, StreamContent, open_excerpt};
 use crate::packed::{find_packed, is_packed, open_packed};
 use crate::piece::{self, Kind, PieceError, PieceFile, Section};
 use crate::recorded::{find_recordings, open_recording, recording};
@@ -52,6 +52,8 @@ pub struct InputTrace {
     /// Whether its files lie elsewhere for a time: the argument is a file that it is packed in, or a
     /// recording that became the trace.
     pub is_packed: bool,
+    /// What is odd about the recording that became the trace, in words.
+    pub notes: Vec<String>,
 }
 
 /// Of what an excerpt is.
@@ -64,6 +66,11 @@ pub struct ExcerptOf {
 }
 
 impl InputTrace {
+    /// A trace that lies in a directory.
+    pub fn new(argument: PathBuf, inner: PathBuf, trace: Trace) -> Self {
+        Self { argument, inner, trace, excerpt: None, is_packed: false, notes: Vec::new() }
+    }
+
     /// The path as the user would write it.
     pub fn path(&self) -> &Path {
         self.trace.path()
@@ -166,9 +173,7 @@ impl Inputs {
             match opened {
                 Ok(trace) => {
                     let inner = path.strip_prefix(argument).map(Path::to_owned).unwrap_or_default();
-                    let argument = argument.clone();
-                    let new = InputTrace { argument, inner, trace, excerpt: None, is_packed: false };
-                    inputs.add(new, &mut seen);
+                    inputs.add(InputTrace::new(argument.clone(), inner, trace), &mut seen);
                 }
                 Err(error) => inputs.refuse_error(&error),
             }
@@ -208,9 +213,10 @@ impl Inputs {
         match opened {
             Ok((file, traces)) => {
                 for OpenedExcerpt { head, content, trace } in traces {
-                    let (argument, inner) = (path.to_owned(), head.inner);
+                    let ExcerptHead { inner, notes, .. } = head;
                     let excerpt = Some(ExcerptOf { piece: path.to_owned(), content });
-                    self.add(InputTrace { argument, inner, trace, excerpt, is_packed: false }, seen);
+                    let new = InputTrace::new(path.to_owned(), inner, trace);
+                    self.add(InputTrace { excerpt, notes, ..new }, seen);
                 }
                 self.pieces.push(file);
             }
@@ -231,9 +237,8 @@ impl Inputs {
         match open_packed(path, schemas) {
             Ok(traces) => {
                 for (inner, trace) in traces {
-                    let argument = path.to_owned();
-                    let new = InputTrace { argument, inner, trace, excerpt: None, is_packed: true };
-                    self.add(new, seen);
+                    let new = InputTrace::new(path.to_owned(), inner, trace);
+                    self.add(InputTrace { is_packed: true, ..new }, seen);
                 }
             }
             Err(error) => self.refuse(path, &error.to_string()),
@@ -247,9 +252,8 @@ impl Inputs {
         }
         match open_recording(path, format, schemas) {
             Ok((trace, notes)) => {
-                self.notes.extend(notes);
-                let (argument, inner) = (path.to_owned(), PathBuf::new());
-                self.add(InputTrace { argument, inner, trace, excerpt: None, is_packed: true }, seen);
+                let new = InputTrace::new(path.to_owned(), PathBuf::new(), trace);
+                self.add(InputTrace { is_packed: true, notes, ..new }, seen);
             }
             Err(error) => self.refuse(path, &error.to_string()),
         }
@@ -262,12 +266,13 @@ impl Inputs {
         }
         let beside: Vec<&Trace> = self.traces.iter().take(beside).map(|it| &it.trace).collect();
         match open_spans(path, &beside, schemas) {
-            Ok((traces, notes)) => {
-                self.notes.extend(notes);
+            Ok((traces, mut notes)) => {
                 let packed = path.strip_prefix(argument).unwrap_or(Path::new(""));
                 for (inner, trace) in traces {
-                    let (argument, inner) = (argument.to_owned(), below(packed, &inner));
-                    self.add(InputTrace { argument, inner, trace, excerpt: None, is_packed: true }, seen);
+                    let new = InputTrace::new(argument.to_owned(), below(packed, &inner), trace);
+                    // They are of all of the spans: with the first of their traces.
+                    let notes = std::mem::take(&mut notes);
+                    self.add(InputTrace { is_packed: true, notes, ..new }, seen);
                 }
             }
             Err(error) => self.refuse(path, &error.to_string()),
@@ -341,7 +346,10 @@ impl Inputs {
 
     /// Adds a trace unless it is a copy of one that is there: two copies would make every message ambiguous.
     fn add(&mut self, new: InputTrace, seen: &mut Seen) {
-        let Some(like) = start_of_content(&new.trace) else { return self.traces.push(new) };
+        let Some(like) = start_of_content(&new.trace) else {
+            self.notes.extend(new.notes.iter().cloned());
+            return self.traces.push(new);
+        };
         let like = seen.contents.entry(like).or_default();
         let old = like.iter().map(|&index| &self.traces[index].trace);
         match old.into_iter().find(|old| same_content(old, &new.trace)) {
@@ -351,6 +359,7 @@ impl Inputs {
             }
             None => {
                 like.push(self.traces.len());
+                self.notes.extend(new.notes.iter().cloned());
                 self.traces.push(new);
             }
         }

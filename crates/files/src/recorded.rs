@@ -91,8 +91,9 @@ fn notes(path: &Path, imported: &Imported) -> Vec<String> {
     }
     if imported.are_calls_numbers {
         note(
-            "calls were recorded by their numbers (raw_syscalls): those of 32-bit programs, if any, \
-             have the names of other calls"
+            "calls were recorded by their numbers, without their arguments (raw_syscalls): which files and \
+             descriptors they open, read and write is unknown, and those of 32-bit programs, if any, have \
+             the names of other calls"
                 .to_owned(),
         );
     }

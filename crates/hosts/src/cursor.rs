@@ -80,8 +80,7 @@ impl Broken {
     pub(crate) fn diagnostic(&self, source: &EventSource<'_>) -> Option<Diagnostic> {
         let packet = source.packet(self.packet)?;
         let message = format!("the rest of the packet is skipped: {}", self.error);
-        let lost = Diagnostic::loss(source.trace.packet_path(packet), message);
-        Some(lost.at(u64::from(packet.number), packet.offset + self.bit / 8))
+        Some(source.trace.loss(packet, self.bit, message))
     }
 }
 

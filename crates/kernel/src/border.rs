@@ -53,6 +53,11 @@ impl Extent {
         *range = range_union(*range, Some((at, at)));
     }
 
+    /// Adds a time in which the kernel was traced.
+    pub(crate) fn covers(&mut self, from: Time, to: Time) {
+        self.kernel = range_union(self.kernel, Some((from, to)));
+    }
+
     /// Appends the next piece.
     pub(crate) fn append(&mut self, right: Self) {
         self.end = right.end;

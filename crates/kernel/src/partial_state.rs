@@ -117,6 +117,17 @@ impl<S: Spans> PartialState<S> {
         gap
     }
 
+    /// The times of the first and the last event of the kernel, raw ns.
+    pub fn kernel_events(&self) -> Option<(Time, Time)> {
+        self.extent.kernel
+    }
+
+    /// Records that the kernel was traced between two raw times, ns, though nothing of it is there: they are in
+    /// [`Finished::range`](crate::Finished::range).
+    pub fn covers(&mut self, from: Time, to: Time) {
+        self.extent.covers(from, to);
+    }
+
     /// Begin of the piece.
     pub fn begin(&self) -> Border {
         self.extent.begin

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use isochrone_diagnostic::Diagnostic;
+use serde::{Deserialize, Serialize};
 
 use super::index::{Entries, IndexEntry};
 use super::index_check::IndexFile;
@@ -14,7 +15,7 @@ use crate::plan::Plan;
 
 /// A stream file that is not there, is no file or holds no packet, although its index lists packets. A file
 /// whose index lists several streams gives one for each of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingFile {
     /// Name inside the trace directory.
     pub file: String,
@@ -38,7 +39,7 @@ pub struct MissingFile {
 }
 
 /// Packets of one stream that an index lists and that are not there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Proven {
     pub(super) class_id: u64,
     pub(super) stream_id: Option<u64>,

@@ -17,6 +17,7 @@ mod losses;
 mod missing;
 mod packet;
 mod repeats;
+mod report;
 mod scan;
 mod schemas;
 mod streams;
@@ -42,6 +43,7 @@ pub use event::Event;
 pub use losses::{Counter, Loss, Lost, PacketCounters};
 pub use missing::MissingFile;
 pub use packet::{PacketEvents, StreamEvents};
+pub use report::TraceReport;
 pub use scan::Packet;
 pub use schemas::Schemas;
 pub use streams::{Growth, Position, Stream};
@@ -108,8 +110,8 @@ impl Trace {
         Ok(trace)
     }
 
-    /// A trace whose metadata and stream files are in memory; `path` is where diagnostics say it is. There
-    /// are no indexes, and [`Self::refresh`] finds nothing new.
+    /// A trace whose metadata and stream files are in memory; `path` is where diagnostics say it is, without
+    /// offsets: the file there may have others. There are no indexes, and [`Self::refresh`] finds nothing new.
     ///
     /// # Errors
     /// The metadata cannot be understood.
@@ -200,6 +202,9 @@ impl Trace {
         diagnostics.clear();
         let all = description.diagnostics().chain(files.diagnostics()).chain(streams.diagnostics());
         diagnostics.extend(all.cloned());
+        if files.are_in_memory() {
+            diagnostics.iter_mut().for_each(|diagnostic| diagnostic.offset = None);
+        }
         self.find_absent();
         growth
     }
@@ -317,9 +322,10 @@ impl Trace {
         self.loss(packet, at, format!("fields of an event are missing: {error}"))
     }
 
-    fn loss(&self, packet: &Packet, at: u64, message: String) -> Diagnostic {
-        Diagnostic::loss(self.packet_path(packet), message)
-            .at(u64::from(packet.number), packet.offset + at / 8)
+    /// That something of a packet is lost, from a bit on.
+    pub fn loss(&self, packet: &Packet, at: u64, message: String) -> Diagnostic {
+        let offset = (!self.files.are_in_memory()).then_some(packet.offset + at / 8);
+        Diagnostic::loss(self.packet_path(packet), message).at(u64::from(packet.number), offset)
     }
 
     /// The bytes of a packet, its padding included.

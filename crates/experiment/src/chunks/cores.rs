@@ -61,6 +61,31 @@ pub struct Core {
     pub head: CoreHead,
     file: usize,
     section: Section,
+    /// Whether another one of its host is of the same time.
+    is_double: bool,
+}
+
+impl Core {
+    /// In what way it does not fit what the other chunks show of its host.
+    fn difference(&self, host: &Host<'_>) -> Option<Difference> {
+        let double = self.is_double.then_some(Difference::Streams);
+        double.or_else(|| self.head.around.difference(host, self.head.window))
+    }
+}
+
+/// Marks those of some cores, sorted by start, that overlap others.
+fn mark_doubles(cores: &mut [Core]) {
+    // Of those before, the one that ends last.
+    let mut last = 0;
+    for index in 1..cores.len() {
+        let (window, before) = (cores[index].head.window, cores[last].head.window);
+        if window.start < before.end {
+            (cores[index].is_double, cores[last].is_double) = (true, true);
+        }
+        if window.end > before.end {
+            last = index;
+        }
+    }
 }
 
 impl Chunks {
@@ -76,16 +101,7 @@ impl Chunks {
             cores.sort_by_key(|core| (core.head.window.start, core.head.window.end));
             // One that was merged into several files is one.
             cores.dedup_by(|a, b| a.head == b.head);
-            if let Some(pair) =
-                cores.windows(2).find(|pair| pair[1].head.window.start < pair[0].head.window.end)
-            {
-                let paths =
-                    [pair[0].file, pair[1].file].map(|file| all.files[file].path.display().to_string());
-                all.error.get_or_insert(format!(
-                    "{} and {}: both hold events of the same time; map such traces together",
-                    paths[0], paths[1]
-                ));
-            }
+            mark_doubles(cores);
         }
         all
     }
@@ -122,7 +138,7 @@ impl Chunks {
     /// Cores of a host that do not fit what the other chunks show of it: their time is unknown.
     pub fn unfit<'c>(&'c self, host: &'c Host<'_>) -> impl Iterator<Item = (&'c Core, Difference)> {
         let cores = self.of_host(&host.id).iter();
-        cores.filter_map(|core| Some((core, core.head.around.difference(host, core.head.window)?)))
+        cores.filter_map(|core| Some((core, core.difference(host)?)))
     }
 
     /// The times in a piece of a host of which nothing is known: where a chunk is missing, and where a core
@@ -140,7 +156,7 @@ impl Chunks {
         let misfit = |core: &Core| {
             let window = core.head.window;
             let is_whole = piece.from <= Border::At(window.start) && Border::At(window.end) <= piece.to;
-            match core.head.around.difference(host, window) {
+            match core.difference(host) {
                 Some(difference) => Some(Misfit::Differs(difference)),
                 None => (!is_whole).then_some(Misfit::Cut),
             }
@@ -206,14 +222,21 @@ impl<C: Held> Taken<'_, C> {
     ) -> Option<PieceModel<Model<C>>> {
         let window = piece.window();
         let cores = self.chunks.of_host(&self.host);
-        let missing = || PieceModel {
-            piece,
-            model: PartialState::gap(window.start, window.end, make()),
-            report: ReadReport::default(),
+        let near = || cores.iter().filter(|core| overlap(core.head.window, window));
+        let missing = || {
+            let mut model = PartialState::gap(window.start, window.end, make());
+            // It was traced, also where no event is before or after it.
+            for (start, end) in near().filter_map(|core| self.chunks.events_of::<C>(core)) {
+                let (start, end) = (start.max(window.start), end.min(window.end));
+                if start <= end {
+                    model.covers(start, end);
+                }
+            }
+            PieceModel { piece, model, report: ReadReport::default() }
         };
         let Some(core) = cores.iter().find(|core| core.head.window == window) else {
             // Of a part of what was mapped as a whole, nothing is known.
-            return cores.iter().any(|core| overlap(core.head.window, window)).then(missing);
+            return near().next().is_some().then(missing);
         };
         if self.unfit.contains(&window) {
             return Some(missing());
@@ -252,6 +275,15 @@ impl<C: Held> Taken<'_, C> {
 }
 
 impl Chunks {
+    /// The times of the first and the last event of the kernel in a core; `None` where it has none, or cannot
+    /// be read.
+    fn events_of<C: Held>(&self, core: &Core) -> Option<(RawNs, RawNs)> {
+        match self.head()?.has_spans {
+            true => self.model::<SpanLog>(core).ok()?.kernel_events(),
+            false => self.model::<C>(core).ok()?.kernel_events(),
+        }
+    }
+
     /// The model of a core.
     fn model<C: Held>(&self, core: &Core) -> Result<Model<C>, String> {
         let file = self.file_of(core);
@@ -300,7 +332,7 @@ fn core_of(file: &PieceFile, number: usize, section: &Section) -> Result<Core, P
     let damaged = || section.damaged(&file.path, "the head of a mapped window cannot be decoded");
     let head: CoreHead = serde_json::from_slice(&file.read_first_part(section)?).map_err(|_| damaged())?;
     match head.window.start < head.window.end {
-        true => Ok(Core { head, file: number, section: *section }),
+        true => Ok(Core { head, file: number, section: *section, is_double: false }),
         false => Err(damaged()),
     }
 }

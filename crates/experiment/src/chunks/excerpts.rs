@@ -214,7 +214,8 @@ impl Packets {
 }
 
 fn head_of(input: &InputTrace) -> ExcerptHead {
-    ExcerptHead { path: input.trace.path().to_owned(), inner: input.inner.clone() }
+    let (path, inner) = (input.trace.path().to_owned(), input.inner.clone());
+    ExcerptHead { path, inner, notes: input.notes.clone(), report: Some(input.trace.report()) }
 }
 
 /// The excerpt of a trace: all of its events outside of the window that was mapped, and those in it that a

@@ -57,12 +57,23 @@ pub(super) fn hosts<'e, 'o>(
     experiment: &'e Experiment<'o>,
     console: &Console,
 ) -> anyhow::Result<(Vec<&'e TimedHost<'o>>, Times)> {
+    hosts_of(arguments, opened, experiment, true, console)
+}
+
+/// The same; `are_whole`: whether times outside of the traces are refused.
+pub(super) fn hosts_of<'e, 'o>(
+    arguments: &Analyze,
+    opened: &'o Opened,
+    experiment: &'e Experiment<'o>,
+    are_whole: bool,
+    console: &Console,
+) -> anyhow::Result<(Vec<&'e TimedHost<'o>>, Times)> {
     let consequence = host_selection::NOT_COMPARABLE;
     let hosts = host_selection::choose(opened, experiment, &arguments.hosts, consequence, console)?;
     let is_corrected = hosts.iter().any(|host| host.timing.and_then(Timing::clock).is_some());
     anyhow::ensure!(!arguments.bounds || is_corrected, host_selection::NO_BOUNDS);
     let given = [arguments.window.begin, arguments.window.end, arguments.at];
-    let times = host_selection::times(given, &hosts)?;
+    let times = host_selection::times_of(given, &hosts, are_whole)?;
     Ok((hosts, times))
 }
 

@@ -112,6 +112,7 @@ pub(super) fn analyse(
     let experiment = opened.experiment();
     complaints::of_chunks(&experiment, console);
     let hosts = hosts(arguments, &opened, &experiment, console)?;
+    host_selection::check_times(asked.times, &hosts)?;
     if arguments.test_compatibility {
         return lami::check_compatible(kinds, &recorded(&hosts));
     }

@@ -224,13 +224,36 @@ impl Traced {
 
 /// The requested times of some hosts: `--begin`, `--end` and `--at`.
 pub(super) fn times(given: [Option<TimeArg>; 3], hosts: &[&TimedHost<'_>]) -> anyhow::Result<Times> {
+    times_of(given, hosts, true)
+}
+
+/// The same; `are_whole`: whether nothing but the hosts' traces can be meant. What is outside of one chunk of
+/// a session may be in another.
+pub(super) fn times_of(
+    given: [Option<TimeArg>; 3],
+    hosts: &[&TimedHost<'_>],
+    are_whole: bool,
+) -> anyhow::Result<Times> {
     if given == [None; 3] {
         return Ok(Times::default());
     }
     let traced = Traced::of(hosts);
     let [begin, end, at] = given.map(|given| traced.instant(given));
-    let times @ [begin, end, at] = [begin?, end?, at?];
-    Times::new(times, traced.extent).map_err(|wrong| match wrong {
+    let times = [begin?, end?, at?];
+    Times::new(times, traced.extent.filter(|_| are_whole)).map_err(|wrong| wrong_times(times, wrong))
+}
+
+/// That times which are known are those of some hosts, as far as it is known when these were traced.
+pub(super) fn check_times(Times { start, end, at }: Times, hosts: &[&TimedHost<'_>]) -> anyhow::Result<()> {
+    let times = [start, end, at];
+    if times != [None; 3] {
+        Times::new(times, Traced::of(hosts).extent).map_err(|wrong| wrong_times(times, wrong))?;
+    }
+    Ok(())
+}
+
+fn wrong_times([begin, end, at]: [Option<UnixNs>; 3], wrong: WrongTimes) -> anyhow::Error {
+    match wrong {
         WrongTimes::Empty => anyhow::anyhow!("--end is not after --begin"),
         WrongTimes::Outside { first, last } => {
             let shown = [("--begin", begin), ("--end", end), ("--at", at)]
@@ -245,5 +268,5 @@ pub(super) fn times(given: [Option<TimeArg>; 3], hosts: &[&TimedHost<'_>]) -> an
                 time::zone_name()
             )
         }
-    })
+    }
 }

@@ -19,8 +19,8 @@ use isochrone_pipeline::piece_file::is_piece;
 use isochrone_timing::{TimedHost, Times, Timing, check_names};
 
 use super::analysis::{
-    SPANS, add_notes, check_options, hosts, model_error, note_unmatched, options, refuse, refuse_others,
-    report_undecodable, style,
+    SPANS, add_notes, check_options, hosts, hosts_of, model_error, note_unmatched, options, refuse,
+    refuse_others, report_undecodable, style,
 };
 use super::host_selection::Traced;
 use super::mapped::{pieces_error, shown_piece};
@@ -91,7 +91,7 @@ pub(super) fn map_checked(
     };
     let opened = open(&analyze.traces, base, console)?;
     let experiment = opened.experiment();
-    let (hosts, times) = hosts(analyze, &opened, &experiment, console)?;
+    let (hosts, times) = hosts_of(analyze, &opened, &experiment, !is_chunk(arguments), console)?;
     let part = part(arguments, &hosts)?;
     let options = options(analyze).of_mapping();
     let question = Question { kinds, options: &options, times, periods: None };

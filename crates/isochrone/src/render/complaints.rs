@@ -74,9 +74,12 @@ pub(crate) fn of_chunks(experiment: &Experiment<'_>, console: &Console) {
     }
 }
 
-/// Warns of chunks that do not fit, and of those that an earlier version mapped, once for a command.
+/// Warns of chunks that do not fit, of which the result is a part, and of those that an earlier version
+/// mapped, once for a command.
 pub(crate) fn of_misfits(experiment: &Experiment<'_>, console: &Console) {
-    let misfits = unknown_times(experiment).into_iter().filter(|(is_warning, _)| *is_warning);
+    let misfits: Vec<(bool, String)> =
+        unknown_times(experiment).into_iter().filter(|(is_warning, _)| *is_warning).collect();
+    console.partial_if(!misfits.is_empty());
     let earlier = |path: &Path| {
         let path = Plain(path.display());
         format!(
@@ -84,7 +87,7 @@ pub(crate) fn of_misfits(experiment: &Experiment<'_>, console: &Console) {
         )
     };
     let earlier = experiment.chunks().into_iter().flat_map(Chunks::earlier).map(earlier);
-    let warnings = misfits.map(|(_, text)| text).chain(earlier);
+    let warnings = misfits.into_iter().map(|(_, text)| text).chain(earlier);
     for text in warnings.filter(|text| console.is_first(text)) {
         warning!("{text}");
     }

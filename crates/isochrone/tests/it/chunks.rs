@@ -1,6 +1,8 @@
 //! Chunks of real rotated sessions, each mapped where nothing else is, and merged in a random order: every
 //! command shows what it shows of the session.
 
+mod misfits;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -388,7 +390,7 @@ fn pieces_of_earlier_versions_are_read() {
     let analyze = ["analyze", "cputop"];
     let others = ["syscallstats", "iousagetop", "pagefaults"].map(|name| ["analyze", name]);
     let [calls, files, faults] = &others;
-    let written: [(&str, &str, &[&[&str]]); 8] = [
+    let written: [(&str, &str, &[&[&str]]); 10] = [
         ("layout5-form2-spans.piece", "shop/db", &[&["info"]]),
         ("layout5-form2-analyses.piece", "shop", &[&["info"], &["sync"]]),
         ("layout5-form3-spans.piece", "shop/db", &[&["info"]]),
@@ -397,6 +399,8 @@ fn pieces_of_earlier_versions_are_read() {
         ("layout5-form4-analyses.piece", "shop", &[&["info"], &["sync"]]),
         ("layout5-model1-spans.piece", "shop/db", &[&["info"], &["states"], &analyze, &["blocking"]]),
         ("layout5-model1-analyses.piece", "shop", &[&["info"], &["sync"], &analyze, calls, files, faults]),
+        ("layout5-model2-spans.piece", "shop/db", &[&["info"], &["states"], &analyze, files, &["blocking"]]),
+        ("layout5-model2-analyses.piece", "shop", &[&["info"], &["sync"], &analyze, calls, files, faults]),
     ];
     assert_eq!(fs::read_dir(&directory).unwrap().count(), written.len());
     for (name, traces, commands) in written {
