@@ -12,6 +12,7 @@ use crate::figures::intervals::Intervals;
 use crate::figures::stats::duration;
 use crate::host::HostContext;
 use crate::options::{OptionKind, Options};
+use crate::output::note::Note;
 use crate::output::report::{Report, VERSION};
 use crate::output::table::Table;
 use crate::registry::{Accumulator, AnalysisKind};
@@ -98,6 +99,13 @@ impl AnalysisSet {
         Some(HostResult { host, of: self.get(kind)?, window, asked_ns, instant: self.instant.as_ref() })
     }
 
+    /// Whether something of a host was traced in the window that was requested, or an instant was.
+    fn is_about(&self, host: &dyn HostContext) -> bool {
+        let asked = self.span_filter.window;
+        let is_near = |traced: Window<RawNs>| traced.start < asked.end && asked.start <= traced.end;
+        !self.at_instant.is_empty() || asked == Window::ALL || host.window().is_some_and(is_near)
+    }
+
     /// Where the window that was requested and the events of a host overlap.
     pub fn window(&self, host: &dyn HostContext) -> Window<RawNs> {
         let Window { start, end } = self.span_filter.window.clip(host.window().unwrap_or_default());
@@ -167,6 +175,8 @@ fn each_once(kinds: impl Iterator<Item = AnalysisKind>) -> Vec<AnalysisKind> {
 /// What all hosts' sets come to: a report for each analysis, to be made one by one, on any thread.
 pub struct Answers<'h> {
     hosts: Vec<(&'h dyn HostContext, &'h AnalysisSet)>,
+    /// That hosts are left out.
+    notes: Vec<Note>,
     kinds: Vec<AnalysisKind>,
     options: &'h Options,
     sync: bool,
@@ -175,12 +185,21 @@ pub struct Answers<'h> {
 
 impl<'h> Answers<'h> {
     /// Of all analyses that were requested, in the order in which they were, over all hosts that the filter
-    /// keeps, in the order of their names. `sync`: whether the hosts' times are on one clock: then logs are
+    /// keeps, in the order of their names; those that were not traced in the requested window are left out,
+    /// with a note. `sync`: whether the hosts' times are on one clock: then logs are
     /// in the order of time, else by host.
     pub fn new(hosts: &[(&'h dyn HostContext, &'h AnalysisSet)], options: &'h Options, sync: bool) -> Self {
         let mut hosts: Vec<_> =
             hosts.iter().copied().filter(|(host, _)| options.filter.keeps_host(host.name())).collect();
         hosts.sort_by(|a, b| a.0.name().cmp(b.0.name()));
+        let kinds = each_once(hosts.iter().flat_map(|(_, set)| set.kinds()));
+        let (hosts, others): (Vec<_>, Vec<_>) =
+            hosts.into_iter().partition(|(host, set)| set.is_about(*host));
+        let note = |host: &dyn HostContext| {
+            Note::default()
+                .text(&format!("{}: nothing was traced in the time that was asked for", host.name()))
+        };
+        let notes = others.into_iter().map(|(host, _)| note(host)).collect();
         let range = hosts
             .iter()
             .filter(|(host, _)| host.window().is_some())
@@ -189,8 +208,7 @@ impl<'h> Answers<'h> {
                 [host.unix(start), host.unix(end)]
             })
             .reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]);
-        let kinds = each_once(hosts.iter().flat_map(|(_, set)| set.kinds()));
-        Self { hosts, kinds, options, sync, range }
+        Self { hosts, notes, kinds, options, sync, range }
     }
 
     /// Which analyses: there is a report for each.
@@ -202,7 +220,8 @@ impl<'h> Answers<'h> {
     pub fn report(&self, kind: AnalysisKind) -> Report {
         let Self { hosts, options, sync, range, .. } = self;
         let results: Vec<_> = hosts.iter().filter_map(|&(host, set)| set.result(kind, host)).collect();
-        let (mut tables, notes) = kind.tables(&results, options);
+        let (mut tables, mut notes) = kind.tables(&results, options);
+        notes.extend(self.notes.iter().cloned());
         // The log of one host is in the order of its time already.
         if *sync && hosts.len() > 1 {
             tables.iter_mut().for_each(Table::sort_by_time);

@@ -1,5 +1,7 @@
 //! What has to be traced for an analysis, and how to record it.
 
+use std::collections::HashSet;
+
 use isochrone_kernel::calls::call_of_entry;
 use isochrone_kernel::is_page_fault;
 
@@ -74,7 +76,7 @@ needs! {
               which exit is of which entry is unknown",
         "lttng add-context --kernel --type tid --type pid --type procname";
     /// The exits of all system calls whose entries are there.
-    Exits: "exits of some system calls were not recorded, though their entries were: these calls are not counted",
+    Exits: "exits of some system calls were not recorded, though their entries were: these are not counted",
         RECORD_CALLS;
     /// All system calls: what else is a call is no other.
     EveryCall: "not all system calls were recorded: whether a thread that runs is in user mode is unknown",
@@ -94,10 +96,12 @@ needs! {
     /// Interrupts: of either sort.
     Interrupts: "no interrupts were recorded, or not how they ended", RECORD_INTERRUPTS;
     /// Interrupts of devices.
-    HardInterrupts: "no interrupts of devices were recorded, or not how they ended: it is unknown whether a thread ended a wait or a device",
+    HardInterrupts: "no interrupts of devices were recorded, or not how they ended: it is unknown whether a thread \
+                     ended a wait or a device",
         RECORD_INTERRUPTS;
     /// Softirqs.
-    Softirqs: "no softirqs were recorded, or not how they ended: it is unknown which waits packets ended, who sent a packet, and which thread ended a wait",
+    Softirqs: "no softirqs were recorded, or not how they ended: it is unknown which waits packets ended, who \
+               sent a packet, and which thread ended a wait",
         RECORD_INTERRUPTS;
     /// Timers that expire.
     Timers: "no timers were recorded: it is unknown whether a thread ended a wait or a timer",
@@ -153,10 +157,13 @@ impl Need {
         "sendto",
         "wait4",
     ];
+    /// Calls that do not return.
+    const NO_EXIT: [&str; 4] = ["exit", "exit_group", "rt_sigreturn", "sigreturn"];
     /// Calls, besides those that open files, that give the number of a descriptor another meaning.
     const MAKERS: [&str; 4] = ["dup3", "fcntl", "socket", "pipe2"];
 
-    /// Whether events of a name are of the kind.
+    /// Whether events of a name are of the kind. Some kinds take several events, as both ends of a pair: see
+    /// [`Recorded::lacking`].
     ///
     /// ```
     /// use isochrone_analysis::Need;
@@ -256,13 +263,11 @@ impl Recorded<'_> {
                     || self.lacks(Need::Callers)
             }
             Need::Exits => {
-                let returns = Need::FILE_CALLS.iter().chain(&Need::MAKERS).chain(&Need::FREQUENT_CALLS);
-                let is_open = |call: &&str| {
-                    *call != "exit_group"
-                        && has(&format!("syscall_entry_{call}"))
-                        && !has(&format!("syscall_exit_{call}"))
-                };
-                !self.lacks(Need::Calls) && !has("exit_syscall") && returns.into_iter().any(is_open)
+                let exits: HashSet<&str> =
+                    self.events.iter().filter_map(|name| name.strip_prefix("syscall_exit_")).collect();
+                let mut entries = self.events.iter().filter_map(|name| name.strip_prefix("syscall_entry_"));
+                let is_open = |call: &str| !Need::NO_EXIT.contains(&call) && !exits.contains(call);
+                !self.lacks(Need::Calls) && !has("exit_syscall") && entries.any(is_open)
             }
             Need::Interrupts => self.lacks(Need::HardInterrupts) && self.lacks(Need::Softirqs),
             Need::HardInterrupts => !["irq_handler_entry", "irq_handler_exit"].into_iter().all(has),

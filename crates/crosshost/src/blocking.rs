@@ -7,10 +7,14 @@ use isochrone_analysis::{Cell, Report, Table, Unit, VERSION};
 use isochrone_kernel::Name;
 use isochrone_store::{Cause, StoreError};
 use isochrone_time::{UnixNs, Window};
+use rustc_hash::FxHashMap;
 
 use crate::cluster::Cluster;
 use crate::path::ThreadRef;
 use crate::waits::{Wait, waits};
+
+/// The host and the pid of the process that ended a wait, if it is known.
+type Ender = Option<(usize, i32)>;
 
 /// The sum of some waits.
 #[derive(Debug, Clone, Default)]
@@ -18,17 +22,28 @@ struct Sum {
     count: u64,
     total: i64,
     longest: i64,
-    /// Durations in ns, by the process that ended them.
-    by: BTreeMap<Option<(usize, i32)>, i64>,
+    /// Durations in ns, by the process that ended them: that of the first one, and of all others. Most sums,
+    /// of which there may be one for each file, have no others.
+    first: Option<(Ender, i64)>,
+    others: BTreeMap<Ender, i64>,
 }
 
 impl Sum {
-    fn add(&mut self, wait: &Wait, by: Option<(usize, i32)>) {
+    fn add(&mut self, wait: &Wait, by: Ender) {
         let length = wait.end - wait.start;
         self.count += 1;
         self.total += length;
         self.longest = self.longest.max(length);
-        *self.by.entry(by).or_default() += length;
+        match self.first.get_or_insert((by, 0)) {
+            (first, total) if *first == by => *total += length,
+            _ => *self.others.entry(by).or_default() += length,
+        }
+    }
+
+    /// The process that ended most of the time.
+    fn ended_by(&self) -> Ender {
+        let all = self.first.iter().map(|(by, total)| (by, total)).chain(&self.others);
+        all.filter_map(|(by, total)| Some((total, (*by)?))).max().map(|(_, by)| by)
     }
 }
 
@@ -36,7 +51,7 @@ impl Sum {
 type Key = (usize, Option<i32>, Cause, Option<Name>, Option<i32>, Option<String>);
 
 /// What a row of `ended` is of: host, pid, cause, host and pid of the process that ended the waits.
-type EndedKey = (usize, Option<i32>, Cause, Option<(usize, i32)>);
+type EndedKey = (usize, Option<i32>, Cause, Ender);
 
 /// The tables `causes` (by process and cause), `blocking` (by process, cause, call or page fault, and
 /// descriptor or what is at the address of the fault), `ended`
@@ -53,7 +68,8 @@ pub fn blocking(
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
     let whole = cluster.window(window);
-    let mut by_file: BTreeMap<Key, Sum> = BTreeMap::new();
+    // There may be a million files.
+    let mut by_file: FxHashMap<Key, Sum> = FxHashMap::default();
     let mut by_cause: BTreeMap<(usize, Option<i32>, Cause), Sum> = BTreeMap::new();
     let mut by_ender: BTreeMap<EndedKey, Sum> = BTreeMap::new();
     let mut log = log_table();
@@ -94,8 +110,7 @@ fn process_cells(cluster: &Cluster<'_>, host: usize, pid: Option<i32>) -> [Cell;
 
 /// Who ended most of some waits.
 fn ended_by(cluster: &Cluster<'_>, sum: &Sum) -> Cell {
-    let most = sum.by.iter().filter_map(|(by, total)| Some((total, (*by)?))).max();
-    let Some((_, (host, pid))) = most else { return Cell::NotApplicable };
+    let Some((host, pid)) = sum.ended_by() else { return Cell::NotApplicable };
     let comm = cluster.comm_of_process(host, pid).unwrap_or("?");
     Cell::text(&format!("{} {comm} {pid}", cluster.host_name(host)))
 }
@@ -134,7 +149,7 @@ fn causes(cluster: &Cluster<'_>, sums: BTreeMap<(usize, Option<i32>, Cause), Sum
     table
 }
 
-fn files(cluster: &Cluster<'_>, sums: BTreeMap<Key, Sum>) -> Table {
+fn files(cluster: &Cluster<'_>, sums: FxHashMap<Key, Sum>) -> Table {
     let mut table = Table::new(
         "blocking",
         "In which calls, and on what",

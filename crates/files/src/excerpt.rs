@@ -64,7 +64,7 @@ impl StreamContent {
 /// An excerpt that was opened.
 #[derive(Debug)]
 pub struct OpenedExcerpt {
-    /// What is known of its trace.
+    /// What is known of its trace, but for the report, which the trace has.
     pub head: ExcerptHead,
     /// What the streams of that trace have, by their index.
     pub content: Vec<StreamContent>,
@@ -136,7 +136,7 @@ pub fn open_excerpt(
     };
     let content: Vec<StreamContent> =
         serde_json::from_slice(content).map_err(|_| damaged("an excerpt says something else of streams"))?;
-    let head: ExcerptHead =
+    let mut head: ExcerptHead =
         serde_json::from_slice(head).map_err(|_| damaged("an excerpt has another head"))?;
     let metadata = String::from_utf8(metadata.to_vec()).map_err(|_| damaged("metadata are no text"))?;
     let file_of =
@@ -146,7 +146,7 @@ pub fn open_excerpt(
     let path: &Path = &head.path;
     let trace = Trace::in_memory(path, metadata, files, known);
     let trace = trace.map_err(|_| damaged("the metadata of an excerpt cannot be understood"))?;
-    let trace = match head.report.clone() {
+    let trace = match head.report.take() {
         Some(report) => trace.with_report(report).ok_or_else(|| damaged("an excerpt has other streams"))?,
         None => trace,
     };

@@ -21,7 +21,7 @@ pub const LAYOUT: u32 = 5;
 /// Bytes before a section.
 const PREFIX: usize = 4 + 4 + 8 + 8 + 4;
 /// Compression of sections: what is mapped in place takes little time of its host.
-const LEVEL: i32 = 3;
+const LEVEL: i32 = 6;
 /// Bytes of a new section that are kept in memory.
 const IN_MEMORY: usize = 1 << 24;
 /// Content of a section is at most this many bytes, and [`MAX_RATIO`] times as many as the file has of it.

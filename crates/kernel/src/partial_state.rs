@@ -122,8 +122,8 @@ impl<S: Spans> PartialState<S> {
         self.extent.kernel
     }
 
-    /// Records that the kernel was traced between two raw times, ns, though nothing of it is there: they are in
-    /// [`Finished::range`](crate::Finished::range).
+    /// Records that the kernel was traced between two raw times, ns, though nothing of it is there: they are
+    /// in [`Finished::range`](crate::Finished::range).
     pub fn covers(&mut self, from: Time, to: Time) {
         self.extent.covers(from, to);
     }

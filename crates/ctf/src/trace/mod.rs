@@ -107,11 +107,15 @@ impl Trace {
     pub fn open_moved(directory: &Path, path: &Path, known: &Schemas) -> Result<Self, Error> {
         let mut trace = Self::open_with(directory, known)?;
         path.clone_into(&mut trace.path);
+        for diagnostic in &mut trace.diagnostics {
+            diagnostic.path = report::moved(&diagnostic.path, directory, path);
+        }
         Ok(trace)
     }
 
     /// A trace whose metadata and stream files are in memory; `path` is where diagnostics say it is, without
-    /// offsets: the file there may have others. There are no indexes, and [`Self::refresh`] finds nothing new.
+    /// offsets: the file there may have others. There are no indexes, and [`Self::refresh`] finds nothing
+    /// new.
     ///
     /// # Errors
     /// The metadata cannot be understood.
@@ -203,7 +207,9 @@ impl Trace {
         let all = description.diagnostics().chain(files.diagnostics()).chain(streams.diagnostics());
         diagnostics.extend(all.cloned());
         if files.are_in_memory() {
-            diagnostics.iter_mut().for_each(|diagnostic| diagnostic.offset = None);
+            for diagnostic in diagnostics.iter_mut() {
+                diagnostic.offset = None;
+            }
         }
         self.find_absent();
         growth
@@ -322,7 +328,7 @@ impl Trace {
         self.loss(packet, at, format!("fields of an event are missing: {error}"))
     }
 
-    /// That something of a packet is lost, from a bit on.
+    /// That something of a packet is lost from a bit on, counted from the start of the packet.
     pub fn loss(&self, packet: &Packet, at: u64, message: String) -> Diagnostic {
         let offset = (!self.files.are_in_memory()).then_some(packet.offset + at / 8);
         Diagnostic::loss(self.packet_path(packet), message).at(u64::from(packet.number), offset)

@@ -1,5 +1,6 @@
 //! The cores in files of mapped chunks, as pieces of hosts.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -98,9 +99,10 @@ impl Chunks {
             }
         }
         for cores in all.cores.values_mut() {
-            cores.sort_by_key(|core| (core.head.window.start, core.head.window.end));
-            // One that was merged into several files is one.
-            cores.dedup_by(|a, b| a.head == b.head);
+            let newest = |core: &Core| Reverse(core.head.model);
+            cores.sort_by_key(|core| (core.head.window.start, core.head.window.end, newest(core)));
+            // One that was merged into several files is one, and so is one that was mapped again.
+            cores.dedup_by(|a, b| a.head.window == b.head.window && a.head.around == b.head.around);
             mark_doubles(cores);
         }
         all
@@ -188,7 +190,7 @@ impl Chunks {
 
     /// The models of a host's cores, to be taken by pieces.
     pub(crate) fn take<'c, C: Held>(&'c self, host: &Host<'_>) -> Taken<'c, C> {
-        let unfit: Vec<Window<RawNs>> = self.unfit(host).map(|(core, _)| core.head.window).collect();
+        let unfit = self.unfit(host).map(|(core, _)| (core.head.window.start, core.head.window)).collect();
         Taken {
             chunks: self,
             host: host.id.clone(),
@@ -204,8 +206,8 @@ impl Chunks {
 pub(crate) struct Taken<'c, C> {
     chunks: &'c Chunks,
     host: String,
-    /// Windows of cores that do not fit.
-    unfit: Vec<Window<RawNs>>,
+    /// Windows of cores that do not fit, by their starts.
+    unfit: BTreeMap<RawNs, Window<RawNs>>,
     /// Why a core could not be read.
     error: Mutex<Option<String>>,
     consumer: std::marker::PhantomData<fn() -> C>,
@@ -226,7 +228,9 @@ impl<C: Held> Taken<'_, C> {
         let missing = || {
             let mut model = PartialState::gap(window.start, window.end, make());
             // It was traced, also where no event is before or after it.
-            for (start, end) in near().filter_map(|core| self.chunks.events_of::<C>(core)) {
+            for core in near() {
+                let CoreHead { window: all, events, .. } = core.head;
+                let (start, end) = events.unwrap_or((all.start, all.end));
                 let (start, end) = (start.max(window.start), end.min(window.end));
                 if start <= end {
                     model.covers(start, end);
@@ -238,7 +242,7 @@ impl<C: Held> Taken<'_, C> {
             // Of a part of what was mapped as a whole, nothing is known.
             return near().next().is_some().then(missing);
         };
-        if self.unfit.contains(&window) {
+        if self.unfit.get(&window.start) == Some(&window) {
             return Some(missing());
         }
         let file = &self.chunks.file_of(core).path;
@@ -275,15 +279,6 @@ impl<C: Held> Taken<'_, C> {
 }
 
 impl Chunks {
-    /// The times of the first and the last event of the kernel in a core; `None` where it has none, or cannot
-    /// be read.
-    fn events_of<C: Held>(&self, core: &Core) -> Option<(RawNs, RawNs)> {
-        match self.head()?.has_spans {
-            true => self.model::<SpanLog>(core).ok()?.kernel_events(),
-            false => self.model::<C>(core).ok()?.kernel_events(),
-        }
-    }
-
     /// The model of a core.
     fn model<C: Held>(&self, core: &Core) -> Result<Model<C>, String> {
         let file = self.file_of(core);

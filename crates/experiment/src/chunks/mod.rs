@@ -67,6 +67,10 @@ pub struct CoreHead {
     pub host: String,
     /// From where to where, raw ns.
     pub window: Window<RawNs>,
+    /// The first and the last event of the kernel in it, raw ns; `None` where there is none, and in files of
+    /// versions that did not keep them.
+    #[serde(default)]
+    pub events: Option<(RawNs, RawNs)>,
     /// What surrounded it when it was mapped.
     pub around: Surroundings,
     /// What was read, and what was missing.

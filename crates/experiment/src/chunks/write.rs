@@ -67,6 +67,7 @@ fn core_section<C: Held>(piece: &MappedPiece<C>, around: &Surroundings) -> io::R
     let head = CoreHead {
         host: piece.facts.id.clone(),
         window: piece.piece().window(),
+        events: piece.part.model.kernel_events(),
         around: around.clone(),
         report: piece.report().clone(),
         model: MODEL,

@@ -85,7 +85,7 @@ pub(super) fn add_notes(
     timings: &[(&str, Timing<'_>)],
 ) {
     // `watch` prints the same reports, and never has all of a host: what hosts lack is on stderr alone.
-    add_needs(reports, recorded, TableFormat::Text);
+    add_needs(reports, recorded);
     if arguments.bounds {
         for report in reports.iter_mut() {
             add_bounds_of(report, timings.iter().copied());
@@ -182,15 +182,20 @@ fn needs(report: &str) -> Vec<Need> {
     }
 }
 
-/// Adds to each report what was not recorded for it, and how to record it. Programs have no stderr: to a
-/// report for them, what its hosts lack, too.
-pub(super) fn add_needs(reports: &mut [Report], hosts: &[Recorded<'_>], format: TableFormat) {
-    let of_hosts: Vec<Note> = match format {
-        TableFormat::Json => hosts.iter().flat_map(Recorded::notes).collect(),
-        _ => Vec::new(),
-    };
+/// Adds to each report what was not recorded for it, and how to record it.
+pub(super) fn add_needs(reports: &mut [Report], hosts: &[Recorded<'_>]) {
     for report in reports {
-        report.notes.extend(of_hosts.iter().cloned().chain(lacking(&needs(report.analysis), hosts)));
+        report.notes.extend(lacking(&needs(report.analysis), hosts));
+    }
+}
+
+/// Adds to each report for programs what its hosts lack of what was recorded: they have no stderr.
+pub(super) fn add_lacks(reports: &mut [Report], hosts: &[Recorded<'_>], format: TableFormat) {
+    if format == TableFormat::Json {
+        let notes: Vec<Note> = hosts.iter().flat_map(Recorded::notes).collect();
+        for report in reports {
+            report.notes.extend(notes.iter().cloned());
+        }
     }
 }
 

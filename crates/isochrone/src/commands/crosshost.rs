@@ -19,7 +19,7 @@ use isochrone_timing::{
 };
 use wildmatch::WildMatch;
 
-use super::analysis::{add_needs, thread_filter};
+use super::analysis::{add_lacks, add_needs, thread_filter};
 use super::named_spans::{self, NamedSpan};
 use super::reports::{ReportStyle, TEXT_ROWS};
 use super::{Named, host_selection, index, named, open_named};
@@ -362,6 +362,8 @@ fn show(mut report: Report, arguments: &AcrossHosts, store: &Store<'_, '_>) -> a
         ..Options::default()
     });
     let mut reports = [report];
-    add_needs(&mut reports, &recorded(hosts), *format);
+    let recorded = recorded(hosts);
+    add_lacks(&mut reports, &recorded, *format);
+    add_needs(&mut reports, &recorded);
     style.print(&reports, None, hosts.len(), console)
 }

@@ -50,12 +50,12 @@ pub(crate) fn choose<'e, 'o>(
     for trace in experiment.left_out() {
         warn_partial!(console, "{}: no clock stamps its events; left out", Plain(trace.path().display()));
     }
-    complaints::of_misfits(experiment, console);
     let Selection { hosts, uncorrected } = experiment.select(names).map_err(|error| unknown_host(&error))?;
     for host in uncorrected {
         warn_uncorrected(&host.traced.name, console);
     }
     anyhow::ensure!(!hosts.is_empty(), OTHER_CLOCKS);
+    complaints::of_misfits(experiment, &hosts, console);
     note_names(hosts.iter().copied(), console);
     let clocks = hosts.iter().filter_map(|host| host.timing.and_then(Timing::clock));
     report_clocks(opened, clocks, consequence, console);
@@ -227,8 +227,8 @@ pub(super) fn times(given: [Option<TimeArg>; 3], hosts: &[&TimedHost<'_>]) -> an
     times_of(given, hosts, true)
 }
 
-/// The same; `are_whole`: whether nothing but the hosts' traces can be meant. What is outside of one chunk of
-/// a session may be in another.
+/// The same, where it is known whether the traces are whole: what is outside of one chunk of a session may be
+/// in another.
 pub(super) fn times_of(
     given: [Option<TimeArg>; 3],
     hosts: &[&TimedHost<'_>],

@@ -126,7 +126,7 @@ fn reports_of(
                 (None, "ipc") => ipc(cluster, window, is_synchronized)?,
                 (None, other) => anyhow::bail!("{other} cannot be compared"),
             };
-            add_needs(std::slice::from_mut(&mut report), &recorded(store.hosts), TableFormat::Text);
+            add_needs(std::slice::from_mut(&mut report), &recorded(store.hosts));
             all.push(report);
         }
         Ok((all, store.hosts.len()))

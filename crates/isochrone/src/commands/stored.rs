@@ -3,7 +3,7 @@
 use isochrone_experiment::{Experiment, PhaseFilter, Spread, StateFilter, phases};
 use isochrone_timing::{is_on_one_clock, recorded};
 
-use super::analysis::{add_needs, check_options, hosts, options, style};
+use super::analysis::{add_lacks, add_needs, check_options, hosts, options, style};
 use super::pieces::{self, PieceKind};
 use super::{index, lami, named, on_cluster, open_named, periods};
 use crate::arguments::{Analyze, Names, PHASES, STATES};
@@ -60,6 +60,8 @@ pub(super) fn run(arguments: &Analyze, names: &Names, console: &Console) -> anyh
         isochrone_experiment::add_bounds(&mut report, &hosts);
     }
     let mut reports = [report];
-    add_needs(&mut reports, &recorded(&hosts), arguments.format);
+    let recorded = recorded(&hosts);
+    add_lacks(&mut reports, &recorded, arguments.format);
+    add_needs(&mut reports, &recorded);
     style(arguments).print(&reports, None, hosts.len(), console)
 }

@@ -20,7 +20,7 @@ use super::answers::modelled;
 use super::crosshost::{steps_of, window};
 use super::view::{command_line, name_of};
 use super::{check_output, host_selection, index, named, open_named};
-use crate::arguments::{Clock, Overview, Sources, Summary, TableFormat};
+use crate::arguments::{Clock, Overview, Sources, Summary};
 use crate::output::{self, Console, note};
 use crate::render::plain::Plain;
 use crate::render::summary::{Findings, ROWS, page, screen};
@@ -133,7 +133,7 @@ fn analysed(
     let question = Question { kinds, options: &options, times, periods: None };
     let modelled = modelled(&question, hosts, spread, console)?;
     let mut reports = reports(&modelled, &options, spread);
-    add_needs(&mut reports, &recorded(hosts), TableFormat::Text);
+    add_needs(&mut reports, &recorded(hosts));
     Ok((reports, modelled.iter().map(|host| host.report.events).sum()))
 }
 

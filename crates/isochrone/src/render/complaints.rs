@@ -65,7 +65,7 @@ pub(crate) fn of_host(host: &TimedHost<'_>, console: &Console) {
 
 /// Notes what is missing between chunks, and warns of those that do not fit: once for a command.
 pub(crate) fn of_chunks(experiment: &Experiment<'_>, console: &Console) {
-    for (is_warning, text) in unknown_times(experiment) {
+    for (is_warning, text) in unknown_times(experiment, experiment.hosts()) {
         match is_warning {
             _ if !console.is_first(&text) => {}
             true => warning!("{text}"),
@@ -74,11 +74,11 @@ pub(crate) fn of_chunks(experiment: &Experiment<'_>, console: &Console) {
     }
 }
 
-/// Warns of chunks that do not fit, of which the result is a part, and of those that an earlier version
-/// mapped, once for a command.
-pub(crate) fn of_misfits(experiment: &Experiment<'_>, console: &Console) {
-    let misfits: Vec<(bool, String)> =
-        unknown_times(experiment).into_iter().filter(|(is_warning, _)| *is_warning).collect();
+/// Warns of chunks of some hosts that do not fit, of which the result is a part, and of those that an earlier
+/// version mapped, once for a command.
+pub(crate) fn of_misfits(experiment: &Experiment<'_>, hosts: &[&TimedHost<'_>], console: &Console) {
+    let mut misfits = unknown_times(experiment, hosts.iter().copied());
+    misfits.retain(|(is_warning, _)| *is_warning);
     console.partial_if(!misfits.is_empty());
     let earlier = |path: &Path| {
         let path = Plain(path.display());
@@ -93,10 +93,14 @@ pub(crate) fn of_misfits(experiment: &Experiment<'_>, console: &Console) {
     }
 }
 
-/// What is missing between chunks, and which of them do not fit, for people; whether each is a warning.
-pub(crate) fn unknown_times(experiment: &Experiment<'_>) -> Vec<(bool, String)> {
+/// What is missing between chunks of some hosts, and which of them do not fit, for people; whether each is a
+/// warning.
+pub(crate) fn unknown_times<'h, 'o: 'h>(
+    experiment: &Experiment<'_>,
+    hosts: impl IntoIterator<Item = &'h TimedHost<'o>>,
+) -> Vec<(bool, String)> {
     let Some(chunks) = experiment.chunks() else { return Vec::new() };
-    let unknown = experiment.hosts().iter().flat_map(|host| chunks.unknown(&host.traced, Piece::WHOLE));
+    let unknown = hosts.into_iter().flat_map(|host| chunks.unknown(&host.traced, Piece::WHOLE));
     unknown.map(|time| unknown_time(&time)).collect()
 }
 

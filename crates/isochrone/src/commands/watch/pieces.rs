@@ -100,7 +100,7 @@ impl Watching<'_> {
         let quiet = self.console.silenced();
         let opened = open(&self.files, base, &quiet)?;
         let experiment = opened.experiment();
-        for (is_warning, text) in complaints::unknown_times(&experiment) {
+        for (is_warning, text) in complaints::unknown_times(&experiment, experiment.hosts()) {
             self.note_once(is_warning, text);
         }
         let consequence = host_selection::NOT_COMPARABLE;

@@ -1,12 +1,12 @@
-//! Chunks that do not fit what the others show, and those that are asked for what they do not have: unknown or
-//! refused, and never another answer.
+//! Chunks that do not fit what the others show, and those that are asked for what they do not have: unknown
+//! or refused, and never another answer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{chunks, copy, isochrone, ok, text, without_paths};
+use super::{chunks, copy, isochrone, ok, pack, text, without_paths};
 use crate::common::shared;
 
 /// Commands that read pieces, each of which warns of what does not fit.
@@ -81,7 +81,7 @@ fn a_misfit_at_either_end_is_unknown() {
     }
 }
 
-/// Chunks outside of the window of an analysis are mapped as those in it are: what they show of threads counts.
+/// Chunks outside of the window of an analysis are mapped as those in it are: they show threads and files.
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared")]
 fn of_certain_times() {
@@ -200,8 +200,8 @@ fn times_outside_of_all_chunks_are_refused() {
     }
 }
 
-/// Snapshots of one buffer have events in common: these are unknown where the snapshots were mapped apart, and
-/// other hosts are as they are.
+/// Snapshots of one buffer have events in common: these are unknown where the snapshots were mapped apart,
+/// and other hosts are as they are.
 #[test]
 #[cfg_attr(not(shared_data), ignore = "needs ../shared")]
 fn overlapping_snapshots_are_unknown() {
@@ -234,4 +234,63 @@ fn overlapping_snapshots_are_unknown() {
     assert_eq!(doubles.0, Some(1), "{said}");
     let (found, whole) = (of("h2", &[text(&merged)]), of("h2", &all));
     assert_eq!(found.1, whole.1);
+}
+
+/// One chunk that is mapped twice is one: at two places, packed, and by a program of before.
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared")]
+fn a_chunk_that_is_mapped_twice_is_one() {
+    let work = tempfile::tempdir().unwrap();
+    let chunk = session("vm/rot2/h1/archives", work.path()).remove(2);
+    // A packet that breaks while it is read, and one that was cut off.
+    let stream = chunk.join("kernel/ch_0");
+    let mut bytes = fs::read(&stream).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 64].fill(0xff);
+    fs::write(&stream, &bytes).unwrap();
+    let other = chunk.join("kernel/ch_1");
+    let bytes = fs::read(&other).unwrap();
+    fs::write(&other, &bytes[..4096]).unwrap();
+    let elsewhere = work.path().join("elsewhere");
+    copy(&chunk, &elsewhere);
+    let packed = work.path().join("chunk.tar");
+    pack(&chunk, &packed);
+    let all = [chunk, elsewhere, packed.clone(), packed];
+    let pieces = pieces(&all, &["cputop"], work.path());
+    // Where it was unpacked is gone.
+    assert_eq!(fs::read(&pieces[2]).unwrap(), fs::read(&pieces[3]).unwrap());
+    let of = |paths: &[&str]| {
+        let output = isochrone(work.path(), &[&["analyze", "cputop", "--format", "json"], paths].concat());
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let one = of(&[text(&pieces[0])]);
+    for several in [&pieces[..2], &pieces[1..3], &pieces[..]] {
+        let (found, said) = of(&paths(several));
+        assert_eq!(found, one.0);
+        assert!(!said.contains("mapped alone, and"), "{said}");
+    }
+    let said = of(&[text(&pieces[2])]).1;
+    assert!(said.contains("kernel/ch_1, byte 4096: the last packet") && !said.contains("unpacked"), "{said}");
+    // The example, mapped by this program and by the one before.
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data/pieces");
+    let [old, new] = ["model1", "model2"].map(|name| directory.join(format!("layout5-{name}-spans.piece")));
+    assert_eq!(of(&[text(&old), text(&new)]).0, of(&[text(&new)]).0);
+}
+
+/// Tables and the range are of the hosts that were traced in the time that is asked for.
+#[test]
+#[cfg_attr(not(shared_data), ignore = "needs ../shared")]
+fn hosts_that_were_not_traced_then_are_left_out() {
+    let cache = tempfile::tempdir().unwrap();
+    let times = ["--begin", "05:56:46.6", "--end", "05:56:46.8"];
+    let rot2 = shared().join("data/vm/rot2");
+    let analyze = ["analyze", "cputop", "--no-sync", "--format", "json"];
+    let report: Value =
+        serde_json::from_str(&ok(cache.path(), &[&analyze[..], &times, &[text(&rot2)]].concat())).unwrap();
+    let range = report["range"].as_array().unwrap();
+    assert_eq!(range[1].as_i64().unwrap() - range[0].as_i64().unwrap(), 200_000_000);
+    let tables = report["tables"].as_array().unwrap();
+    assert!(tables.iter().flat_map(|table| table["rows"].as_array().unwrap()).all(|row| row[0] == "h1"));
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("h2: nothing was traced in the time that was asked for"), "{notes}");
 }

@@ -173,7 +173,8 @@ fn what_was_not_recorded_is_said() {
     );
     without(
         "irqstats",
-        "web1: no interrupts were recorded, or not how they ended; before the next recording, type: lttng enable-event --kernel 'irq_*'",
+        "web1: no interrupts were recorded, or not how they ended; before the next recording, type: \
+         lttng enable-event --kernel 'irq_*'",
     );
     without(
         "cputop",
