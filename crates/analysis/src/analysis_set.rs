@@ -186,8 +186,8 @@ pub struct Answers<'h> {
 impl<'h> Answers<'h> {
     /// Of all analyses that were requested, in the order in which they were, over all hosts that the filter
     /// keeps, in the order of their names; those that were not traced in the requested window are left out,
-    /// with a note. `sync`: whether the hosts' times are on one clock: then logs are
-    /// in the order of time, else by host.
+    /// with a note. `sync`: whether the hosts' times are on one clock: then logs are in the order of time,
+    /// else by host.
     pub fn new(hosts: &[(&'h dyn HostContext, &'h AnalysisSet)], options: &'h Options, sync: bool) -> Self {
         let mut hosts: Vec<_> =
             hosts.iter().copied().filter(|(host, _)| options.filter.keeps_host(host.name())).collect();

@@ -346,23 +346,17 @@ impl Inputs {
 
     /// Adds a trace unless it is a copy of one that is there: two copies would make every message ambiguous.
     fn add(&mut self, new: InputTrace, seen: &mut Seen) {
-        let Some(like) = start_of_content(&new.trace) else {
-            self.notes.extend(new.notes.iter().cloned());
-            return self.traces.push(new);
-        };
-        let like = seen.contents.entry(like).or_default();
-        let old = like.iter().map(|&index| &self.traces[index].trace);
-        match old.into_iter().find(|old| same_content(old, &new.trace)) {
-            Some(old) => {
+        if let Some(like) = start_of_content(&new.trace) {
+            let like = seen.contents.entry(like).or_default();
+            let mut old = like.iter().map(|&index| &self.traces[index].trace);
+            if let Some(old) = old.find(|old| same_content(old, &new.trace)) {
                 let (new, old) = (new.path().display(), old.path().display());
-                self.notes.push(format!("{new} is a copy of {old} and is not used a second time"));
+                return self.notes.push(format!("{new} is a copy of {old} and is not used a second time"));
             }
-            None => {
-                like.push(self.traces.len());
-                self.notes.extend(new.notes.iter().cloned());
-                self.traces.push(new);
-            }
+            like.push(self.traces.len());
         }
+        self.notes.extend(new.notes.iter().cloned());
+        self.traces.push(new);
     }
 }
 
