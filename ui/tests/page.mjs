@@ -1,7 +1,7 @@
 // Starts the server on traces and opens its page in Debian's Chromium. Used by: the tests, the bench, the pictures.
 // ISOCHRONE_BIN: the program; CHROMIUM: the browser.
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,19 +12,22 @@ const LONGEST_MS = 60_000;
 
 const ui = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 export const program = resolve(ui, process.env.ISOCHRONE_BIN ?? "../target/release/isochrone");
-const machines = resolve(ui, "../../shared/data/vm");
-export const chain3 = resolve(machines, "chain3"), ping5 = resolve(machines, "ping5"), phases3 = resolve(machines, "phases3"), mpi4 = resolve(machines, "mpi4"), ustMpi = resolve(machines, "../ust/mpi");
-export const hog2 = resolve(machines, "hog2"), web2 = resolve(machines, "web2"), lossy = resolve(machines, "lossy2");
+const directoryOfMachines = resolve(ui, "../../shared/data/vm");
+export const chain3 = resolve(directoryOfMachines, "chain3"), ping5 = resolve(directoryOfMachines, "ping5"), phases3 = resolve(directoryOfMachines, "phases3"), mpi4 = resolve(directoryOfMachines, "mpi4"), ustMpi = resolve(directoryOfMachines, "../ust/mpi");
+export const hog2 = resolve(directoryOfMachines, "hog2"), web2 = resolve(directoryOfMachines, "web2"), lossy = resolve(directoryOfMachines, "lossy2");
 /** Traces that are packed in the corpus, in a directory of their own, which `remove` deletes. */
 export function unpacked(name) {
   const directory = mkdtempSync(join(tmpdir(), "isochrone-page-"));
-  execFileSync("tar", ["--zstd", "-xf", resolve(machines, `${name}.tar.zst`), "-C", directory]);
+  execFileSync("tar", ["--zstd", "-xf", resolve(directoryOfMachines, `${name}.tar.zst`), "-C", directory]);
   return { traces: join(directory, name), remove: () => rmSync(directory, { recursive: true }) };
 }
+/** The names of all traces of virtual machines, and the traces of one: `remove` deletes what was unpacked. */
+export const machines = () => readdirSync(directoryOfMachines).map((it) => it.replace(/\.tar\.zst$/, "")).filter((it) => !["README.md", "refs"].includes(it)).sort();
+export const machine = (name) => existsSync(resolve(directoryOfMachines, name)) ? { traces: resolve(directoryOfMachines, name), remove: () => undefined } : unpacked(name);
 /** Writes traces with losses; it lies beside the public corpus. */
-export const generator = resolve(machines, "../../tools/gen_ctf_kernel.py");
+export const generator = resolve(directoryOfMachines, "../../tools/gen_ctf_kernel.py");
 /** What independent programs made of these traces. */
-export const reference = (name) => JSON.parse(readFileSync(resolve(machines, "refs", `${name}.json`), "utf8"));
+export const reference = (name) => JSON.parse(readFileSync(resolve(directoryOfMachines, "refs", `${name}.json`), "utf8"));
 /** The project's directory, where `examples/shop` is. */
 export const project = resolve(ui, "..");
 export const pictures = resolve(project, "docs/pictures");

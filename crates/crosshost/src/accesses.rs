@@ -111,7 +111,9 @@ pub fn disk_accesses(
 ) -> Result<Vec<DiskAccesses>, StoreError> {
     let window = cluster.window(window);
     let mut disks: BTreeMap<(usize, u32), DiskAccesses> = BTreeMap::new();
+    cluster.expect(cluster.hosts.len());
     for (index, host) in cluster.hosts.iter().enumerate() {
+        cluster.next_window()?;
         let raw = host.raw_window(window);
         host.store.block_requests(raw, |block| {
             let issued = block.issued.filter(|&at| raw.contains(at) && block.sectors > 0);

@@ -3,38 +3,44 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexSet;
 use isochrone_analysis::{Cell, Report, Table, Unit, VERSION};
 use isochrone_kernel::Name;
 use isochrone_store::{Cause, StoreError};
 use isochrone_time::{UnixNs, Window};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::cluster::Cluster;
 use crate::path::ThreadRef;
 use crate::waits::{Wait, waits};
 
-/// The host and the pid of the process that ended a wait, if it is known.
-type Ender = Option<(usize, i32)>;
+/// The index of the host and the pid of the process that ended a wait, if it is known.
+type Ender = Option<(u32, i32)>;
 
-/// The sum of some waits.
-#[derive(Debug, Clone, Default)]
+/// The sum of some waits; there may be one for each file.
+#[derive(Debug)]
 struct Sum {
     count: u64,
     total: i64,
     longest: i64,
-    /// Durations in ns, by the process that ended them: that of the first one, and of all others. Most sums,
-    /// of which there may be one for each file, have no others.
-    first: Option<(Ender, i64)>,
+    /// Who ended the first one, and how long the waits were that it ended, ns.
+    first: (Ender, i64),
+    /// The same of all others who ended some. Most sums have none.
     others: BTreeMap<Ender, i64>,
 }
 
 impl Sum {
+    /// Of no waits, of which the first one is going to be one that was ended so.
+    fn new(by: Ender) -> Self {
+        Self { count: 0, total: 0, longest: 0, first: (by, 0), others: BTreeMap::new() }
+    }
+
     fn add(&mut self, wait: &Wait, by: Ender) {
         let length = wait.end - wait.start;
         self.count += 1;
         self.total += length;
         self.longest = self.longest.max(length);
-        match self.first.get_or_insert((by, 0)) {
+        match &mut self.first {
             (first, total) if *first == by => *total += length,
             _ => *self.others.entry(by).or_default() += length,
         }
@@ -42,16 +48,59 @@ impl Sum {
 
     /// The process that ended most of the time.
     fn ended_by(&self) -> Ender {
-        let all = self.first.iter().map(|(by, total)| (by, total)).chain(&self.others);
+        let (by, total) = &self.first;
+        let all = std::iter::once((by, total)).chain(&self.others);
         all.filter_map(|(by, total)| Some((total, (*by)?))).max().map(|(_, by)| by)
     }
 }
 
-/// What a row of `blocking` is of: host, pid, cause, call, descriptor, file.
-type Key = (usize, Option<i32>, Cause, Option<Name>, Option<i32>, Option<String>);
+/// What a row of `causes` is of: index of the host, pid, cause.
+type CauseKey = (u32, Option<i32>, Cause);
 
-/// What a row of `ended` is of: host, pid, cause, host and pid of the process that ended the waits.
-type EndedKey = (usize, Option<i32>, Cause, Ender);
+/// What a row of `blocking` is of. Names are in the order in which they were added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct FileKey {
+    of: CauseKey,
+    /// Index of the name of the call.
+    call: Option<u32>,
+    fd: Option<i32>,
+    /// Index of the name of the file.
+    file: Option<u32>,
+}
+
+/// Sums of waits by call, descriptor and file: a few dozen bytes each.
+#[derive(Debug, Default)]
+struct ByFile {
+    sums: FxHashMap<FileKey, Sum>,
+    names: IndexSet<Name, FxBuildHasher>,
+}
+
+impl ByFile {
+    fn add(&mut self, of: CauseKey, wait: &Wait, file: Option<&str>, by: Ender) {
+        let mut index = |name: &str| {
+            let known = self.names.get_index_of(name);
+            known.unwrap_or_else(|| self.names.insert_full(name.into()).0) as u32
+        };
+        let (call, file) = (wait.call.as_deref().map(&mut index), file.map(&mut index));
+        let key = FileKey { of, call, fd: wait.fd, file };
+        self.sums.entry(key).or_insert_with(|| Sum::new(by)).add(wait, by);
+    }
+
+    fn name(&self, index: Option<u32>) -> Option<&str> {
+        Some(&**self.names.get_index(index? as usize)?)
+    }
+
+    /// The longest first.
+    fn sorted(&self) -> Vec<(&FileKey, &Sum)> {
+        let mut sums: Vec<_> = self.sums.iter().collect();
+        let key = |it: &FileKey| (it.of, self.name(it.call), it.fd, self.name(it.file));
+        sums.sort_unstable_by(|a, b| b.1.total.cmp(&a.1.total).then_with(|| key(a.0).cmp(&key(b.0))));
+        sums
+    }
+}
+
+/// What a row of `ended` is of, and the process that ended the waits.
+type EndedKey = (CauseKey, Ender);
 
 /// The tables `causes` (by process and cause), `blocking` (by process, cause, call or page fault, and
 /// descriptor or what is at the address of the fault), `ended`
@@ -68,9 +117,8 @@ pub fn blocking(
     is_synchronized: bool,
 ) -> Result<Report, StoreError> {
     let whole = cluster.window(window);
-    // There may be a million files.
-    let mut by_file: FxHashMap<Key, Sum> = FxHashMap::default();
-    let mut by_cause: BTreeMap<(usize, Option<i32>, Cause), Sum> = BTreeMap::new();
+    let mut by_file = ByFile::default();
+    let mut by_cause: BTreeMap<CauseKey, Sum> = BTreeMap::new();
     let mut by_ender: BTreeMap<EndedKey, Sum> = BTreeMap::new();
     let mut log = log_table();
     waits(cluster, whole, is_asked, |wait| {
@@ -79,17 +127,17 @@ pub fn blocking(
         let memory = || Some(host.fault(wait.who.thread, wait.start)?.memory.as_str());
         let file = wait.fd.zip(pid).and_then(|(fd, pid)| host.name_of(pid, fd, wait.start));
         let name = file.or(wait.through.object.name()).or_else(memory);
-        let by = wait.ended_by.and_then(|by| Some((by.host, cluster.hosts[by.host].pid(by.thread)?)));
-        let key = (wait.who.host, pid, wait.cause, wait.call.clone(), wait.fd, name.map(str::to_owned));
-        by_file.entry(key).or_default().add(wait, by);
-        by_cause.entry((wait.who.host, pid, wait.cause)).or_default().add(wait, by);
-        by_ender.entry((wait.who.host, pid, wait.cause, by)).or_default().add(wait, by);
+        let by = wait.ended_by.and_then(|by| Some((by.host as u32, cluster.hosts[by.host].pid(by.thread)?)));
+        let key = (wait.who.host as u32, pid, wait.cause);
+        by_file.add(key, wait, name, by);
+        by_cause.entry(key).or_insert_with(|| Sum::new(by)).add(wait, by);
+        by_ender.entry((key, by)).or_insert_with(|| Sum::new(by)).add(wait, by);
         if has_log {
             log.row(log_row(cluster, wait, name));
         }
     })?;
     log.sort("begin_ns");
-    let mut tables = vec![causes(cluster, by_cause), files(cluster, by_file), ended(cluster, by_ender)];
+    let mut tables = vec![causes(cluster, by_cause), files(cluster, &by_file), ended(cluster, by_ender)];
     if has_log {
         tables.push(log);
     }
@@ -103,7 +151,8 @@ pub fn blocking(
     })
 }
 
-fn process_cells(cluster: &Cluster<'_>, host: usize, pid: Option<i32>) -> [Cell; 3] {
+fn process_cells(cluster: &Cluster<'_>, host: u32, pid: Option<i32>) -> [Cell; 3] {
+    let host = host as usize;
     let comm = pid.and_then(|pid| cluster.comm_of_process(host, pid));
     [cluster.host_cell(Some(host)), pid.into(), comm.map_or(Cell::Unknown, Cell::text)]
 }
@@ -111,11 +160,12 @@ fn process_cells(cluster: &Cluster<'_>, host: usize, pid: Option<i32>) -> [Cell;
 /// Who ended most of some waits.
 fn ended_by(cluster: &Cluster<'_>, sum: &Sum) -> Cell {
     let Some((host, pid)) = sum.ended_by() else { return Cell::NotApplicable };
+    let host = host as usize;
     let comm = cluster.comm_of_process(host, pid).unwrap_or("?");
     Cell::text(&format!("{} {comm} {pid}", cluster.host_name(host)))
 }
 
-fn causes(cluster: &Cluster<'_>, sums: BTreeMap<(usize, Option<i32>, Cause), Sum>) -> Table {
+fn causes(cluster: &Cluster<'_>, sums: BTreeMap<CauseKey, Sum>) -> Table {
     let mut table = Table::new(
         "causes",
         "What processes waited for",
@@ -149,7 +199,7 @@ fn causes(cluster: &Cluster<'_>, sums: BTreeMap<(usize, Option<i32>, Cause), Sum
     table
 }
 
-fn files(cluster: &Cluster<'_>, sums: FxHashMap<Key, Sum>) -> Table {
+fn files(cluster: &Cluster<'_>, sums: &ByFile) -> Table {
     let mut table = Table::new(
         "blocking",
         "In which calls, and on what",
@@ -168,22 +218,21 @@ fn files(cluster: &Cluster<'_>, sums: FxHashMap<Key, Sum>) -> Table {
         ],
     )
     .top();
-    let mut sums: Vec<_> = sums.into_iter().collect();
-    sums.sort_by(|a, b| b.1.total.cmp(&a.1.total).then_with(|| a.0.cmp(&b.0)));
-    for ((host, pid, cause, call, fd, file), sum) in sums {
+    for (key, sum) in sums.sorted() {
+        let (host, pid, cause) = key.of;
         let [name, pid, comm] = process_cells(cluster, host, pid);
         table.row(vec![
             name,
             pid,
             comm,
             Cell::text(cause.name()),
-            call.as_deref().map_or(Cell::NotApplicable, Cell::text),
-            fd.map_or(Cell::NotApplicable, Cell::from),
+            sums.name(key.call).map_or(Cell::NotApplicable, Cell::text),
+            key.fd.map_or(Cell::NotApplicable, Cell::from),
             sum.count.into(),
             sum.total.into(),
             sum.longest.into(),
-            ended_by(cluster, &sum),
-            file.as_deref().map_or(Cell::NotApplicable, Cell::text),
+            ended_by(cluster, sum),
+            sums.name(key.file).map_or(Cell::NotApplicable, Cell::text),
         ]);
     }
     table
@@ -210,7 +259,7 @@ fn ended(cluster: &Cluster<'_>, sums: BTreeMap<EndedKey, Sum>) -> Table {
     .detail();
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by(|a, b| b.1.total.cmp(&a.1.total).then_with(|| a.0.cmp(&b.0)));
-    for ((host, pid, cause, by), sum) in sums {
+    for (((host, pid, cause), by), sum) in sums {
         let [name, pid, comm] = process_cells(cluster, host, pid);
         let [by_host, by_pid, by_comm] = match by {
             Some((host, pid)) => process_cells(cluster, host, Some(pid)),

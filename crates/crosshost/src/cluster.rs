@@ -8,13 +8,13 @@ use isochrone_analysis::Need;
 use isochrone_corrections::{Clocks, Related};
 use isochrone_hosts::Work;
 use isochrone_kernel::Name;
-use isochrone_kernel::files::Bound;
-use isochrone_store::{Message, Store, StoreError, ThreadInfo, ThreadRow};
+use isochrone_store::{Message, OpenFile, Store, StoreError, ThreadInfo, ThreadRow};
 use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::TimedHost;
 use rustc_hash::FxHashMap;
 
-use crate::host::{Host, KnownFile, process_of};
+use crate::files::FilesBuilder;
+use crate::host::{Host, process_of};
 use crate::mpi::{self, MpiMessage};
 use crate::path::ThreadRef;
 use crate::sockets::Sockets;
@@ -55,18 +55,27 @@ impl<'e> Cluster<'e> {
             let (Some(entry), Some(timing)) = (entry, host.timing) else { continue };
             let Some(range) = entry.range else { continue };
             let there = store.host(entry)?;
-            let mut files = there.files(Window::ALL)?;
             let owner = |thread: ThreadRow| process_of(there.thread(thread)?);
+            let process = |file: &OpenFile| file.process.or_else(|| owner(file.thread?));
+            let (mut files, mut sockets) = (FilesBuilder::default(), Vec::new());
+            there.each_file(Window::ALL, |file| {
+                if let Some(process) = process(&file) {
+                    files.add(process, &file);
+                }
+                if Sockets::may_have(&file) {
+                    sockets.push(file);
+                }
+            })?;
+            sockets.sort_by_key(|file| (process(file), file.fd, file.start, file.end, file.thread));
             let lacking = host.recorded().lacking();
             // Without softirqs it is unknown which packets the thread that ran sent, and which a softirq sent
             // that had interrupted it.
             let addresses = match lacking.contains(&Need::Softirqs) {
                 true => FxHashMap::default(),
-                false => unaddressed::addresses(&there, &files, owner)?,
+                false => unaddressed::addresses(&there, &sockets, owner)?,
             };
-            for file in &mut files {
-                let process = file.process.or_else(|| owner(file.thread?));
-                let known = process.and_then(|process| addresses.get(&(process, file.fd, file.start)));
+            for file in &mut sockets {
+                let known = process(file).and_then(|process| addresses.get(&(process, file.fd, file.start)));
                 let is_same = |known: &SocketAddr, reported: &Option<Name>| {
                     reported.as_ref().is_none_or(|reported| reported.parse() == Ok(*known))
                 };
@@ -75,24 +84,7 @@ impl<'e> Cluster<'e> {
                     file.peer = Some(peer.to_string().into());
                 }
             }
-            let sockets = Sockets::new(&files, owner);
-            let mut known: Vec<KnownFile> = files
-                .into_iter()
-                .filter_map(|file| {
-                    let process = file.process.or_else(|| owner(file.thread?))?;
-                    Some(KnownFile {
-                        process,
-                        fd: file.fd,
-                        start: file.start,
-                        end: file.end,
-                        is_older: file.start_bound == Bound::Soft,
-                        kind: file.kind,
-                        name: file.name,
-                        doubtful_from: file.doubtful_from,
-                    })
-                })
-                .collect();
-            known.sort_by_key(|file| (file.process, file.fd, file.start));
+            let sockets = Sockets::new(&sockets, owner);
             let mut threads: FxHashMap<i32, Vec<ThreadRow>> = FxHashMap::default();
             for (row, thread) in (0..).map(ThreadRow).zip(there.threads()) {
                 if let Some(process) = process_of(thread).filter(|_| thread.tid.is_some()) {
@@ -104,7 +96,7 @@ impl<'e> Cluster<'e> {
             }
             let name = host.name().to_owned();
             let faults = there.waited_faults(range)?;
-            let files = known;
+            let files = files.build();
             opened.push(Host { name, store: there, range, sockets, lacking, files, faults, threads, timing });
         }
         let mut messages = Vec::new();

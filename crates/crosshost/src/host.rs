@@ -6,6 +6,7 @@ use isochrone_time::{RawNs, UnixNs, Window};
 use isochrone_timing::Timing;
 use rustc_hash::FxHashMap;
 
+use crate::files::Files;
 use crate::sockets::Sockets;
 
 /// A host.
@@ -19,28 +20,13 @@ pub(crate) struct Host<'e> {
     pub(crate) sockets: Sockets,
     /// What was not recorded.
     pub(crate) lacking: Vec<Need>,
-    /// What descriptors of processes refer to: by process, descriptor and start.
-    pub(crate) files: Vec<KnownFile>,
+    /// What descriptors of processes refer to.
+    pub(crate) files: Files,
     /// The page faults that threads waited in.
     pub(crate) faults: WaitedFaults,
     /// Numbers of threads by process.
     pub(crate) threads: FxHashMap<i32, Vec<ThreadRow>>,
     pub(crate) timing: Timing<'e>,
-}
-
-/// What a descriptor of a process refers to.
-#[derive(Debug)]
-pub(crate) struct KnownFile {
-    pub(crate) process: i32,
-    pub(crate) fd: i32,
-    pub(crate) start: RawNs,
-    pub(crate) end: RawNs,
-    /// Whether it was there before it was first seen.
-    pub(crate) is_older: bool,
-    pub(crate) kind: Option<String>,
-    pub(crate) name: String,
-    /// Since when it may be another one.
-    pub(crate) doubtful_from: Option<RawNs>,
 }
 
 impl Host<'_> {
@@ -80,12 +66,12 @@ impl Host<'_> {
 
     /// What kind of file a descriptor of a process is at an instant, raw ns.
     pub(crate) fn kind_of(&self, process: i32, fd: i32, at: RawNs) -> Option<&str> {
-        self.file(process, fd, at)?.kind.as_deref()
+        self.files.at(process, fd, at)?.kind
     }
 
     /// The name of the file of a descriptor of a process at an instant, raw ns.
     pub(crate) fn name_of(&self, process: i32, fd: i32, at: RawNs) -> Option<&str> {
-        self.file(process, fd, at).map(|file| file.name.as_str()).filter(|name| !name.is_empty())
+        self.files.at(process, fd, at).map(|file| file.name).filter(|name| !name.is_empty())
     }
 
     /// The page fault that a thread waits in at an instant, raw ns.
@@ -95,16 +81,7 @@ impl Host<'_> {
 
     /// Since when a descriptor of a process is what it is at an instant, raw ns.
     pub(crate) fn open_since(&self, process: i32, fd: i32, at: RawNs) -> Option<RawNs> {
-        self.file(process, fd, at).map(|file| file.start)
-    }
-
-    fn file(&self, process: i32, fd: i32, at: RawNs) -> Option<&KnownFile> {
-        let next = self.files.partition_point(|it| (it.process, it.fd, it.start) <= (process, fd, at));
-        let is_its = |file: &&KnownFile| (file.process, file.fd) == (process, fd);
-        let before = self.files[..next].last().filter(is_its);
-        let later = || self.files.get(next).filter(is_its).filter(|file| file.is_older);
-        let is_sure = |file: &&KnownFile| file.doubtful_from.is_none_or(|from| at < from);
-        before.filter(|file| at <= file.end).or_else(later).filter(is_sure)
+        self.files.at(process, fd, at).map(|file| file.start)
     }
 }
 

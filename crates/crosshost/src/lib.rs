@@ -24,6 +24,7 @@ mod device_queue;
 mod disjoint;
 mod empty;
 mod exchange;
+mod files;
 mod graph;
 mod host;
 mod keyed;

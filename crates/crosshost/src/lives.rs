@@ -102,7 +102,9 @@ pub fn lives(
 ) -> Result<Lives, StoreError> {
     let window = cluster.window(window);
     let mut hosts = Vec::with_capacity(cluster.hosts.len());
+    cluster.expect(cluster.hosts.len());
     for host in cluster.hosts.iter() {
+        cluster.next_window()?;
         hosts.push(measured(host, window, steps.max(1))?);
     }
     let of_host = |(index, host): (usize, &Measured)| {

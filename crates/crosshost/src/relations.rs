@@ -9,7 +9,7 @@ use isochrone_time::{RawNs, UnixNs, Window};
 
 use crate::cluster::Cluster;
 use crate::exchange::connections;
-use crate::relation::{Bytes, Key, Process, Relations, process};
+use crate::relation::{Bytes, Key, Process, Relation, Relations, process};
 use crate::socket_calls::{counts_messages, is_read};
 use crate::through::Through;
 use crate::unawaited::{Answered, unawaited};
@@ -200,7 +200,10 @@ fn table(cluster: &Cluster<'_>, relations: Relations) -> Table {
     .top();
     let mut rows: Vec<_> = relations.into_iter().collect();
     // Timers come last: processes that sleep have nothing to do with each other.
-    rows.sort_by_key(|(key, it)| (key.from.is_none(), Reverse((it.waited, it.count)), key.clone()));
+    rows.sort_by(|(a, of_a), (b, of_b)| {
+        let key = |key: &Key, it: &Relation| (key.from.is_none(), Reverse((it.waited, it.count)));
+        key(a, of_a).cmp(&key(b, of_b)).then_with(|| a.cmp(b))
+    });
     for (Key { from, to, through }, relation) in rows {
         let comm = |process: Process| {
             cluster.comm_of_process(process.0, process.1).map_or(Cell::Unknown, Cell::text)

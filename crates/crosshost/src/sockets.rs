@@ -40,6 +40,12 @@ fn parsed(address: Option<&isochrone_kernel::Name>) -> Option<SocketAddr> {
 }
 
 impl Sockets {
+    /// Whether a file may be a socket: without a state dump it is not even known what a descriptor is.
+    pub(crate) fn may_have(file: &OpenFile) -> bool {
+        let is_one = file.kind.as_deref().is_none_or(|kind| kind == "socket");
+        is_one || file.local.is_some() || file.peer.is_some()
+    }
+
     /// The sockets among some files. `owner`: the process of a thread.
     pub(crate) fn new(files: &[OpenFile], owner: impl Fn(ThreadRow) -> Option<i32>) -> Self {
         let process = |file: &OpenFile| file.process.or_else(|| owner(file.thread?));

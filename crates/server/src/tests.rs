@@ -442,7 +442,7 @@ fn expressions_find_rows_and_dim_what_they_do_not_mean() {
         get(&format!("/api/matching?text={text}&begin={begin}&end={end}"))
     };
     let (_, blocked) = found("state == blocked && duration > 100ms && host == h2");
-    assert_eq!(blocked["is_whole"], true);
+    assert_eq!(blocked["kind"], "whole");
     let ids = blocked["rows"].as_array().unwrap();
     assert!(!ids.is_empty() && ids.len() < rows.len());
     for id in ids {

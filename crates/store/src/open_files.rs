@@ -31,13 +31,13 @@ pub struct OpenFile {
     /// Whether it was seen to be closed.
     pub end_bound: Bound,
     /// What it refers to: `file`, `socket` …, if known.
-    pub kind: Option<String>,
+    pub kind: Option<Name>,
     /// Its path, or the kernel's name for it; empty if nothing is known.
-    pub name: String,
+    pub name: Name,
     /// How it was opened, if known.
-    pub opened_by: Option<String>,
+    pub opened_by: Option<Name>,
     /// How it was closed, if it was.
-    pub closed_by: Option<String>,
+    pub closed_by: Option<Name>,
     /// Whether it is closed on exec, at its end.
     pub close_on_exec: bool,
     /// Since when events are missing between its start and its end: it may be another one since.
@@ -82,8 +82,7 @@ impl HostStore {
     pub fn descriptors(&self, window: Window<RawNs>) -> Result<Descriptors, StoreError> {
         let mut all: BTreeMap<_, Vec<OpenFile>> = BTreeMap::new();
         for file in self.files(window)? {
-            let thread = || self.thread(file.thread?);
-            if let Some(owner) = file.process.or_else(|| thread()?.pid).or_else(|| thread()?.tid) {
+            if let Some(owner) = owner(self.spans(), &file) {
                 all.entry((owner, file.fd)).or_default().push(file);
             }
         }
@@ -96,7 +95,13 @@ impl HostStore {
     /// # Errors
     /// The table cannot be read.
     pub fn open_files(&self, at: RawNs, process: Option<i32>) -> Result<Vec<OpenFile>, StoreError> {
-        open_files(self.spans(), covering(at), process)
+        let mut files = Vec::new();
+        self.each_file(covering(at), |file| {
+            if process.is_none() || owner(self.spans(), &file) == process {
+                files.push(file);
+            }
+        })?;
+        Ok(sorted(self.spans(), files))
     }
 
     /// The file descriptors that are open in a window, by process, number and start.
@@ -104,49 +109,52 @@ impl HostStore {
     /// # Errors
     /// The table cannot be read.
     pub fn files(&self, window: Window<RawNs>) -> Result<Vec<OpenFile>, StoreError> {
-        open_files(self.spans(), window, None)
+        let mut files = Vec::new();
+        self.each_file(window, |file| files.push(file))?;
+        Ok(sorted(self.spans(), files))
+    }
+
+    /// Passes the file descriptors that are open in a window to `each`, in the order of the table. Memory:
+    /// that of some batches of rows.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    pub fn each_file(&self, window: Window<RawNs>, mut each: impl FnMut(OpenFile)) -> Result<(), StoreError> {
+        let spans = self.spans();
+        let names = spans.files.names()?;
+        let label = |name: Option<NameId>| name.and_then(|NameId(name)| names.get(name as usize)).cloned();
+        let bound = |is_seen: bool| if is_seen { Bound::Hard } else { Bound::Soft };
+        spans.files.rows(window, |row: FileRow| {
+            each(OpenFile {
+                uses: row.uses(),
+                thread: spans.thread(row.thread),
+                process: row.process,
+                fd: row.fd,
+                start: row.start,
+                end: row.end,
+                start_bound: bound(row.is_start_seen),
+                end_bound: bound(row.is_end_seen),
+                kind: label(row.kind),
+                name: row.name,
+                opened_by: label(row.opened_by),
+                closed_by: label(row.closed_by),
+                close_on_exec: row.close_on_exec,
+                doubtful_from: row.doubtful_from,
+                local: row.local,
+                peer: row.peer,
+            });
+        })
     }
 }
 
-fn open_files(
-    spans: &SpanTables,
-    window: Window<RawNs>,
-    process: Option<i32>,
-) -> Result<Vec<OpenFile>, StoreError> {
-    let mut rows: Vec<FileRow> = Vec::new();
-    spans.files.rows(window, |row| rows.push(row))?;
-    let names = spans.files.names()?;
-    let label =
-        |name: Option<NameId>| name.and_then(|NameId(name)| names.get(name as usize)).map(Name::to_string);
-    let bound = |is_seen: bool| if is_seen { Bound::Hard } else { Bound::Soft };
-    let mut files: Vec<OpenFile> = rows
-        .into_iter()
-        .map(|it| OpenFile {
-            uses: it.uses(),
-            thread: spans.thread(it.thread),
-            process: it.process,
-            fd: it.fd,
-            start: it.start,
-            end: it.end,
-            start_bound: bound(it.is_start_seen),
-            end_bound: bound(it.is_end_seen),
-            kind: label(it.kind),
-            name: it.name.to_string(),
-            opened_by: label(it.opened_by),
-            closed_by: label(it.closed_by),
-            close_on_exec: it.close_on_exec,
-            doubtful_from: it.doubtful_from,
-            local: it.local,
-            peer: it.peer,
-        })
-        .collect();
-    let owner = |file: &OpenFile| {
-        let thread = || spans.threads().get(file.thread?.index());
-        file.process.or_else(|| thread()?.pid).or_else(|| thread()?.tid)
-    };
-    if process.is_some() {
-        files.retain(|file| owner(file) == process);
-    }
-    files.sort_by_cached_key(|file| (owner(file), file.fd, file.start, file.end, file.thread));
-    Ok(files)
+/// The pid of the process whose table a descriptor is in.
+fn owner(spans: &SpanTables, file: &OpenFile) -> Option<i32> {
+    let thread = || spans.threads().get(file.thread?.index());
+    file.process.or_else(|| thread()?.pid).or_else(|| thread()?.tid)
+}
+
+/// Files by process, number and start.
+fn sorted(spans: &SpanTables, mut files: Vec<OpenFile>) -> Vec<OpenFile> {
+    files.sort_by_cached_key(|file| (owner(spans, file), file.fd, file.start, file.end, file.thread));
+    files
 }

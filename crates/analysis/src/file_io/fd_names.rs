@@ -3,10 +3,11 @@
 //! A host opens many, and a log asks for them in the order of time: they are a sorted list of a few words
 //! each.
 
+use indexmap::IndexSet;
 use isochrone_kernel::files::{Bound, FileKind, FileSpan};
 use isochrone_kernel::{Name, ThreadId};
 use isochrone_time::RawNs;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
 
 use crate::host::{HostContext, ThreadIdentity};
 use crate::needs::Need;
@@ -102,22 +103,19 @@ pub(crate) struct FdNames<'a> {
 impl<'a> FdNames<'a> {
     /// Those of a host. Memory: forty bytes for each span, and what the different ones take.
     pub(crate) fn new(host: &'a dyn HostContext, files: &LogRows<FileSpan>) -> Self {
-        let (mut lives, mut different) = (Vec::new(), Vec::new());
-        let mut places: FxHashMap<NamedFile, u32> = FxHashMap::default();
+        let mut lives = Vec::new();
+        let mut different: IndexSet<NamedFile, FxBuildHasher> = IndexSet::default();
         // What was open once may be another file since.
         let files = Some(files).filter(|_| !host.lacks(Need::Descriptors));
         for file in files.into_iter().flat_map(LogRows::sorted) {
             let Some(owner) = file.process.or_else(|| owner(host, file.thread)) else { continue };
             let FileSpan { fd, begin, end, begin_bound, kind, name, doubtful_from, .. } = file;
-            let what = *places.entry(NamedFile { kind, name }).or_insert_with_key(|named| {
-                different.push(named.clone());
-                different.len() as u32 - 1
-            });
+            let what = different.insert_full(NamedFile { kind, name }).0 as u32;
             lives.push(Life { owner, fd, begin, end, what, begin_bound, doubtful_from });
         }
         // Stable: of spans with the same times the last one in their own order counts.
         lives.sort_by_key(|life| (life.key(), life.begin, life.end));
-        Self { host, lives, different }
+        Self { host, lives, different: different.into_iter().collect() }
     }
 
     /// What a thread's descriptor is called at an instant, if that is known.

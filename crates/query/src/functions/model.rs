@@ -82,7 +82,7 @@ fn fd_path(traced: &Traced, arguments: &[ArrayRef]) -> Result<ArrayRef> {
 fn path(file: &OpenFile) -> Option<String> {
     match (&file.local, &file.peer) {
         (Some(local), Some(peer)) => Some(format!("{local}->{peer}")),
-        _ => Some(file.name.clone()).filter(|name| !name.is_empty()),
+        _ => Some(file.name.to_string()).filter(|name| !name.is_empty()),
     }
 }
 

@@ -8,7 +8,7 @@ use isochrone_time::{RawNs, SinceOrigin, Window};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, InstantQuery, MAX_ROWS, Page, WindowQuery, answer, answer_long, numbers};
+use super::{Answer, AskQuery, InstantQuery, MAX_ROWS, Page, WindowQuery, answer, answer_long, numbers};
 use crate::error::{ApiError, JsonBody, Result};
 use crate::stage::Stage;
 use crate::view::filter::Filter;
@@ -107,8 +107,9 @@ pub(super) async fn matching(
     Extension(session): Page,
     Query(TextQuery { text, limit, order }): Query<TextQuery>,
     Query(query): Query<WindowQuery>,
+    Query(AskQuery { ask }): Query<AskQuery>,
 ) -> Answer {
-    answer_long(&session, None, move |view, work| {
+    answer_long(&session, ask, move |view, work| {
         view.matching(&text, query.window(), query.clock, (order, limit), work)
     })
     .await
@@ -129,16 +130,18 @@ pub(super) async fn messages(
     Extension(session): Page,
     Query(query): Query<WindowQuery>,
     Query(ArrowsQuery { limit, received, .. }): Query<ArrowsQuery>,
+    Query(AskQuery { ask }): Query<AskQuery>,
 ) -> Answer {
-    answer(&session, move |view| {
+    answer_long(&session, ask, move |view, _| {
         let limit = limit.unwrap_or(5000).min(MAX_ARROWS);
         let (window, clock) = (query.window(), query.clock);
         let all = view.messages()?;
-        let (total, messages) = view.arrows(&all.all, window, clock, received, limit);
-        let (mpi_total, mpi) = view.arrows(&all.mpi, window, clock, received, limit);
+        let (total, inverted, messages) = view.arrows(&all.all, window, clock, received, limit);
+        let (mpi_total, mpi_inverted, mpi) = view.arrows(&all.mpi, window, clock, received, limit);
         let command = view.command_on(clock, "messages", window);
         Ok(json!({
-            "total": total, "messages": messages, "mpi_total": mpi_total, "mpi": mpi, "command": command,
+            "total": total, "inverted": inverted + mpi_inverted, "messages": messages,
+            "mpi_total": mpi_total, "mpi": mpi, "command": command,
         }))
     })
     .await

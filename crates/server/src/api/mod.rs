@@ -64,6 +64,8 @@ pub(crate) fn routes(current: Current) -> Router {
         .route("/phases", post(sums::phases))
         .route("/files", post(sums::files))
         .route("/exchanged", post(sums::exchanged))
+        .route("/causes", post(sums::causes))
+        .route("/flows", post(sums::flows))
         .route("/activity", get(sums::activity))
         .route("/usage", get(pictures::usage))
         .route("/resources", get(pictures::resources))
@@ -122,6 +124,12 @@ impl WindowQuery {
     fn window(self) -> Window<SinceOrigin> {
         Window::new(self.begin, self.end)
     }
+}
+
+/// The name by which it can be asked how far an answer is.
+#[derive(Debug, Deserialize)]
+struct AskQuery {
+    ask: Option<String>,
 }
 
 /// An instant of a row.

@@ -6,7 +6,7 @@ use axum::extract::Query;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, Page, WindowQuery, answer, answer_long, numbers};
+use super::{Answer, AskQuery, Page, WindowQuery, answer, answer_long, numbers};
 use crate::view::events::{EventCursor, EventQuery};
 
 #[derive(Debug, Deserialize)]
@@ -20,9 +20,10 @@ pub(super) async fn usage(
     Extension(session): Page,
     Query(query): Query<WindowQuery>,
     Query(PointsQuery { points, queue }): Query<PointsQuery>,
+    Query(AskQuery { ask }): Query<AskQuery>,
 ) -> Answer {
-    answer(&session, move |view| {
-        let series = view.usage(query.window(), points, queue)?;
+    answer_long(&session, ask, move |view, work| {
+        let series = view.usage(query.window(), points, queue, work)?;
         Ok(json!({"series": series, "command": view.command_of("analyze usage", Some(query.window()))}))
     })
     .await
@@ -47,17 +48,19 @@ pub(super) async fn resources(
 pub(super) async fn lives(
     Extension(session): Page,
     Query(query): Query<WindowQuery>,
-    Query(StepsQuery { steps, limit, .. }): Query<StepsQuery>,
+    Query(StepsQuery { steps, limit, ask }): Query<StepsQuery>,
 ) -> Answer {
-    answer(&session, move |view| view.lives(query.window(), steps.unwrap_or(200), limit.unwrap_or(100))).await
+    let (steps, limit) = (steps.unwrap_or(200), limit.unwrap_or(100));
+    answer_long(&session, ask, move |view, work| view.lives(query.window(), steps, limit, work)).await
 }
 
 pub(super) async fn accesses(
     Extension(session): Page,
     Query(query): Query<WindowQuery>,
-    Query(StepsQuery { limit, .. }): Query<StepsQuery>,
+    Query(StepsQuery { limit, ask, .. }): Query<StepsQuery>,
 ) -> Answer {
-    answer(&session, move |view| view.accesses(query.window(), limit.unwrap_or(5000))).await
+    let limit = limit.unwrap_or(5000);
+    answer_long(&session, ask, move |view, work| view.accesses(query.window(), limit, work)).await
 }
 
 #[derive(Debug, Deserialize)]
@@ -69,17 +72,18 @@ pub(super) struct EventsQuery {
     hosts: String,
     /// `next` of an answer.
     after: Option<String>,
+    ask: Option<String>,
 }
 
 pub(super) async fn events(
     Extension(session): Page,
     Query(query): Query<WindowQuery>,
-    Query(EventsQuery { limit, search, hosts, after }): Query<EventsQuery>,
+    Query(EventsQuery { limit, search, hosts, after, ask }): Query<EventsQuery>,
 ) -> Answer {
     let hosts = numbers(&hosts)?;
     let after = after.map_or(Ok(EventCursor::FIRST), |after| after.parse())?;
     let query = EventQuery { window: query.window(), limit: limit.unwrap_or(200), search, hosts, after };
-    answer_long(&session, None, move |view, work| view.events(&query, work)).await
+    answer_long(&session, ask, move |view, work| view.events(&query, work)).await
 }
 
 pub(super) async fn synchronization(Extension(session): Page) -> Answer {

@@ -3,6 +3,8 @@
 // Paths of methods are not general enough in their lifetimes.
 #![allow(clippy::redundant_closure_for_method_calls)]
 
+use std::sync::Arc;
+
 use axum::extract::Query;
 use axum::{Extension, Json};
 use isochrone_experiment::Work;
@@ -10,10 +12,10 @@ use isochrone_time::{SinceOrigin, Window};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Answer, MAX_ROWS, Page, WindowQuery, answer, answer_long};
+use super::{Answer, AskQuery, MAX_ROWS, Page, WindowQuery, answer_long};
 use crate::error::{ApiError, JsonBody, Result};
 use crate::session::Session;
-use crate::view::{ExperimentView, tables};
+use crate::view::{Clock, ExperimentView, tables};
 
 /// Threads of statistics.
 const MAX_THREADS: usize = 1000;
@@ -25,11 +27,11 @@ pub(super) async fn analyses() -> Json<Value> {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct AskQuery {
+pub(super) struct ProgressQuery {
     ask: String,
 }
 
-pub(super) async fn progress(Extension(session): Page, Query(query): Query<AskQuery>) -> Json<Value> {
+pub(super) async fn progress(Extension(session): Page, Query(query): Query<ProgressQuery>) -> Json<Value> {
     Json(json!({"progress": session.works.progress(&query.ask)}))
 }
 
@@ -61,7 +63,7 @@ pub(super) struct AreaQuery {
 async fn of_area<T: Serialize + Send + 'static>(
     session: &Session,
     AreaQuery { begin, end, rows, ask, .. }: AreaQuery,
-    add_up: impl FnOnce(&ExperimentView<'_>, Option<&[u32]>, Window<SinceOrigin>, &Work) -> Result<T>
+    add_up: impl FnOnce(&ExperimentView<'_>, Option<&[u32]>, Window<SinceOrigin>, &Arc<Work>) -> Result<T>
     + Send
     + 'static,
 ) -> Answer {
@@ -97,10 +99,39 @@ pub(super) async fn exchanged(Extension(session): Page, JsonBody(query): JsonBod
     of_area(&session, query, |view, rows, window, _| view.exchanged(rows, window)).await
 }
 
-pub(super) async fn activity(Extension(session): Page, Query(query): Query<WindowQuery>) -> Answer {
-    answer(&session, move |view| {
+pub(super) async fn causes(Extension(session): Page, JsonBody(query): JsonBody<AreaQuery>) -> Answer {
+    of_area(&session, query, |view, rows, window, work| view.causes(rows, window, work)).await
+}
+
+pub(super) async fn activity(
+    Extension(session): Page,
+    Query(query): Query<WindowQuery>,
+    Query(AskQuery { ask }): Query<AskQuery>,
+) -> Answer {
+    answer_long(&session, ask, move |view, work| {
         let messages = view.messages_of_rows(query.window())?;
-        Ok(json!({"threads": view.activity(query.window())?, "messages": messages}))
+        Ok(json!({"threads": view.activity(query.window(), work)?, "messages": messages}))
     })
     .await
+}
+
+/// Some rows, a time on a clock, and how many flows are listed.
+#[derive(Debug, Deserialize)]
+pub(super) struct FlowsQuery {
+    rows: Vec<u32>,
+    begin: SinceOrigin,
+    end: SinceOrigin,
+    #[serde(default)]
+    clock: Clock,
+    limit: usize,
+    ask: Option<String>,
+}
+
+pub(super) async fn flows(Extension(session): Page, JsonBody(query): JsonBody<FlowsQuery>) -> Answer {
+    let FlowsQuery { rows, begin, end, clock, limit, ask } = query;
+    if rows.len() > MAX_ROWS {
+        return Err(ApiError::wrong(format!("at most {MAX_ROWS} rows")));
+    }
+    let window = Window::new(begin, end);
+    answer_long(&session, ask, move |view, work| view.flows(&rows, window, clock, limit, work)).await
 }

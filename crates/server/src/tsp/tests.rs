@@ -2,10 +2,11 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
+use isochrone_store::State;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::outputs::{OUTPUTS, OutputKind};
+use super::outputs::{Content, OUTPUTS, OutputKind};
 use crate::tests::{get, send, send_whole};
 
 /// The answer to a request with parameters.
@@ -59,6 +60,66 @@ fn the_server_says_what_it_is() {
     assert_eq!(experiment["start"].as_i64(), page["begin"].as_i64().map(|it| it + origin));
     assert_eq!(experiment["end"].as_i64(), page["end"].as_i64().map(|it| it + origin));
     assert_eq!(experiment["traces"].as_array().map(Vec::len), Some(1));
+}
+
+/// The page's statistics of all rows in a window.
+fn statistics(begin: i64, end: i64) -> Value {
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri("/api/statistics")
+        .header(header::HOST, "localhost:1")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(json!({"begin": begin, "end": end, "rows": null}).to_string()));
+    let (status, body) = send(request.unwrap());
+    assert_eq!(status, StatusCode::OK);
+    serde_json::from_slice(&body).unwrap()
+}
+
+/// Trees of data have the sums of the page's statistics, whatever the window.
+#[test]
+fn data_trees_are_exact() {
+    let find = |content| OUTPUTS.iter().find(|it| it.content == content).map(|it| it.id).unwrap();
+    let experiment: Value = get("/api/experiment").1;
+    let origin: i64 = experiment["origin_unix_ns"].as_str().unwrap().parse().unwrap();
+    let (begin, end) = (experiment["begin"].as_i64().unwrap(), experiment["end"].as_i64().unwrap());
+    let third = (end - begin) / 3;
+    for (begin, end) in [(begin, end), (begin + third, begin + 2 * third), (end - third / 7, end)] {
+        let sums = statistics(begin, end);
+        let range = json!({"start": begin + origin, "end": end + origin, "nbTimes": 9});
+        let tree = |id: &str| model(&format!("data/{id}/tree"), &json!({"requested_timerange": range}));
+        let states = tree(find(Content::States));
+        let threads = sums["threads"].as_array().unwrap();
+        assert!(threads.len() > 20);
+        for thread in threads {
+            let entries = states["entries"].as_array().unwrap();
+            let entry = entries.iter().find(|it| it["id"] == thread["row"]).unwrap();
+            for (column, header) in states["headers"].as_array().unwrap().iter().enumerate().skip(2) {
+                let number = State::ALL.iter().position(|it| header["name"] == it.name()).unwrap();
+                assert_eq!(
+                    entry["labels"][column],
+                    thread["by_state"][number].to_string(),
+                    "{header} {thread}"
+                );
+            }
+        }
+        let calls = tree(find(Content::Calls));
+        let labels: Vec<&Value> =
+            calls["entries"].as_array().unwrap().iter().map(|it| &it["labels"]).collect();
+        let expect: Vec<Value> = sums["calls"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|call| {
+                json!([
+                    call["call"],
+                    call["count"].to_string(),
+                    call["total_ns"].to_string(),
+                    call["max_ns"].to_string()
+                ])
+            })
+            .collect();
+        assert!(labels.iter().copied().eq(&expect), "{labels:?} {expect:?}");
+    }
 }
 
 #[test]

@@ -269,7 +269,7 @@ pub(super) async fn arrows(request: OutputRequest, Parameters(query): Parameters
     let Object(range) = query.requested_timerange;
     let job = move |view: &ExperimentView<'_>| {
         let all = view.messages()?;
-        let of = |messages| view.arrows(messages, range.window(view), Clock::Common, false, MAX_ARROWS).1;
+        let of = |messages| view.arrows(messages, range.window(view), Clock::Common, false, MAX_ARROWS).2;
         let arrows = of(&all.all).into_iter().chain(of(&all.mpi));
         // A packet that an idle CPU received has no thread: it ends at the host.
         let entry = |id: u32| match view.rows.get(id) {

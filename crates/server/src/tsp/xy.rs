@@ -1,5 +1,6 @@
 //! Charts over time: CPU, disks, network and memory of hosts.
 
+use isochrone_experiment::Work;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -79,7 +80,7 @@ pub(super) async fn series(request: OutputRequest, Parameters(query): Parameters
         let window = range.window(view);
         let usage = match window.is_empty() {
             true => Vec::new(),
-            false => view.usage(window, range.samples(POINTS) as usize, false)?,
+            false => view.usage(window, range.samples(POINTS) as usize, false, &Work::default())?,
         };
         let mut series = Vec::new();
         for it in &usage {

@@ -1,6 +1,9 @@
 //! Where on disks the requests of a window were, over time, by process.
 
+use std::sync::Arc;
+
 use isochrone_crosshost::{AccessesOfProcess, DiskAccess, DiskAccesses, disk_accesses};
+use isochrone_experiment::Work;
 use isochrone_time::{SinceOrigin, Window};
 use serde::Serialize;
 
@@ -57,10 +60,15 @@ impl ExperimentView<'_> {
     ///
     /// # Errors
     /// The window is empty, or the store cannot be read.
-    pub(crate) fn accesses(&self, window: Window<SinceOrigin>, limit: usize) -> Result<DiskPictures> {
+    pub(crate) fn accesses(
+        &self,
+        window: Window<SinceOrigin>,
+        limit: usize,
+        work: &Arc<Work>,
+    ) -> Result<DiskPictures> {
         let window = self.inside(window)?;
         let unix = Window::new(self.unix(window.start), self.unix(window.end));
-        let disks = disk_accesses(self.cluster()?, Some(unix))?;
+        let disks = disk_accesses(&self.cluster()?.for_work(work), Some(unix))?;
         let limit = limit.clamp(1, MAX_ACCESSES);
         let disks = disks.iter().map(|disk| self.disk_picture(disk, limit)).collect::<Result<_>>()?;
         Ok(DiskPictures { disks, command: self.accesses_command(window) })

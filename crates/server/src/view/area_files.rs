@@ -95,7 +95,7 @@ struct PeerSum {
 fn name_of(file: &OpenFile) -> Option<String> {
     match (&file.local, &file.peer) {
         (Some(local), Some(peer)) => Some(format!("{local}->{peer}")),
-        _ => Some(file.name.clone()).filter(|name| !name.is_empty()),
+        _ => Some(file.name.to_string()).filter(|name| !name.is_empty()),
     }
 }
 
@@ -141,7 +141,7 @@ impl ExperimentView<'_> {
                     let file = self.file_of(index, call, &known);
                     let file = file.filter(|file| !file.is_doubtful(call.start, &missed));
                     let of_file = files.entry((index, file.and_then(name_of))).or_default();
-                    of_file.0 = file.and_then(|file| file.kind.clone());
+                    of_file.0 = file.and_then(|file| file.kind.as_ref().map(ToString::to_string));
                     of_file.1.add(call);
                     all.add(call);
                     if let Some((local, peer)) = file.and_then(|it| it.local.as_ref().zip(it.peer.as_ref())) {

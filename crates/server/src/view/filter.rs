@@ -85,6 +85,11 @@ impl Filter {
         self.expressions.iter().any(|(_, it)| it.asks_duration())
     }
 
+    /// Whether it asks for what only the states themselves have, and not the levels of zoom: their labels.
+    pub(crate) fn asks_label(&self) -> bool {
+        self.expressions.iter().any(|(_, it)| it.asks_label(false))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.expressions.is_empty()
     }
@@ -102,6 +107,16 @@ impl Expression {
             Self::Not(it) => it.asks_duration(),
             Self::Text(_) => false,
             Self::Field(name, _) => name.eq_ignore_ascii_case("duration"),
+        }
+    }
+
+    /// A text that is found elsewhere is found, but one that is nowhere else may be in the label.
+    fn asks_label(&self, is_negated: bool) -> bool {
+        match self {
+            Self::Any(of) | Self::All(of) => of.iter().any(|it| it.asks_label(is_negated)),
+            Self::Not(it) => it.asks_label(!is_negated),
+            Self::Text(_) => is_negated,
+            Self::Field(name, _) => ["label", "name"].iter().any(|it| name.eq_ignore_ascii_case(it)),
         }
     }
 

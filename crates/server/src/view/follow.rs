@@ -6,7 +6,7 @@ use isochrone_kernel::Cause;
 use isochrone_time::{RawNs, SinceOrigin, Window};
 use serde::{Deserialize, Serialize};
 
-use super::messages::Message;
+use super::messages::{Message, some};
 use super::rows::RowKind;
 use super::state_at::Which;
 use super::{Clock, ExperimentView};
@@ -34,7 +34,7 @@ pub(crate) struct Target {
 
 /// A wake-up: the row that wakes, the row that is woken, when, what wakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct Wakeup(u32, u32, SinceOrigin, &'static str);
+pub(crate) struct Wakeup(pub(super) u32, pub(super) u32, pub(super) SinceOrigin, pub(super) &'static str);
 
 /// Length of the first window in which a wake-up is searched, ns; each further one is eight times as long.
 const FIRST_NS: i64 = 10_000_000;
@@ -44,7 +44,7 @@ const SAME_NS: i64 = 50_000;
 
 impl ExperimentView<'_> {
     /// The wake-ups in a window of the threads of some rows (of all, if `rows` is empty): their number, and
-    /// the first `limit` of them.
+    /// `limit` of them, evenly chosen.
     pub(crate) fn wakeups(
         &self,
         rows: &[u32],
@@ -52,17 +52,24 @@ impl ExperimentView<'_> {
         clock: Clock,
         limit: usize,
     ) -> Result<(usize, Vec<Wakeup>)> {
+        let all = self.wakeups_of(window, clock, |to| rows.is_empty() || rows.contains(&to))?;
+        Ok((all.len(), some(&all, limit)))
+    }
+
+    /// All wake-ups in a window of the rows that `is_asked` says, by time. Linear in them.
+    pub(super) fn wakeups_of(
+        &self,
+        window: Window<SinceOrigin>,
+        clock: Clock,
+        is_asked: impl Fn(u32) -> bool,
+    ) -> Result<Vec<Wakeup>> {
         let mut all: Vec<Wakeup> = Vec::new();
         for host in 0..self.hosts.len() {
             let raw = self.raw_window(host, window, clock);
             let mut of_host: Vec<(RawNs, Wakeup)> = Vec::new();
             self.hosts[host].store.wakeups(raw, |wakeup| {
-                let Some(to) = wakeup.thread.and_then(|thread| self.rows.of_thread(host, thread)) else {
-                    return;
-                };
-                if !rows.is_empty() && !rows.contains(&to) {
-                    return;
-                }
+                let to = wakeup.thread.and_then(|thread| self.rows.of_thread(host, thread));
+                let Some(to) = to.filter(|&to| is_asked(to)) else { return };
                 let waker = wakeup.waker.filter(|_| matches!(wakeup.cause, Cause::Thread));
                 let from = waker.and_then(|waker| self.rows.of_thread(host, waker));
                 let from = from.unwrap_or_else(|| self.rows.of_cpu(host, Some(wakeup.cpu)));
@@ -75,10 +82,8 @@ impl ExperimentView<'_> {
             of_host.dedup_by(|later, first| later.1.1 == first.1.1 && later.0 - first.0 < SAME_NS);
             all.extend(of_host.into_iter().map(|(_, wakeup)| wakeup));
         }
-        let total = all.len();
         all.sort_by_key(|wakeup| (wakeup.2, wakeup.1));
-        all.truncate(limit);
-        Ok((total, all))
+        Ok(all)
     }
 
     /// Follows something from a row at an instant.
@@ -122,7 +127,7 @@ impl ExperimentView<'_> {
     }
 
     /// The row of the thread whose socket an end of a message is of, if it is known.
-    fn socket_owner(&self, message: &Message, end: usize) -> Result<Option<u32>> {
+    pub(super) fn socket_owner(&self, message: &Message, end: usize) -> Result<Option<u32>> {
         let (index, cluster) = (usize::from(message.hosts[end]), self.cluster()?);
         let Some(host) = cluster.host_named(&self.hosts[index].name) else { return Ok(None) };
         let owner = socket_owner(cluster, host, message.raw(end), end == 0)?;

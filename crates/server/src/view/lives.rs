@@ -1,8 +1,10 @@
 //! Lives of processes in a window, with what they used of CPUs over time and their page faults.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use isochrone_crosshost::{LifeStep, ProcessLife, lives};
+use isochrone_experiment::Work;
 use isochrone_time::{SinceOrigin, Window};
 use serde::Serialize;
 
@@ -51,10 +53,17 @@ impl ExperimentView<'_> {
     ///
     /// # Errors
     /// The window is empty, or the store cannot be read.
-    pub(crate) fn lives(&self, window: Window<SinceOrigin>, steps: u32, limit: usize) -> Result<LifeList> {
+    pub(crate) fn lives(
+        &self,
+        window: Window<SinceOrigin>,
+        steps: u32,
+        limit: usize,
+        work: &Arc<Work>,
+    ) -> Result<LifeList> {
+        let cluster = self.cluster()?.for_work(work);
         let window = self.inside(window)?;
         let unix = Window::new(self.unix(window.start), self.unix(window.end));
-        let found = lives(self.cluster()?, Some(unix), steps.clamp(1, MAX_STEPS), limit.clamp(1, MAX_LIVES))?;
+        let found = lives(&cluster, Some(unix), steps.clamp(1, MAX_STEPS), limit.clamp(1, MAX_LIVES))?;
         let mut rows: BTreeMap<(usize, i32), u32> = BTreeMap::new();
         for row in &self.rows.all {
             let is_process = matches!(row.kind, RowKind::Process | RowKind::Thread);

@@ -31,6 +31,9 @@ const ROWS_AT_ONCE: usize = 100;
 /// States that are listed.
 const MAX_LISTED: usize = 20_000;
 
+/// States that are looked up one by one in windows with too many to look at each.
+const MAX_LOOKED_UP: usize = 2000;
+
 /// Which of the states come first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -44,6 +47,18 @@ pub(crate) enum Order {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Match(u32, u8, Option<Name>, SinceOrigin, SinceOrigin);
 
+/// What a number of states says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Count {
+    /// Each state of the window was looked at.
+    Whole,
+    /// There are too many to look at each: there are at least so many.
+    AtLeast,
+    /// There are too many to look at each, and the expression asks for what only each of them has.
+    Unknown,
+}
+
 /// The rows with states that fulfil an expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Found {
@@ -51,10 +66,10 @@ pub(crate) struct Found {
     rows: Vec<u32>,
     /// Number of states that fulfil it.
     states: usize,
-    /// How long they take in all, in the window or not.
-    total_ns: i64,
-    /// Whether each state was looked at.
-    is_whole: bool,
+    /// How long they take in all, in the window or not; `None`: unknown, because not each was looked at.
+    total_ns: Option<i64>,
+    /// What the number says.
+    kind: Count,
     /// The first of them in an order.
     matches: Vec<Match>,
 }
@@ -198,21 +213,53 @@ impl ExperimentView<'_> {
             ApiError::wrong(format!("`{text}` is not an expression, as {example} are"))
         })?;
         let pixels = self.search_pixels(Viewport { window, pixels: PIXELS, clock });
-        let viewport = Viewport { window, pixels, clock };
-        let (is_whole, limit) = (pixels == u32::MAX, limit.min(MAX_LISTED));
-        let mut all = Found { rows: Vec::new(), states: 0, total_ns: 0, is_whole, matches: Vec::new() };
+        self.found(&filter, Viewport { window, pixels, clock }, (order, limit), work)
+    }
+
+    /// As [`Self::matching`], of a viewport: with the most pixels, each state is looked at.
+    fn found(
+        &self,
+        filter: &Filter,
+        viewport: Viewport,
+        (order, limit): (Order, usize),
+        work: &Work,
+    ) -> Result<Found> {
+        let (limit, clock) = (limit.min(MAX_LISTED), viewport.clock);
+        let kind = match viewport.pixels {
+            u32::MAX => Count::Whole,
+            _ if filter.asks_label() => Count::Unknown,
+            _ => Count::AtLeast,
+        };
+        let total_ns = (kind == Count::Whole).then_some(0);
+        let mut all = Found { rows: Vec::new(), states: 0, total_ns, kind, matches: Vec::new() };
+        if kind == Count::Unknown {
+            return Ok(all);
+        }
         let rows = self.rows.all.iter().filter(|row| row.kind.has_states());
         let ids: Vec<u32> = rows.map(|row| row.id).collect();
         work.expect(ids.chunks(ROWS_AT_ONCE).len() as u64);
+        // Neighbouring pixels are joined: how long their states are is looked up.
+        let mut looked_up = (kind == Count::AtLeast && filter.asks_duration()).then_some(0);
         for ids in ids.chunks(ROWS_AT_ONCE) {
             next_part(work)?;
-            for (id, states) in ids.iter().zip(self.tagged_states(ids, viewport, &filter, false)?) {
-                let before = all.states;
+            for (id, states) in ids.iter().zip(self.tagged_states(ids, viewport, filter, false)?) {
+                let (before, mut last) = (all.states, None);
                 for (_, shape) in states.into_iter().filter(|(tags, _)| *tags == 0) {
-                    let whole = if is_whole { self.whole(*id, &shape, viewport)? } else { None };
-                    let shape = whole.unwrap_or(shape);
+                    let shape = match (&mut looked_up, kind) {
+                        (Some(count), _) => {
+                            let Some(found) = self.looked_up(*id, &shape, filter, clock, count)? else {
+                                continue;
+                            };
+                            found
+                        }
+                        (None, Count::Whole) => self.whole(*id, &shape, viewport)?.unwrap_or(shape),
+                        (None, _) => shape,
+                    };
+                    if looked_up.is_some() && last.replace(shape.start) == Some(shape.start) {
+                        continue;
+                    }
                     all.states += 1;
-                    all.total_ns += shape.end - shape.start;
+                    all.total_ns = all.total_ns.map(|total| total + (shape.end - shape.start));
                     if limit > 0 {
                         all.matches.push(Match(*id, shape.style, shape.label, shape.start, shape.end));
                     }
@@ -227,7 +274,47 @@ impl ExperimentView<'_> {
             }
         }
         all.cut(order, limit);
+        if kind == Count::AtLeast && looked_up.is_none() {
+            self.look_up_listed(&mut all, filter, clock, order)?;
+        }
         Ok(all)
+    }
+
+    /// The state in the middle of what a level of zoom has, if it fulfils a filter. `count`: of those that
+    /// were looked up.
+    fn looked_up(
+        &self,
+        id: u32,
+        shape: &Shape,
+        filter: &Filter,
+        clock: Clock,
+        count: &mut usize,
+    ) -> Result<Option<Shape>> {
+        if *count == MAX_LOOKED_UP {
+            return Ok(None);
+        }
+        *count += 1;
+        let middle = shape.start.saturating_add((shape.end - shape.start) / 2);
+        let facts = self.rows.get(id).map(|row| self.row_facts(row));
+        let whole = self.whole_shape(id, middle, clock)?.zip(facts);
+        Ok(whole.filter(|(whole, facts)| facts.tags(whole, filter) == 0).map(|(whole, _)| whole))
+    }
+
+    /// Puts the states themselves in the place of what a level of zoom has of them, in a list.
+    fn look_up_listed(&self, all: &mut Found, filter: &Filter, clock: Clock, order: Order) -> Result<()> {
+        let mut count = 0;
+        let mut found = Vec::new();
+        for Match(id, style, label, start, end) in std::mem::take(&mut all.matches) {
+            let shape = Shape { style, start, end, label };
+            if let Some(whole) = self.looked_up(id, &shape, filter, clock, &mut count)? {
+                found.push(Match(id, whole.style, whole.label, whole.start, whole.end));
+            }
+        }
+        found.sort_by_key(|it| (it.0, it.3));
+        found.dedup_by_key(|it| (it.0, it.3));
+        all.matches = found;
+        all.cut(order, MAX_LOOKED_UP);
+        Ok(())
     }
 }
 
@@ -263,10 +350,10 @@ mod tests {
                 view.matching(LONG_WAITS, window, Clock::Common, (order, limit), &Work::default())
             };
             let all = ask(view.extent, Order::Longest, 1000)?;
-            assert!(all.is_whole && all.states > 20 && all.matches.len() == all.states);
+            assert!(all.kind == Count::Whole && all.states > 20 && all.matches.len() == all.states);
             let lasts: Vec<i64> = all.matches.iter().map(|it| it.4 - it.3).collect();
             assert!(lasts.is_sorted_by(|a, b| a >= b) && lasts.iter().all(|&ns| ns > 5_000_000));
-            assert_eq!(all.total_ns, lasts.iter().sum::<i64>());
+            assert_eq!(all.total_ns, Some(lasts.iter().sum::<i64>()));
             let Match(row, _, _, begin, end) = all.matches[0].clone();
             let exact = view.state_at(row, begin, Clock::Common, super::super::state_at::Which::At)?;
             assert_eq!((exact.begin, exact.end, exact.state), (begin, end, "wait-cpu"));
@@ -278,6 +365,48 @@ mod tests {
             assert_eq!((few.states, few.matches.len()), (all.states, 3));
             assert!(few.matches.iter().all(|it| it.3 <= all.matches.iter().map(|it| it.3).max().unwrap()));
             assert_eq!(ask(view.extent, Order::Time, 0)?.matches, []);
+            Ok(())
+        });
+    }
+
+    /// Where not each state is looked at, no more are counted than there are, and none is listed that there
+    /// is not.
+    #[test]
+    fn what_is_not_whole_is_at_least() {
+        ask_example(|view| {
+            let work = Work::default();
+            for text in [
+                LONG_WAITS,
+                "duration > 20ms",
+                "duration < 50us && state == usermode",
+                "state == syscall",
+                "state != blocked && host == db",
+                "!(duration > 1ms)",
+                "wait-cpu",
+                "kind == cpu && duration > 100ms",
+            ] {
+                let filter = Filter::expression(text).unwrap();
+                let found = |pixels| {
+                    let viewport = Viewport { window: view.extent, pixels, clock: Clock::Common };
+                    view.found(&filter, viewport, (Order::Longest, MAX_LISTED), &work)
+                };
+                let whole = found(u32::MAX)?;
+                assert_eq!(whole.kind, Count::Whole);
+                for pixels in [20, 300, 5000] {
+                    let some = found(pixels)?;
+                    assert_eq!((some.kind, some.total_ns), (Count::AtLeast, None));
+                    assert!(some.states <= whole.states, "{text}: {} of {}", some.states, whole.states);
+                    assert!(some.rows.iter().all(|row| whole.rows.contains(row)), "{text} {pixels}");
+                    let is_listed = |it: &Match| whole.states > MAX_LISTED || whole.matches.contains(it);
+                    assert!(some.matches.iter().all(is_listed), "{text} {pixels}");
+                }
+            }
+            for text in ["label == read", "state == syscall && name matches futex.*", "!openat"] {
+                let filter = Filter::expression(text).unwrap();
+                let viewport = Viewport { window: view.extent, pixels: 300, clock: Clock::Common };
+                let unknown = view.found(&filter, viewport, (Order::Time, 9), &work)?;
+                assert_eq!((unknown.kind, unknown.states), (Count::Unknown, 0), "{text}");
+            }
             Ok(())
         });
     }

@@ -139,7 +139,7 @@ fn of_mpi(view: &ExperimentView<'_>, hosts: &FxHashMap<u32, usize>) -> Result<Ve
 }
 
 /// At most so many of a list, evenly chosen.
-fn some(all: &[usize], limit: usize) -> Vec<usize> {
+pub(super) fn some<T: Copy>(all: &[T], limit: usize) -> Vec<T> {
     let count = all.len().min(limit);
     (0..count).map(|place| all[place * all.len() / count]).collect()
 }
@@ -191,7 +191,8 @@ impl ExperimentView<'_> {
     }
 
     /// The messages among some that have an end in a window, or span it, or, with `are_received`, that are
-    /// received in it, as the command lists them: their number, and `limit` of them, by time: those that
+    /// received in it, as the command lists them: their number, that of those that arrive before they were
+    /// sent, and `limit` of them, by time: those that
     /// arrive before they were sent, and of the others, evenly chosen, as many as there is room for. Linear
     /// in the messages.
     pub(crate) fn arrows(
@@ -201,7 +202,7 @@ impl ExperimentView<'_> {
         clock: Clock,
         are_received: bool,
         limit: usize,
-    ) -> (usize, Vec<Arrow>) {
+    ) -> (usize, usize, Vec<Arrow>) {
         let inside: Vec<(&Message, [SinceOrigin; 2])> = messages
             .iter()
             .map(|message| (message, self.times_of(message, clock)))
@@ -219,7 +220,7 @@ impl ExperimentView<'_> {
             let (message, times) = inside[place];
             Arrow { rows: message.rows, times, bounds: self.bounds(message, clock) }
         };
-        (inside.len(), chosen.into_iter().map(arrow).collect())
+        (inside.len(), inverted.len(), chosen.into_iter().map(arrow).collect())
     }
 
     /// The distance of the reception of a message from where it is drawn, on the clock of the sender, ns:

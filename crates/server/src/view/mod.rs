@@ -8,6 +8,7 @@
 
 mod accesses;
 mod area_files;
+mod causes;
 mod commands;
 mod compared;
 mod cpus;
@@ -16,6 +17,7 @@ pub(crate) mod event_lines;
 pub(crate) mod events;
 mod exchanged;
 pub(crate) mod filter;
+mod flows;
 pub(crate) mod follow;
 mod instead;
 mod lives;

@@ -7,6 +7,7 @@ use isochrone_time::{RawNs, SinceOrigin, UnixNs, Window};
 use isochrone_timing::{TimedHost, Timing, extent};
 use serde::Serialize;
 
+use super::messages::some;
 use super::{origin_of, since};
 
 /// Bins of an overview at its finest.
@@ -30,7 +31,7 @@ pub(crate) struct Overview {
 }
 
 /// Something that is missing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct LossEntry {
     pub(crate) host: usize,
     pub(crate) cpu: Option<u32>,
@@ -122,7 +123,7 @@ fn losses_count(host: &TimedHost<'_>) -> usize {
     if has_clock { of_streams + traced.gaps().len() + traced.absent_streams().len() } else { 0 }
 }
 
-/// The losses of some hosts, at most [`MAX_LOSSES`].
+/// The losses of some hosts, at most [`MAX_LOSSES`]: of a host with many, evenly chosen.
 pub(crate) fn losses_of(hosts: &[&TimedHost<'_>], origin: UnixNs) -> Vec<LossEntry> {
     let unix = extent_of(hosts);
     let extent = Window::new(since(origin, unix.start), since(origin, unix.end));
@@ -155,9 +156,27 @@ pub(crate) fn losses_of(hosts: &[&TimedHost<'_>], origin: UnixNs) -> Vec<LossEnt
             let what = if stream.channel.is_none() { "CPU" } else { "stream" };
             entry(RawNs::MIN, RawNs::MAX, Some(stream.cpu), what, None)
         });
-        of_streams.chain(gaps).chain(absent).take(MAX_LOSSES).collect()
+        of_streams.chain(gaps).chain(absent).collect::<Vec<_>>()
     };
-    hosts.iter().enumerate().flat_map(of_host).take(MAX_LOSSES).collect()
+    let all: Vec<Vec<LossEntry>> = hosts.iter().enumerate().map(of_host).collect();
+    let counts: Vec<usize> = all.iter().map(Vec::len).collect();
+    let most = fair_share(&counts, MAX_LOSSES);
+    all.iter().flat_map(|of_host| some(of_host, most)).collect()
+}
+
+/// How many each may have of what all have together, so that those are at most `limit`.
+fn fair_share(counts: &[usize], limit: usize) -> usize {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    let (mut left, mut most) = (limit, limit);
+    for (index, &count) in sorted.iter().enumerate() {
+        most = left / (sorted.len() - index);
+        if count > most {
+            return most;
+        }
+        left -= count;
+    }
+    most.max(sorted.last().copied().unwrap_or_default())
 }
 
 /// Adds the bytes of all packets of a host to the bins that they overlap.
@@ -183,5 +202,26 @@ fn add_bytes(host: &TimedHost<'_>, timing: Timing<'_>, extent: Window<UnixNs>, b
                 *sum += if first == last { bytes } else { bytes * part };
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_with_many_losses_leaves_room_for_others() {
+        let check = |counts: &[usize], limit, expect: &[usize]| {
+            let most = fair_share(counts, limit);
+            let given: Vec<usize> = counts.iter().map(|&count| count.min(most)).collect();
+            assert_eq!(given, expect, "{counts:?} {limit}");
+        };
+        check(&[], 10, &[]);
+        check(&[3, 4], 10, &[3, 4]);
+        check(&[100, 4], 10, &[6, 4]);
+        check(&[4, 100], 10, &[4, 6]);
+        check(&[100, 100, 1], 11, &[5, 5, 1]);
+        check(&[9, 9, 9], 2, &[0, 0, 0]);
+        check(&[10], 10, &[10]);
     }
 }

@@ -191,7 +191,7 @@ impl ExperimentView<'_> {
                     (Some(one), None) | (None, Some(one)) => one.to_string(),
                     (None, None) => String::new(),
                 };
-                let name = if file.name.is_empty() { ends } else { file.name.clone() };
+                let name = if file.name.is_empty() { ends } else { file.name.to_string() };
                 put(&format!("fd {fd}"), if name.is_empty() { "?".to_owned() } else { name });
             }
         }

@@ -73,12 +73,11 @@ impl ExperimentView<'_> {
 
     /// CPU time of threads in a window on the common clock, by row, ns of their hosts' clocks. Linear in the
     /// threads.
-    pub(crate) fn activity(&self, window: Window<SinceOrigin>) -> Result<Vec<(u32, i64)>> {
+    pub(crate) fn activity(&self, window: Window<SinceOrigin>, work: &Work) -> Result<Vec<(u32, i64)>> {
         let mut all = Vec::new();
         for index in 0..self.hosts.len() {
             let threads = self.threads_below(index, None);
-            let Totals { states, .. } =
-                self.sums_of(index, &threads, window, (false, MAX_SPANS), &Work::default())?;
+            let Totals { states, .. } = self.sums_of(index, &threads, window, (false, MAX_SPANS), work)?;
             let rows = threads.iter().map(|thread| self.rows.of_thread(index, *thread)).zip(&states);
             all.extend(
                 rows.filter_map(|(row, by_state)| Some((row?, on_cpu(by_state)))).filter(|it| it.1 > 0),
@@ -250,7 +249,10 @@ mod tests {
                 })?;
             }
             assert!(expected.len() > 20);
-            assert_eq!(view.activity(view.extent)?, expected.into_iter().collect::<Vec<_>>());
+            assert_eq!(
+                view.activity(view.extent, &Work::default())?,
+                expected.into_iter().collect::<Vec<_>>()
+            );
             Ok(())
         });
     }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use isochrone_analysis::{AnalysisKind, Cell, Options, Report, Table, Unit, lacking};
+use isochrone_analysis::{AnalysisKind, Cell, Options, Report, ScratchError, Table, Unit, lacking};
 use isochrone_crosshost::{
     Cluster, Request, accounting, blocking, bottleneck, critical_path, ipc, messages, needs,
 };
-use isochrone_experiment::{ModelError, Question, Spread, Work, from_store, reports, stored_reports};
+use isochrone_experiment::{
+    ModelError, Question, Spread, Work, from_store, reports, scratch, stored_reports,
+};
 use isochrone_time::{SinceOrigin, UnixNs, Window};
 use isochrone_timing::{SOME_STEPS, Times, recorded, step_length};
 use serde_json::{Value, json};
@@ -54,7 +56,8 @@ impl ExperimentView<'_> {
         if window.is_some_and(Window::is_empty) {
             return Err(ApiError::empty_window());
         }
-        let options = Options { limit: Some(limit.clamp(1, MAX_ROWS)), ..Options::default() };
+        let options =
+            Options { limit: Some(limit.clamp(1, MAX_ROWS)), scratch: scratch(), ..Options::default() };
         let (mut report, needs, command) = match AnalysisKind::of(analysis) {
             Some(kind) => (
                 self.of_traces(kind, window, &options, work)?,
@@ -68,6 +71,9 @@ impl ExperimentView<'_> {
         };
         report.notes.extend(lacking(&needs, &recorded(&self.timed_hosts())));
         report.sort_and_limit(&options);
+        if let Some(lost @ ScratchError::Read(_)) = options.scratch.failed() {
+            return Err(ApiError::internal(format!("the tables are not complete: {lost}")));
+        }
         let tables: Vec<Value> = report.tables.iter().map(|table| self.table(table)).collect();
         let command = self.command_of(&command, window);
         Ok(json!({"tables": tables, "notes": notes_of(&report), "command": command}))

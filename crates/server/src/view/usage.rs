@@ -1,12 +1,14 @@
 //! Usage of CPUs, disks, network and memory of hosts over time.
 
 use isochrone_analysis::Need;
+use isochrone_experiment::Work;
 use isochrone_store::State;
 use isochrone_time::{RawNs, SinceOrigin, Window};
 use serde::Serialize;
 
 use super::{Clock, ExperimentView};
 use crate::error::{ApiError, Result};
+use crate::works::next_part;
 
 /// Bytes of a page of memory: what Linux has on all machines that traces came from so far.
 const PAGE_BYTES: f64 = 4096.0;
@@ -37,13 +39,16 @@ impl ExperimentView<'_> {
         window: Window<SinceOrigin>,
         points: usize,
         has_queue: bool,
+        work: &Work,
     ) -> Result<Vec<Series>> {
         if window.is_empty() {
             return Err(ApiError::empty_window());
         }
         let points = points.clamp(1, MAX_POINTS);
         let mut all = Vec::new();
+        work.expect(self.hosts.len() as u64);
         for (index, host) in self.hosts.iter().enumerate() {
+            next_part(work)?;
             let raw = self.recorded(index, window, Clock::Common);
             if raw.is_empty() {
                 continue;
