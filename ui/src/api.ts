@@ -48,7 +48,7 @@ export interface StateAt {
 /** `row` is null for an idle task. */
 export interface Ran { row: number | null; label: string; total_ns: number }
 export interface Meanwhile { cpu: number; ran: Ran[]; unknown_ns: number }
-export interface Instead { waits: number; wait_ns: number; unknown_ns: number; ran: Ran[]; ran_count: number }
+export interface Instead { waits: number; wait_ns: number; unknown_ns: number; ran: Ran[]; ran_count: number; command?: string }
 /** What is asked of rows (null: of all) over a time; `ask`: the name by which it is asked how far the answer is. */
 export interface Area { begin: Time; end: Time; rows: number[] | null; ask?: string }
 /** What is done of an answer, and what there is to do in all; 0 of 0 where that is not known yet. */
@@ -60,6 +60,14 @@ export interface PeerSum extends FileUses { host: number; peer: string; connecti
 export interface AreaFiles { files: FileSum[]; file_count: number; peers: PeerSum[]; peer_count: number; all: FileUses; command: string }
 export interface Pair { from: number; from_label: string; to: number; to_label: string; is_mpi: boolean; count: number; inverted: number; min_ns: number; total_ns: number; max_ns: number }
 export interface Exchanged { pairs: Pair[]; pair_count: number; total: number; command: string }
+export type FlowKind = "message" | "mpi" | "wakeup";
+/** [kind, which way, row, its instant, the row at the other end, the instant there, details] */
+export type Flow = [FlowKind, "in" | "out", number, Time, number, Time, string];
+/** `flows` are `total` at most, by their instants. */
+export interface Flows { total: number; flows: Flow[]; command: string }
+/** Waits of threads for one cause. */
+export interface CauseSum { cause: string; name: string; count: number; total_ns: number; max_ns: number }
+export interface Causes { causes: CauseSum[]; command: string }
 export interface ThreadPhases { row: number; label: string; all_ns: number; outside_ns: number; phases: { phase: string; count: number; total_ns: number; max_ns: number }[] }
 export interface Phases { threads: ThreadPhases[]; thread_count: number; command: string }
 /** [row, style, label, begin, end] */
@@ -93,7 +101,9 @@ export interface Statistics {
   thread_count: number;
   states: { state: string; style: number; total_ns: number }[];
   threads: { row: number; label: string; by_state: number[] }[];
-  calls: { call: string; count: number; total_ns: number; max_ns: number }[]; command: string;
+  calls: { call: string; count: number; total_ns: number; max_ns: number }[];
+  /** Of the states, and of the calls; none where a query would have to name too many threads or hosts. */
+  command: string; calls_command?: string;
 }
 export interface Series { host: number; name: string; kind: string; unit: string; x: Time[]; y: (number | null)[] }
 export interface Verdict { host: number; because: string; resource: string | null; of: string | null; verdict: string }
@@ -225,6 +235,10 @@ export const api = {
   phases: (area: Area, signal?: AbortSignal) => post<Phases>("phases", area, signal),
   files: (area: Area, signal?: AbortSignal) => post<AreaFiles>("files", area, signal),
   exchanged: (area: Area, signal?: AbortSignal) => post<Exchanged>("exchanged", area, signal),
+  /** What comes to these rows and goes from them; times are on the clock that is asked for. */
+  flows: (asked: { rows: number[]; begin: Time; end: Time; clock: Clock; limit: number }, signal?: AbortSignal) => post<Flows>("flows", asked, signal),
+  /** Waits that end in the time, in full. */
+  causes: (area: Area, signal?: AbortSignal) => post<Causes>("causes", area, signal),
   activity: (begin: Time, end: Time) => get<{ threads: [row: number, ns: number][]; messages: [row: number, count: number][] }>("activity", { begin, end }),
   usage: (begin: Time, end: Time, points: number, signal?: AbortSignal, queue = false) => get<{ series: Series[]; command: string }>("usage", { begin, end, points, queue }, signal),
   resources: (begin: Time, end: Time, steps: number, ask: string, signal?: AbortSignal) => get<{ verdicts: Verdict[]; resources: Resource[]; notes: string[]; command: string }>("resources", { begin, end, steps, ask }, signal),

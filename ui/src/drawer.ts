@@ -1,7 +1,7 @@
 // The drawer below the time graph: a tab for each panel. It can be made higher, and closed. Only the panel that is seen is at work.
 // Talks to: panels. Used by: main, header, keys, URL.
 import { button, h, splitter } from "./dom";
-import { OPEN_PANEL } from "./panels/firstLook";
+import { OPEN_PANEL, type PanelWanted } from "./panels/firstLook";
 import type { Panel } from "./view";
 
 const KEPT = "isochrone.drawer";
@@ -24,7 +24,7 @@ export class Drawer {
     }
     for (const panel of panels) panel.watchKept?.(() => { for (const watcher of this.watchers) watcher(); });
     this.tabs.addEventListener("keydown", (event) => this.key(event));
-    this.body.addEventListener(OPEN_PANEL, (event) => this.open((event as CustomEvent<string>).detail));
+    this.body.addEventListener(OPEN_PANEL, (event) => { const { id, kept } = (event as CustomEvent<PanelWanted>).detail; this.open(id, kept); });
     addEventListener("resize", () => this.fit());
     this.mark();
   }

@@ -7,7 +7,7 @@ import { swatch } from "./panels/stack";
 
 const GESTURES: readonly [string, string][] = [
   ["wheel", "scroll rows"], ["Ctrl or ⌘ + wheel", "zoom at the pointer"], ["Shift + wheel, or sideways", "pan"], ["drag", "select time: from the axis or along one row, of all rows; across rows, of these; its edges can be dragged"],
-  ["middle button or Shift + drag", "pan"], ["click", "select row and state"], ["double click", "zoom to the state"], ["minimap", "drag the lens, its edges, or a new window; double click: all"],
+  ["middle button or Shift + drag", "pan"], ["click", "select row and state"], ["Ctrl or Shift + click", "on a second request: compare it with the one that is shown (Ctrl + Enter); on a line about two ends: go to the other one"], ["double click", "zoom to the state"], ["minimap", "drag the lens, its edges, or a new window; double click: all"],
 ];
 const SEARCH: readonly [string, string][] = [
   ["wget h1", "rows with all these words in their names"], ["host:h1 pid:199 tid:216", "by host, process, thread"], ["kind:cpu", "host, cpu, disk, phase, process, thread"],

@@ -84,6 +84,7 @@ export interface Panel {
   /** Goes to the next of what it lists, or to the one before. */
   stepList?(by: number): Promise<void>;
 }
-/** Made by `panels/index.ts`; `go` moves the window to an instant and selects a row. */
-export interface Navigator { go(row: number | null, at: Time, range?: Range): void }
+/** `go` moves the window to an instant and selects a row; `window` is the one that is shown, or that is being moved to. */
+export interface Navigator { readonly window: Range; go(row: number | null, at: Time, range?: Range): void }
+/** Made by `panels/index.ts`. */
 export type PanelMaker = (view: View, navigator: Navigator) => Panel;

@@ -35,7 +35,7 @@ for (const colorScheme of ["light", "dark"]) {
     await page.locator(".search").fill("duration > 5ms && state == wait-cpu");
     await page.evaluate(() => isochrone.drawer.open("matches"));
     await look("matches", ".drawer");
-    for (const by of ["cause", "instead", "phase", "file", "peer", "message"]) { await page.evaluate((by) => isochrone.drawer.open("statistics", by), by); await look(`statistics by ${by}`, ".drawer"); }
+    for (const by of ["cause", "instead", "phase", "file", "peer", "message", "pivot-host"]) { await page.evaluate((by) => isochrone.drawer.open("statistics", by), by); await look(`statistics by ${by}`, ".drawer"); }
     for (const key of ["?", "Control+k"]) {
       await page.locator("[role=tree]").focus();
       await page.keyboard.press(key);

@@ -49,6 +49,43 @@ test("two requests are held against each other: both from their begins, and caus
   assert.ok(await page.locator("table[aria-label='Time by cause']").isVisible());
 });
 
+test("from first sight, two requests are compared with three clicks; by keys, too", async () => {
+  await page.evaluate(() => { globalThis.clicks = 0; addEventListener("click", (event) => { if (event.isTrusted) globalThis.clicks += 1; }, true); });
+  await page.locator(".header button", { hasText: "requests" }).click();
+  await rest(page);
+  assert.match(await page.locator(".critical-path .notice").textContent(), /With Ctrl or Shift, a click on a second one compares both/);
+  const rows = page.locator("table[aria-label=Requests] tbody tr:not(.gap)"), number = (at) => rows.nth(at).locator("td").first().textContent(), names = async () => (await page.locator(".path-pair .of").allTextContents()).map((it) => it.split(" · ")[0]);
+  const shown = async (first, second) => {
+    await page.waitForFunction((names) => [...document.querySelectorAll(".path-pair .of")].map((it) => it.textContent.split(" · ")[0]).join() === names, `request ${await number(first)},request ${await number(second)}`);
+    await rest(page);
+  };
+  await rows.nth(0).click();
+  await page.waitForFunction(() => isochrone.view.now.path !== null);
+  await rest(page);
+  assert.equal(await page.locator(".critical-path .controls .muted:visible").textContent(), "or Ctrl + click one");
+  await rows.nth(3).click({ modifiers: ["Control"] });
+  await shown(0, 3);
+  assert.equal(await page.evaluate(() => globalThis.clicks), 3);
+  assert.ok(await page.locator("table[aria-label='Time of both by cause'] tbody tr:not(.gap)").count() > 3);
+  // With Shift, too: the first stays, and no text is selected.
+  await rows.nth(5).click({ modifiers: ["Shift"] });
+  await shown(0, 5);
+  assert.equal(await page.evaluate(() => getSelection().toString()), "");
+  // By keys: the line below.
+  await page.locator("table[aria-label=Requests]").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Control+Enter");
+  await shown(0, 6);
+  // The one that is kept, against itself, is no comparison.
+  await page.locator("button", { hasText: "end the comparison" }).click();
+  const kept = await page.evaluate(() => isochrone.view.now.path.request), at = (await rows.locator("td:first-child").allTextContents()).indexOf(String(kept));
+  await rows.nth(at).click({ modifiers: ["Control"] });
+  await rest(page);
+  assert.deepEqual(await names(), []);
+  await page.keyboard.press("?");
+  assert.match(await page.locator("dialog.help").textContent(), /on a second request: compare it with the one that is shown \(Ctrl \+ Enter\)/);
+});
+
 test("of requests that are chosen in the histogram, all paths together are held against the others", async () => {
   await panel("latency");
   const { requests } = await ask("requests"), service = await page.locator("select[aria-label=Service]").inputValue(), of = requests.filter((it) => it.service === service);

@@ -254,7 +254,7 @@ test("an area of rows and time has its own sums: by mouse, by keys, in the addre
   const sums = (rows) => page.evaluate(async ([{ begin, end }, rows]) => (await fetch("api/statistics", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ begin: Math.round(begin), end: Math.round(end), rows }) })).json(), [selection, rows]);
   const told = () => page.locator(".statistics .controls .muted").textContent(), { threads } = await sums(await area());
   assert.equal(await told(), `${threads.length} threads`);
-  assert.match(await page.locator(".statistics select").evaluate((it) => it.selectedOptions[0].textContent), /the 2 selected rows/);
+  assert.match(await page.locator(".statistics .controls select").evaluate((it) => it.selectedOptions[0].textContent), /the 2 selected rows/);
   // A click in its table leaves it as it is.
   await page.locator("table[aria-label^='Time by thread'] tbody tr:not(.gap)").first().click();
   await rest(page);

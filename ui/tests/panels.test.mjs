@@ -145,7 +145,7 @@ describe("statistics", () => {
       const listed = await copied("Time by state");
       assert.ok(listed.length >= 5);
       // The query that the panel shows has the same sums, to the ns.
-      const answered = execFileSync("sh", ["-c", `${(await command()).replace(/^isochrone sql/, `'${program}' sql --format json -q`)} 2> /dev/null`], { maxBuffer: 2 ** 30, encoding: "utf8" }), queried = new Map();
+      const answered = execFileSync("sh", ["-c", `${(await page.locator(".statistics .query:visible").getAttribute("title")).replace(/^isochrone sql/, `'${program}' sql --format json -q`)} 2> /dev/null`], { maxBuffer: 2 ** 30, encoding: "utf8" }), queried = new Map();
       for (const it of JSON.parse(answered)) queried.set(it.state, (queried.get(it.state) ?? 0) + it.total_ns);
       for (const it of listed) if (words[it.state] !== undefined) assert.equal(Number(it["time (ns)"]), queried.get(words[it.state]), it.state);
       // Numbers of JSON lose some hundred ns in each state of the command's answer; the page adds up by each host's own clock, whose rate is up to 100 ppm another.
@@ -182,12 +182,26 @@ describe("statistics", () => {
       for (const cause of causes) assert.equal(Number(listed.find((it) => it["waits for"] === (words[cause] ?? cause))["time (ns)"]), sum(of.filter((it) => it.cause === cause)), cause);
     };
     await check(waits);
-    assert.match(await command(), /^isochrone blocking /);
+    assert.match(await command(), /^isochrone /);
+    const told = () => page.locator(".statistics .block:visible", { has: page.locator("table[aria-label='Waits by cause']") }).locator(".block-head span.muted").textContent();
+    assert.match(await told(), new RegExp(`^${waits.reduce((all, it) => all + it.count, 0).toLocaleString("en-US")} waits that end in the time, in full: `));
     const row = await page.evaluate(() => isochrone.view.now.rows.find((it) => it.kind === "thread" && it.label.startsWith("srvhog")));
     await page.evaluate((row) => isochrone.view.set({ row: row.id }), row);
     await page.locator("select[aria-label='Of which threads']").selectOption("row");
     await settled();
-    await check(waits.filter((it) => it.host === "h3" && it.pid === row.pid));
+    // Of this thread alone, not of its whole process.
+    await check(tableOf(["blocking", "--limit", "0", "--tid", `h3:${row.tid}`], chain3, "causes"));
+    // A wait that ends in the time counts in full, one that goes on after it does not.
+    const { begin, end } = await page.evaluate(async (row) => {
+      for (let state = await (await fetch(`api/state?row=${row.id}&at=${row.begin + 1}&clock=common`)).json(); ; state = await (await fetch(`api/step?row=${row.id}&at=${state.begin}&to=next&clock=common`)).json()) if (state.state === "blocked" && state.end - state.begin > 1e6) return state;
+    }, row);
+    for (const [from, to, count] of [[begin + 1000, end + 1000, 1], [begin + 1000, end - 1000, 0]]) {
+      await page.evaluate((selection) => isochrone.view.set({ selection }), { begin: from, end: to });
+      await settled();
+      const listed = await copied("Waits by cause");
+      assert.equal(listed.reduce((all, it) => all + Number(it.count), 0), count);
+      if (count === 1) near(Number(listed[0]["time (ns)"]), end - begin, 2000 + (end - begin) * 1e-4);
+    }
   });
 
   test("nothing is asked for by panels that are not seen, and once when the window has come to rest", async () => {

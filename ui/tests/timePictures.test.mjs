@@ -48,6 +48,11 @@ async function placeOf(page, at, y, place = 0) {
   const x = await page.evaluate(([at, place]) => isochrone.drawer.shown.pictures()[place].picture.frame().x(at), [at, place]);
   return [box.x + x, box.y + y];
 }
+/** What a panel is about: its time, its tables, and the time of its first picture. */
+const seen = (page) => page.evaluate(() => {
+  const panel = [...document.querySelectorAll(".panel")].find((it) => it.checkVisibility()), frame = isochrone.drawer.shown.pictures?.()[0].picture.frame();
+  return { about: panel.querySelector(".about").textContent, lines: [...panel.querySelectorAll("tbody")].map((it) => it.textContent), picture: frame === undefined ? null : [frame.begin, frame.end] };
+});
 const tip = async (page) => (await page.locator(".time-picture .tooltip:visible > *").allTextContents()).join("\n");
 /** Of unknown: grey on white. */
 const CPU = [0, 170, 0], UNKNOWN = [185, 185, 185];
@@ -83,12 +88,22 @@ describe("resources", () => {
       assert.ok(selection.begin <= at && at < selection.end && selection.end - selection.begin < (window.end - window.begin) / 15);
       assert.equal(await page.evaluate((row) => isochrone.rows.row(row).kind, row), "host");
       assert.deepEqual((await now(page)).window, window, "the window stays");
+      const before = await seen(page), command = await page.locator(".as-text code").textContent();
       await page.mouse.dblclick(x, y);
       await rest(page);
       const zoomed = (await now(page)).window;
       assert.ok(zoomed.end - zoomed.begin < (window.end - window.begin) / 10 && zoomed.begin <= at && at <= zoomed.end);
-      // The window is another: so are the figures and the command.
+      // What was clicked stays what it is about: figures, command and picture, for the next click, too.
+      assert.deepEqual(await seen(page), before);
+      assert.equal(await page.locator(".as-text code").textContent(), command);
+      await page.mouse.click(x, y);
+      await rest(page);
+      assert.deepEqual(await seen(page), before);
+      // Zooming asks for the figures of that window.
+      await page.keyboard.press("w");
+      await rest(page);
       assert.match(await page.locator(".as-text code").textContent(), /^isochrone bottleneck --begin /);
+      assert.notDeepEqual(await seen(page), before);
     });
   });
 
@@ -136,7 +151,7 @@ describe("lives", () => {
     });
   });
 
-  test("edges are where starts and ends were seen; a click goes to the row; zooming asks for the window alone", async () => {
+  test("edges are where starts and ends were seen; a click goes to the row, and the list stays; zooming asks for the window alone", async () => {
     await panelOf(fault1.traces, "lives", async (page) => {
       const row = await page.evaluate(() => isochrone.view.now.rows.find((it) => it.pid === 194)), order = (await copied(page, "Processes")).findIndex((it) => it.process.endsWith(" 194"));
       const top = 18 + 18 * order + 9, [x, y] = await placeOf(page, (row.begin + row.end) / 2, top);
@@ -144,6 +159,7 @@ describe("lives", () => {
       assert.match(await tip(page), /^h1 pf 194\nstarted .*, ended .*\nCPU time 235\.8 ms\npage faults 1,108\nhere [\d.]+ % of a CPU/);
       const text = (at) => page.evaluate(([at, top]) => { const it = document.querySelector(".time-picture canvas"), frame = isochrone.drawer.shown.pictures()[0].picture.frame(); return [...it.getContext("2d").getImageData(Math.round(frame.x(at) * devicePixelRatio) - 1, (top - 7) * devicePixelRatio, 2, 1).data.slice(0, 3)]; }, [at, top]);
       for (const at of [row.begin, row.end]) assert.deepEqual(await text(at), [28, 32, 38], "an edge");
+      const before = await seen(page);
       await page.mouse.click(x, y);
       await rest(page);
       assert.equal((await now(page)).row, row.id);
@@ -151,6 +167,9 @@ describe("lives", () => {
       await rest(page);
       const { window } = await now(page);
       assert.ok(window.begin < row.begin && window.end > row.end && window.end - window.begin < (row.end - row.begin) * 1.2);
+      assert.deepEqual(await seen(page), before, "the list and the picture stay");
+      await page.locator(".lives .panel-bar button", { hasText: "the range is another" }).click();
+      await rest(page);
       const listed = await copied(page, "Processes");
       assert.ok(listed.length < 26 && listed.some((it) => it.process.endsWith(" 194")) && !listed.some((it) => it.process.endsWith(" 192")));
     });
@@ -209,6 +228,26 @@ describe("disks", () => {
     });
   });
 
+  test("a click that moves the window leaves list and pictures as they are; zooming takes them along", async () => {
+    await panelOf(disk1.traces, "disks", async (page) => {
+      const access = await page.evaluate(() => { const { disk } = isochrone.drawer.shown.drawn.find((it) => it.disk.disk === "vdc"); return disk.accesses[Math.floor(disk.accesses.length / 2)]; });
+      // The request is at the very end of the window: to show it, that has to move.
+      await page.evaluate((at) => isochrone.navigation.set({ begin: at - 2e8, end: at + 1e6 }), access[0]);
+      await rest(page);
+      const { window } = await now(page), before = await seen(page), canvas = await page.evaluate(() => isochrone.drawer.shown.drawn.findIndex((it) => it.disk.disk === "vdc"));
+      const y = await page.evaluate(([at, canvas]) => { const { picture } = isochrone.drawer.shown.drawn[canvas], frame = picture.frame(); for (let y = frame.top; y < frame.bottom; y += 1) if (picture.content.tip(at, y, frame).length > 0) return y; return null; }, [access[0], canvas]);
+      await page.mouse.click(...await placeOf(page, access[0], y, canvas));
+      await rest(page);
+      const moved = (await now(page)).window;
+      assert.ok(moved.begin > window.begin && (await now(page)).selection !== null);
+      assert.deepEqual(await seen(page), before);
+      await page.locator("[role=tree]").focus();
+      await page.keyboard.press("w");
+      await rest(page);
+      assert.notDeepEqual(await seen(page), before);
+    });
+  });
+
   test("the SVG file has all requests, reads full and writes hollow, with names; more than is sent says so", async () => {
     await panelOf(disk1.traces, "disks", async (page) => {
       const svg = await page.evaluate(() => isochrone.drawer.shown.svg()), parsed = await page.evaluate((svg) => new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("parsererror") === null, svg);
@@ -223,6 +262,37 @@ describe("disks", () => {
       await page.keyboard.press("w");
       await rest(page);
       assert.match(await page.locator(".seeks").first().textContent(), /; 100 of \d+ drawn, evenly chosen$/);
+    });
+  });
+});
+
+describe("usage", () => {
+  test("a click on a line goes to the instant of most, also where the window has to move; charts and table stay, until the window is zoomed", async () => {
+    await panelOf(hog2, "usage", async (page) => {
+      const most = (await copied(page, "Usage"))[0], origin = await page.evaluate(() => isochrone.view.now.experiment.origin_unix_ns), at = Number(BigInt(most["most at (unix ns)"]) - BigInt(origin));
+      await page.evaluate((at) => isochrone.navigation.set({ begin: at, end: at + 5e8 }), at);
+      await rest(page);
+      const times = () => page.evaluate(() => isochrone.drawer.shown.charts.flatMap(({ plot }) => (plot === null ? [] : [[plot.scales.x.min, plot.scales.x.max]])));
+      const lines = page.locator("table[aria-label^=Usage] tbody tr:not(.gap)");
+      let isMoved = false;
+      for (let place = 0; place < await lines.count(); place += 1) {
+        const { window } = await now(page), before = await seen(page), charts = await times();
+        await lines.nth(place).click();
+        await rest(page);
+        assert.deepEqual(await seen(page), before, `line ${place}`);
+        assert.deepEqual(await times(), charts, `charts, line ${place}`);
+        const there = await page.evaluate(() => ({ hover: isochrone.view.now.hover, window: isochrone.view.now.window }));
+        assert.ok(there.hover >= there.window.begin && there.hover <= there.window.end);
+        isMoved ||= there.window.begin !== window.begin;
+      }
+      assert.ok(isMoved, "one of them is at the edge");
+      const before = await seen(page);
+      await page.locator("[role=tree]").focus();
+      await page.keyboard.press("s");
+      await rest(page);
+      assert.notDeepEqual(await seen(page), before);
+      const { window } = await now(page);
+      assert.deepEqual((await times())[0], [window.begin, window.end]);
     });
   });
 });

@@ -15,7 +15,7 @@ globalThis.document = { documentElement: { dataset: {}, style: { setProperty() {
 globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
 
 const keys = await load("keys"), asking = await load("panels/asking"), area = await load("panels/areaTables"), sql = await load("panels/sqlRows"), fields = await load("panels/eventFields"), histogram = await load("panels/histogram");
-const latency = await load("panels/latency"), services = await load("panels/serviceGraph"), pair = await load("panels/pathPair"), counters = await load("counterRows"), parse = await load("parseTime"), groups = await load("rowGroups");
+const latency = await load("panels/latency"), services = await load("panels/serviceGraph"), pair = await load("panels/pathPair"), counters = await load("counterRows"), parse = await load("parseTime"), groups = await load("rowGroups"), pairs = await load("panels/pairs"), users = await load("panels/users"), pivot = await load("panels/pivot");
 
 test("keys are those that were pressed, and are written as people write them", () => {
   const key = (key, held = "") => keys.keyOf({ key, shiftKey: held === "shift", ctrlKey: held === "ctrl", metaKey: held === "meta" });
@@ -93,6 +93,33 @@ test("who is asked stands right of all who ask it, programs that ask each other 
 test("two paths are compared cause by cause, what differs most first", () => {
   const cause = (cause, total_ns) => ({ host: "h2", comm: "appsrv", cause, total_ns, median_ns: null }), path = (...causes) => ({ causes });
   assert.deepEqual(pair.pairsOf(path(cause("cpu", 5), cause("disk", 9)), path(cause("cpu", 6), cause("sleep", 20))).map(({ cause, first, second }) => [cause, first, second]), [["sleep", 0, 20], ["disk", 9, 0], ["cpu", 5, 6]]);
+});
+
+test("a filter of two ends means names that begin with these words; else words are anywhere", () => {
+  const fits = (filter) => pairs.fitsFilter(filter, "h1 wget 208", "h2 appsrv 197", "3 10.0.0.2:8080");
+  assert.deepEqual(["", "h1 wget → h2 appsrv", "h1 → h2", "→ h2", "h1 →", "APPSRV wget", "8080 h1"].map(fits), [true, true, true, true, true, true, true]);
+  assert.deepEqual(["h2 → h1", "h → h2", "h1 wge → h2", "wget → appsrv", "redis"].map(fits), [false, false, false, false, false]);
+  const request = (client, server) => ({ client, server });
+  assert.deepEqual(pairs.programPairs([request("h1 wget 1", "h2 a 9"), request("h1 wget 2", "h2 a 8"), request("h2 a 9", "h3 db 7")]), [{ from: "h1 wget", to: "h2 a", count: 2 }, { from: "h2 a", to: "h3 db", count: 1 }]);
+  // Within a host, and of rows that are not known, they are none between hosts.
+  const pair = (from, to, count) => ({ from, to, count }), hostOf = (row) => [0, 0, 1][row];
+  assert.deepEqual(pairs.hostPairs([pair(0, 2, 3), pair(1, 2, 4), pair(0, 1, 9), pair(0, 5, 9)], hostOf, (host) => `h${host}`), [{ from: "h0", to: "h1", count: 7 }]);
+});
+
+test("questions about files and peers name hosts, and addresses the other way round", () => {
+  assert.match(users.isFile("it's", { file: "/a'b" }), /^host = 'it''s' AND fd_path\(.*\) = '\/a''b'$/);
+  assert.match(users.isFile("h1", { file: null }), / IS NULL$/);
+  const files = [{ host: 0, file: "10.0.0.1:5->10.0.0.2:80" }, { host: 0, file: "10.0.0.1:6->10.0.0.2:80" }, { host: 0, file: "10.0.0.1:6->10.0.0.3:80" }, { host: 1, file: "10.0.0.2:80->10.0.0.1:5" }, { host: 0, file: null }];
+  assert.match(users.isOtherEnd("h1", { host: 0, peer: "10.0.0.2" }, files), /^host <> 'h1' AND \([^|]*LIKE '10\.0\.0\.2:%->10\.0\.0\.1:%'\)$/);
+  assert.match(users.isOtherEnd("h1", { host: 0, peer: "10.9.9.9" }, files), /LIKE '10\.9\.9\.9:%->%'\)$/);
+});
+
+test("a pivot lacks nothing of the sums: what is not listed has a line", () => {
+  const states = [{ style: 1, total_ns: 10 }, { style: 5, total_ns: 90 }], thread = (row, user, blocked, dead = 0) => ({ row, label: "", by_state: [0, user, 0, 0, 0, blocked, 0, dead, 0] });
+  const lines = (threads, count, by) => pivot.pivotLines({ states, threads, thread_count: count }, by, (row) => ({ row: by === "host" ? 0 : row, label: `r${row}` })).map(({ kind, byState, isWhole }) => [kind, byState[1] ?? 0, byState[5] ?? 0, isWhole]);
+  assert.deepEqual(lines([thread(1, 4, 50, 1000), thread(2, 6, 40)], 2, "host"), [["one", 10, 90, true], ["all", 10, 90, true]]);
+  assert.deepEqual(lines([thread(1, 4, 50), thread(2, 5, 10)], 3, "host"), [["one", 9, 60, false], ["rest", 1, 30, true], ["all", 10, 90, true]]);
+  assert.deepEqual(lines([thread(1, 4, 50), thread(2, 5, 10)], 3, "thread"), [["one", 4, 50, true], ["one", 5, 10, true], ["rest", 1, 30, true], ["all", 10, 90, true]]);
 });
 
 test("lines of counters are known by their numbers, and say what they know of an instant", () => {

@@ -7,7 +7,7 @@ import { columnTitle } from "./cells";
 import { notice, withCode } from "./notice";
 import { AskingPanel } from "./panel";
 import { DataTable, titled } from "./table";
-import { rowOfLine, toShown } from "./times";
+import { endsOfLines, rowOfLine, toShown } from "./times";
 
 const LIMIT = 1000, FIRST = "cputop";
 type Line = readonly CellValue[];
@@ -65,29 +65,39 @@ export class AnalysesPanel extends AskingPanel {
     this.result.scrollTop = isSame ? top : 0;
   }
   private table(table: Table): HTMLElement {
+    const names = table.columns.map((column) => column.name), [end, farEnd] = endsOfLines(names), far = (line: Line) => this.go(table, line, false, farEnd);
+    // The name at the other end leads there.
+    const places = farEnd === undefined ? [] : ["comm", "pid", "tid", "host"].map((name) => names.indexOf(`${farEnd}${name}`));
+    const linked = places.find((place) => place >= 0) ?? -1;
     const shown = new DataTable<Line>({
-      label: table.title, origin: () => this.origin, ...(isSomewhere(table) ? { pick: (line: Line) => this.go(table, line, false), open: (line: Line) => this.go(table, line, true) } : {}),
+      label: table.title, origin: () => this.origin,
+      ...(isSomewhere(table) ? { pick: (line: Line) => this.go(table, line, false), open: (line: Line) => this.go(table, line, true) } : {}),
+      ...(farEnd === undefined ? {} : { beside: far }),
       columns: table.columns.map((column, place) => ({
         title: columnTitle(column.name), description: column.name, unit: column.unit, isNumber: column.unit !== "none" || table.rows.every((row) => row[place] === null || typeof row[place] === "number"),
         value: (line: Line) => line[place] ?? null, grow: column.unit === "none" && table.rows.some((row) => String(row[place] ?? "").length > 24),
+        ...(place !== linked ? {} : { draw: (line: Line) => (line[place] === null ? "–" : farLink(String(line[place]), () => far(line))) }),
       })),
     });
     const count = table.rows.length >= LIMIT ? `the first ${formatCount(LIMIT)} rows` : `${formatCount(table.rows.length)} ${table.rows.length === 1 ? "row" : "rows"}`;
-    const block = titled(table.title, shown, h("span", { class: "muted" }, count));
+    const word = (end: string | undefined) => (end === "" ? "the process of the line" : `“${end?.replace("_", "")}”`);
+    const hint = farEnd === undefined ? "" : `; a click goes to ${word(end)}, the link (Ctrl + click, Ctrl + Enter) to ${word(farEnd)}`;
+    const block = titled(table.title, shown, h("span", { class: "muted", title: `${count}${hint}` }, count, hint));
     // As high as its rows, up to a screen of the drawer.
     block.style.height = `${Math.min(26 + 26 + 21 * table.rows.length + 14, 440)}px`;
     shown.set(table.rows);
     return block;
   }
-  /** Goes to the thread, the CPU or the host of a line, at its first instant; `isZoomed`: shows its time alone. The list stays. */
-  private go(table: Table, line: Line, isZoomed: boolean): void {
+  /** Goes to what a line is about, at its first instant; `isZoomed`: shows its time alone; `end`: which of two ends, else the first. The list stays. */
+  private go(table: Table, line: Line, isZoomed: boolean, end?: string): void {
     const times = table.columns.flatMap((column, place) => (column.unit === "time" && typeof line[place] === "number" ? [line[place]] : []));
-    const { window } = this.view.now, row = rowOfLine(this.view, (name) => line[table.columns.findIndex((column) => column.name === name)] ?? null, times[0] ?? null);
+    const { window } = this.view.now, names = table.columns.map((column) => column.name), prefix = end ?? endsOfLines(names)[0] ?? "";
+    const row = rowOfLine(this.view, (name) => line[names.indexOf(`${prefix}${name}`)] ?? null, times[0] ?? null);
     this.hold();
     if (times.length === 0) { this.navigator.go(row, (window.begin + window.end) / 2); return; }
-    const begin = toShown(this.view, row, Math.min(...times)), end = toShown(this.view, row, Math.max(...times));
-    this.navigator.go(row, begin, isZoomed || end - begin > window.end - window.begin ? { begin, end } : undefined);
-    this.view.set(end > begin ? { selection: { begin, end } } : { hover: begin });
+    const first = toShown(this.view, row, Math.min(...times)), last = toShown(this.view, row, Math.max(...times));
+    this.navigator.go(row, first, isZoomed || last - first > window.end - window.begin ? { begin: first, end: last } : undefined);
+    this.view.set(last > first ? { selection: { begin: first, end: last } } : { hover: first });
   }
   private drawList(): void {
     this.list.replaceChildren(...this.all.map((it) => h("div", { role: "option", id: `analysis-${it.name}`, class: "option", title: it.about, "data-name": it.name, "aria-selected": String(it.name === this.chosen), onclick: () => this.choose(it.name) },
@@ -113,5 +123,14 @@ export class AnalysesPanel extends AskingPanel {
     event.stopPropagation();
   }
 }
-/** Whether its lines are of an instant, or of a thread, a CPU or a host. */
-function isSomewhere(table: Table): boolean { return table.columns.some((it) => it.unit === "time" || ["host", "tid", "pid", "cpu"].includes(it.name)); }
+/** Whether its lines are of an instant, or of a thread, a CPU or a host, or of two of these. */
+function isSomewhere({ columns }: Table): boolean {
+  return columns.some((it) => it.unit === "time" || ["tid", "pid", "cpu"].includes(it.name)) || endsOfLines(columns.map((it) => it.name)).length > 0;
+}
+/** A name in a line that leads elsewhere than the line. */
+function farLink(text: string, go: () => void): HTMLElement {
+  const it = button(text, `Go to ${text}, the other end`, go, { class: "link", tabindex: -1 });
+  it.addEventListener("click", (event) => event.stopPropagation());
+  it.addEventListener("dblclick", (event) => event.stopPropagation());
+  return it;
+}

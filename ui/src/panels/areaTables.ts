@@ -25,23 +25,30 @@ export class FileTables {
   readonly peersNote = h("span", { class: "muted" });
   readonly files: DataTable<FileSum>;
   readonly peers: DataTable<PeerSum>;
-  constructor(origin: () => string | null, host: HostName) {
+  /** What came of a click. */
+  readonly said = h("span", { class: "said", role: "status" });
+  readonly saidOfPeers = h("span", { class: "said", role: "status" });
+  private answered: readonly FileSum[] = [];
+  constructor(origin: () => string | null, host: HostName, doers: { file(it: FileSum): void; peer(it: PeerSum, files: readonly FileSum[]): void }) {
     const name = <T extends { host: number }>(): Column<T> => ({ title: "host", value: (it) => host(it.host) });
     this.files = new DataTable<FileSum>({
-      label: "Files", origin, sort: [2, true],
+      label: "Files: a click goes to the thread that uses it most, at its first call", origin, sort: [2, true], pick: (it) => doers.file(it),
       columns: [name(), { title: "file", value: (it) => it.file ?? "unknown: it was open before the trace, or events are missing", grow: true }, ...usesColumns<FileSum>(), { title: "kind", value: (it) => it.kind ?? "–" }],
     });
     this.peers = new DataTable<PeerSum>({
-      label: "Peers", origin, sort: [3, true],
+      label: "Peers: a click goes to the other end, on the other host", origin, sort: [3, true], pick: (it) => doers.peer(it, this.answered),
       columns: [name(), { title: "peer", description: "The address at the other end of sockets", value: (it) => it.peer, grow: true }, { title: "connections", unit: "count", value: (it) => it.connections }, ...usesColumns<PeerSum>()],
     });
   }
   set({ files, file_count: fileCount, peers, peer_count: peerCount, all }: AreaFiles): void {
     this.filesNote.textContent = this.filesNote.title = `${usesText(all)}${cutText(files.length, fileCount)}`;
+    this.answered = files;
+    this.say("");
     this.peersNote.textContent = `${formatCount(peerCount)} peers${cutText(peers.length, peerCount)}`;
     this.files.set(files);
     this.peers.set(peers);
   }
+  say(text: string): void { for (const it of [this.said, this.saidOfPeers]) it.textContent = it.title = text; }
 }
 export class ExchangedTable {
   readonly note = h("span", { class: "muted" });

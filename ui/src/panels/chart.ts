@@ -5,7 +5,7 @@ import type { Time } from "../api";
 import { ink } from "../colours";
 import { h } from "../dom";
 import { formatTime, placesFor } from "../format";
-import type { View } from "../view";
+import type { Range, View } from "../view";
 import { stepOf } from "./times";
 import { listenTime, type Mover } from "./wheel";
 
@@ -24,7 +24,8 @@ export class Chart {
   private readonly readout = h("span", { class: "readout" });
   readonly element = h("figure", { class: "chart" }, h("figcaption", {}, this.title, this.readout), this.place);
 
-  constructor(private readonly view: View, mover: Mover) {
+  /** `shown`: the window that it shows. */
+  constructor(private readonly view: View, mover: Mover, private readonly shown: () => Range) {
     new ResizeObserver(() => this.fit()).observe(this.place);
     listenTime(this.place, view, mover, (x) => this.timeAt(x));
   }
@@ -48,7 +49,7 @@ export class Chart {
   /** The window is another: what is there is moved until better comes. */
   scale(): void {
     if (this.plot === null || this.data === null) return;
-    const { begin, end } = this.view.now.window, most = this.data.most ?? largest(this.data);
+    const { begin, end } = this.shown(), most = this.data.most ?? largest(this.data);
     this.plot.batch(() => {
       this.plot!.setScale("x", { min: begin, max: end });
       this.plot!.setScale("y", { min: Math.min(0, smallest(this.data!)), max: most * 1.05 });

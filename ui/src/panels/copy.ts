@@ -20,8 +20,8 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 /** A button that copies what `text` gives, and says so. */
-export function copyButton(shown: string, title: string, text: () => string): HTMLButtonElement {
-  const it = button(shown, title, () => void copyText(text()).then((isDone) => tell(it, shown, isDone)), { class: "copy" });
+export function copyButton(shown: string, title: string, text: () => string, look = "copy"): HTMLButtonElement {
+  const it = button(shown, title, () => void copyText(text()).then((isDone) => tell(it, shown, isDone)), { class: look });
   return it;
 }
 function tell(it: HTMLButtonElement, shown: string, isDone: boolean): void {
@@ -29,14 +29,31 @@ function tell(it: HTMLButtonElement, shown: string, isDone: boolean): void {
   setTimeout(() => { it.textContent = shown; }, TOLD_MS);
 }
 
-/** The command line that gives the same, as text. */
+/** The command line that gives the same, as text; or why there is none. */
 export class CommandText {
   private command = "";
   private readonly code = h("code", { class: "command", tabindex: 0, "aria-label": "The command that gives the same as text" });
-  readonly element = h("span", { class: "as-text", hidden: true }, this.code, copyButton("as text", "Copy the command that gives the same as text", () => this.command));
+  private readonly copy = copyButton("as text", "Copy the command that gives the same as text", () => this.command);
+  private readonly why = h("span", { class: "muted", hidden: true });
+  readonly element = h("span", { class: "as-text", hidden: true }, this.code, this.copy, this.why);
   set(command: string): void {
     this.command = command;
     this.code.textContent = this.code.title = command;
     this.element.hidden = command === "";
+    this.code.hidden = this.copy.hidden = false;
+    this.why.hidden = true;
+  }
+  /** No command gives the same: says so, and why. */
+  none(why: string): void {
+    this.set("");
+    this.why.textContent = "no command gives this";
+    this.why.title = why;
+    this.element.hidden = this.why.hidden = false;
+    this.code.hidden = this.copy.hidden = true;
+  }
+  /** The command of an answer, where it has one. */
+  setOr(command: string | undefined, why: string): void {
+    if (command === undefined || command === "") this.none(why);
+    else this.set(command);
   }
 }

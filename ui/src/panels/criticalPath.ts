@@ -8,7 +8,7 @@ import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { PathDetails } from "./pathDetails";
 import { pathName, PathPair } from "./pathPair";
-import { RequestList } from "./requestList";
+import { COMPARES, RequestList } from "./requestList";
 import { panelRange, nameOf, rowOf, toShown } from "./times";
 
 /** Lists of more requests than this are not kept while another panel is seen. */
@@ -28,7 +28,8 @@ export class CriticalPathPanel extends AskingPanel {
   /** Another path that the one that is shown is held against. */
   private other: Path | null = null;
   private readonly pair: PathPair;
-  private readonly against = button("compare with another", "Keep this path, and hold the next one that is picked against it", () => this.holdAgainst(this.view.now.path));
+  private readonly against = button("compare with another", `Keep this path, and hold the next one that is picked against it. ${COMPARES}`, () => this.holdAgainst(this.view.now.path));
+  private readonly orClick = h("span", { class: "muted", title: COMPARES }, "or Ctrl + click one");
   /** The one that an address asks for, until it is there. */
   private wanted: PathOf | null = null;
   private readonly leave = button("close the path ×", "Leave the path: all rows again (Esc)", () => this.view.set({ path: null, onlyRows: null }));
@@ -36,10 +37,10 @@ export class CriticalPathPanel extends AskingPanel {
   constructor(view: View, navigator: Navigator) {
     super("critical-path", "Critical path", view, navigator, ["path", "row", "selection", "onlyRows"]);
     const origin = () => this.origin;
-    this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin, () => this.tellKept());
+    this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), (it) => void this.pickBeside(it), origin, () => this.tellKept());
     this.details = new PathDetails((step) => this.go(step, false), (step) => this.go(step, true), origin);
     this.pair = new PathPair(() => this.holdAgainst(null), origin);
-    this.controls.append(this.ofThread, this.against, this.only, this.leave);
+    this.controls.append(this.ofThread, this.against, this.orClick, this.only, this.leave);
   }
   /** What the list is filtered by, and the path that is held against the one that is shown. */
   get kept(): string {
@@ -103,7 +104,7 @@ export class CriticalPathPanel extends AskingPanel {
     this.ofThread.disabled = !isThread;
     this.ofThread.textContent = isThread ? `path of ${nameOf(this.view, row)}` : "path of the thread";
     this.leave.hidden = path === null;
-    this.against.hidden = path === null;
+    this.against.hidden = this.orClick.hidden = path === null;
     this.against.setAttribute("aria-pressed", String(this.other !== null));
     this.against.textContent = this.other === null ? "compare with another" : this.other === path ? `${pathName(path!)} is kept: pick another` : `compared with ${pathName(this.other)}`;
     this.only.hidden = path === null && onlyRows === null;
@@ -116,7 +117,7 @@ export class CriticalPathPanel extends AskingPanel {
     this.command.set(path?.command ?? this.commandOfAll);
     this.heading.textContent = this.requests === null ? "" : `${formatCount(this.requests.length)} requests`;
     if (path === null) {
-      this.detail.replaceChildren(notice("empty", "No path is shown", "Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. Or select a thread, and a time if you like, and press `c`."));
+      this.detail.replaceChildren(notice("empty", "No path is shown", "Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. With Ctrl or Shift, a click on a second one compares both. Or select a thread, and a time if you like, and press `c`."));
       return;
     }
     if (this.other !== null && this.other !== path) {
@@ -140,6 +141,16 @@ export class CriticalPathPanel extends AskingPanel {
       this.view.set({ path, onlyRows: rowsOf(path) });
       this.navigator.go(null, begin, { begin, end });
     });
+  }
+  /** Holds it against the path that is shown; of two that are compared, it takes the place of the second. */
+  private async pickBeside(request: Request): Promise<void> {
+    const { path } = this.view.now, first = this.other ?? path;
+    if (first !== null && first.request !== request.request) {
+      this.other = first;
+      this.wanted = null;
+    }
+    await this.pick(request);
+    this.tellKept();
   }
   private async pathOfThread(): Promise<void> {
     const { row } = this.view.now, range = panelRange(this.view);

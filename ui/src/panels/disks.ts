@@ -25,7 +25,7 @@ export class DisksPanel extends PicturePanel {
     super("disks", "Disks", view, navigator);
     const of = ({ disk, place }: Row) => disk.processes[place]!;
     this.table = new DataTable<Row>({
-      label: "Requests to disks by process: a click goes to the disk", origin: () => this.origin, pick: ({ disk }) => this.navigator.go(disk.row, (view.now.window.begin + view.now.window.end) / 2),
+      label: "Requests to disks by process: a click goes to the disk", origin: () => this.origin, pick: ({ disk }) => this.goAndStay(() => this.navigator.go(disk.row, (view.now.window.begin + view.now.window.end) / 2)),
       columns: [
         { title: "disk", value: ({ disk }) => this.nameOf(disk) },
         { title: "process", value: ({ disk, place }) => processName(disk, place), draw: ({ disk, place }) => swatch(processColour(place), processName(disk, place)), grow: true },
@@ -52,7 +52,7 @@ export class DisksPanel extends PicturePanel {
     }
     if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
     // Pictures of disks that are still there are kept: nothing moves.
-    this.drawn = disks.slice(0, MOST_DISKS).map((disk) => ({ disk, picture: this.drawn.find((it) => it.disk.host === disk.host && it.disk.disk === disk.disk)?.picture ?? new TimePicture(this.view, this.navigator) }));
+    this.drawn = disks.slice(0, MOST_DISKS).map((disk) => ({ disk, picture: this.drawn.find((it) => it.disk.host === disk.host && it.disk.disk === disk.disk)?.picture ?? new TimePicture(this.view, this.navigator, this.timesShown) }));
     const left = disks.length - this.drawn.length;
     this.charts.replaceChildren(...this.drawn.map(({ disk, picture }) => h("section", { class: "block" }, h("div", { class: "block-head" }, h("h3", {}, this.nameOf(disk)), h("span", { class: "muted seeks", title: seeksText(disk) }, seeksText(disk))), picture.element, this.legend(disk))),
       ...(left > 0 ? [h("p", { class: "missing muted" }, `${formatCount(left)} more disks with fewer requests are not drawn`)] : []));
@@ -67,8 +67,7 @@ export class DisksPanel extends PicturePanel {
     shift: (host) => toShown(this.view, this.view.now.experiment?.hosts[host]?.row ?? null, 0),
     click: (disk, [at, , , , , latency]) => {
       const begin = toShown(this.view, disk.row, at);
-      this.view.set({ selection: { begin, end: begin + (latency ?? 0) } });
-      this.navigator.go(disk.row, begin);
+      this.goAndStay(() => { this.view.set({ selection: { begin, end: begin + (latency ?? 0) } }); this.navigator.go(disk.row, begin); });
     },
   };
   private nameOf(disk: Disk): string { return `${this.view.now.experiment?.hosts[disk.host]?.name ?? ""} ${disk.disk}`; }

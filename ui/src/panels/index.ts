@@ -4,6 +4,7 @@ import { AnalysesPanel } from "./analyses";
 import { CriticalPathPanel } from "./criticalPath";
 import { DisksPanel } from "./disks";
 import { EventsPanel } from "./events";
+import { FlowsPanel } from "./flows";
 import { LatencyPanel } from "./latency";
 import { LivesPanel } from "./lives";
 import { LossesPanel } from "./losses";
@@ -17,5 +18,5 @@ import { StatisticsPanel } from "./statistics";
 import { SynchronizationPanel } from "./synchronization";
 import { UsagePanel } from "./usage";
 
-const ALL = [StatePanel, CriticalPathPanel, LatencyPanel, ServicesPanel, StatisticsPanel, UsagePanel, ResourcesPanel, LivesPanel, DisksPanel, MatchesPanel, EventsPanel, MessagesPanel, LossesPanel, SynchronizationPanel, AnalysesPanel, SqlPanel];
+const ALL = [StatePanel, FlowsPanel, CriticalPathPanel, LatencyPanel, ServicesPanel, StatisticsPanel, UsagePanel, ResourcesPanel, LivesPanel, DisksPanel, MatchesPanel, EventsPanel, MessagesPanel, LossesPanel, SynchronizationPanel, AnalysesPanel, SqlPanel];
 export const panels: PanelMaker[] = ALL.map((Made) => (view, navigator) => new Made(view, navigator));

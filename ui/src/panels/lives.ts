@@ -22,7 +22,7 @@ export class LivesPanel extends PicturePanel {
 
   constructor(view: View, navigator: Navigator) {
     super("lives", "Lives", view, navigator);
-    this.picture = new TimePicture(view, navigator);
+    this.picture = new TimePicture(view, navigator, this.timesShown);
     const time = (at: number) => formatTime(this.origin, at, placesFor((view.now.window.end - view.now.window.begin) / 1000));
     this.table = new DataTable<Life>({
       label: "Processes in the window: a click goes to the row", origin: () => this.origin, pick: (it) => this.go(it, null), open: (it) => this.doers.open(it),
@@ -62,13 +62,13 @@ export class LivesPanel extends PicturePanel {
     click: (it, at) => this.go(it, at),
     open: (it) => {
       const begin = toShown(this.view, it.row, it.begin), end = toShown(this.view, it.row, it.end);
-      this.navigator.go(it.row, begin, { begin, end });
+      this.goAndStay(() => this.navigator.go(it.row, begin, { begin, end }));
     },
   };
   /** Goes to the row of a process; without an instant, at the start of its life, if that is not seen now. */
   private go(it: Life, at: number | null): void {
     const { begin, end } = this.view.now.window, from = toShown(this.view, it.row, it.begin), to = toShown(this.view, it.row, it.end);
-    this.navigator.go(it.row, at ?? (to < begin || from > end ? from : (begin + end) / 2));
+    this.goAndStay(() => this.navigator.go(it.row, at ?? (to < begin || from > end ? from : (begin + end) / 2)));
   }
   private nameOf(it: Life): string { return `${this.view.now.experiment?.hosts[it.host]?.name ?? ""} ${it.comm ?? "?"} ${it.pid}`; }
   private drawLegend(): void { this.legend.replaceChildren(swatch(cpuColour(), "of a CPU"), swatch(unknownColour(), "unknown: may be more"), h("span", { class: "muted" }, "edges: starts and ends that were seen")); }

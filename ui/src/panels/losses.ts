@@ -7,7 +7,7 @@ import type { Navigator, View } from "../view";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { DataTable } from "./table";
-import { rowOfLine, toShown } from "./times";
+import { commandLike, rowOfLine, toShown } from "./times";
 
 export class LossesPanel extends AskingPanel {
   private readonly count = h("span", { class: "muted", role: "status" });
@@ -30,6 +30,7 @@ export class LossesPanel extends AskingPanel {
     const { losses, losses_total: total, breaks } = await api.overview(1, signal);
     const broken = breaks.map((it): Loss => ({ host: typeof it.host === "number" ? it.host : this.view.now.experiment?.hosts.find((host) => host.name === it.host)?.host ?? 0, cpu: null, begin: it.at, end: it.at, what: it.text, count: null }));
     this.heading.textContent = "all of the time";
+    this.command.set(commandLike(this.view, "sql -c 'SELECT host, cpu, what, count, begin_time, end_time FROM losses ORDER BY begin_time, host, cpu'"));
     this.count.textContent = `${formatCount(losses.length)}${total > losses.length ? ` of ${formatCount(total)}` : ""} times in which something is missing${broken.length === 0 ? "" : `, ${formatCount(broken.length)} breaks of clocks`}`;
     if (losses.length + broken.length === 0) {
       this.body.replaceChildren(notice("empty", "Nothing is missing", "No event was lost, all CPUs were recorded all of the time, and no clock was set."));

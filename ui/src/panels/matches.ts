@@ -48,6 +48,7 @@ export class MatchesPanel extends AskingPanel {
     const { filter, clock, window, selection, experiment } = this.view.now, scope = this.scope.value;
     if (filter === null) {
       this.forget();
+      this.command.set("");
       this.count.textContent = this.place.textContent = this.heading.textContent = "";
       this.body.replaceChildren(notice("empty", "No expression is searched for", "Type one into the search box (`/`): `duration > 10ms && state == wait-cpu`, `label == write && host == h2`. The states for which it holds are listed here; `n` and `N` go from one to the next."));
       return;
@@ -55,6 +56,7 @@ export class MatchesPanel extends AskingPanel {
     const all = { ...(clock === "own" ? experiment?.own : null) ?? { begin: experiment?.begin ?? 0, end: experiment?.end ?? 1 } }, shown = scope === "all" ? { begin: all.begin, end: all.end + 1 } : scope === "range" && selection !== null ? selection : window;
     const answer = await api.matching(filter, shown.begin, shown.end, clock, { limit: LIMIT, order: this.order.value }, signal);
     if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
+    this.command.none("The search has a language of its own: its expressions are no option of a command. Questions in SQL to `thread_states` find the same");
     this.heading.textContent = filter;
     this.heading.title = filter;
     this.total = answer.states;

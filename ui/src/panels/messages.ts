@@ -5,6 +5,7 @@ import { h } from "../dom";
 import { formatCount, formatDuration } from "../format";
 import type { Navigator, View } from "../view";
 import { notice } from "./notice";
+import { fitsFilter } from "./pairs";
 import { AskingPanel } from "./panel";
 import { DataTable } from "./table";
 import { panelRange, nameOf } from "./times";
@@ -16,7 +17,7 @@ export class MessagesPanel extends AskingPanel {
   private total = 0;
   /** Whether there are messages, at whatever time. */
   private isAny = false;
-  private readonly filter = h("input", { type: "search", placeholder: "filter: host, thread", "aria-label": "Filter messages", oninput: () => this.draw() });
+  private readonly filter = h("input", { type: "search", placeholder: "filter: host, thread, a → b", "aria-label": "Filter messages", oninput: () => { this.draw(); this.tellKept(); } });
   private readonly inverted = h("input", { type: "checkbox", onchange: () => this.draw() });
   private readonly count = h("span", { class: "muted", role: "status" });
   private readonly table: DataTable<Message>;
@@ -37,6 +38,12 @@ export class MessagesPanel extends AskingPanel {
     });
     this.controls.append(this.filter, h("label", {}, this.inverted, " only those that arrive before they were sent"), this.count, this.table.copy);
   }
+  /** What they are filtered by. */
+  get kept(): string { return this.filter.value.trim(); }
+  keep(text: string): void {
+    this.filter.value = text;
+    if (this.isSeen) this.draw();
+  }
   protected forget(): void { this.messages = []; this.table.set([]); }
   protected async load(signal: AbortSignal): Promise<void> {
     // Messages are told on the clock that is shown.
@@ -50,13 +57,13 @@ export class MessagesPanel extends AskingPanel {
     this.draw();
   }
   private draw(): void {
-    const words = this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    const shown = this.messages.filter((it) => (!this.inverted.checked || it[7] === 1) && (words.length === 0 || fits(`${nameOf(this.view, it[0])} ${nameOf(this.view, it[1])}`.toLowerCase(), words)));
+    const filter = this.kept;
+    const shown = this.messages.filter((it) => (!this.inverted.checked || it[7] === 1) && (filter === "" || fitsFilter(filter, nameOf(this.view, it[0]), nameOf(this.view, it[1]))));
     const thinned = this.messages.length < this.total ? `, ${formatCount(this.messages.length)} of them, evenly chosen` : "";
     this.count.textContent = `${formatCount(this.total)} messages arrive in it${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;
     if (shown.length === 0) {
       this.table.set([]);
-      this.body.replaceChildren(this.messages.length > 0 ? notice("empty", "No message fits", this.inverted.checked && words.length === 0 ? "None arrives before it was sent: as it must be. `k` shows the hosts' own clocks." : "Clear the filter to see all.")
+      this.body.replaceChildren(this.messages.length > 0 ? notice("empty", "No message fits", this.inverted.checked && filter === "" ? "None arrives before it was sent: as it must be. `k` shows the hosts' own clocks." : "Clear the filter to see all.")
         : this.none());
       return;
     }
@@ -74,4 +81,3 @@ export class MessagesPanel extends AskingPanel {
     this.navigator.go(from, sent, isZoom ? { begin: begin - room, end: end + room } : undefined);
   }
 }
-function fits(text: string, words: readonly string[]): boolean { return words.every((word) => text.includes(word)); }

@@ -4,7 +4,7 @@ import { ApiError } from "../api";
 import { button, h } from "../dom";
 import { formatDuration, formatTime, placesFor } from "../format";
 import { watchTheme } from "../theme";
-import type { ViewState, Navigator, Panel, View } from "../view";
+import type { ViewState, Navigator, Panel, Range, View } from "../view";
 import { Asking } from "./asking";
 import { CommandText } from "./copy";
 import { notice } from "./notice";
@@ -33,6 +33,10 @@ export abstract class AskingPanel implements Panel {
   /** What the panel is about, and that of then where it stays with it: what is clicked in a panel moves the page, and does not change what the panel is about. */
   private covered: PanelRange | null = null;
   private held: PanelRange | null = null;
+  /** A click in the panel is being followed; the window to which the last one led, and the one that was shown before the first one. */
+  protected isGoing = false;
+  private led: Range | null = null;
+  private stayed: Range | null = null;
   /** No request is pending or scheduled. */
   get isIdle(): boolean { return this.timer === 0 && this.asking === null && this.works === 0; }
   private stops: (() => void)[] = [];
@@ -64,7 +68,7 @@ export abstract class AskingPanel implements Panel {
     this.asking?.abort();
     this.asking = null;
     this.progress.end();
-    this.held = this.covered = null;
+    this.held = this.covered = this.led = null;
     this.forget();
   }
   /** Asks the server, and shows its answer. Throws what the server says is wrong. */
@@ -74,15 +78,33 @@ export abstract class AskingPanel implements Panel {
   /** Something that the panel watches is another now. */
   protected changed(_now: ViewState, _changed: ReadonlySet<keyof ViewState>): void { this.askSoon(); }
   /** The traces have grown: rows and times may have other numbers. */
-  protected renewed(): void { this.held = null; this.askSoon(); }
+  protected renewed(): void { this.letGo(); this.askSoon(); }
   protected themed(): void { /* Most are coloured by the style sheet alone. */ }
   protected shown(): void { /* Most wait for the server. */ }
   protected watchWhileSeen(stop: () => void): void { this.stops.push(stop); }
 
   /** Stays with the time of now, wherever the page goes, until a time is selected by hand, or it is asked to follow. */
   protected hold(): void { this.held = this.covered; }
+  protected get isHeld(): boolean { return this.held !== null; }
+  /** Goes where a click leads, and stays with the time of now. */
+  protected goAndStay(act: () => void): void {
+    this.stayed = this.timesShown();
+    this.hold();
+    this.isGoing = true;
+    try { act(); } finally { this.isGoing = false; }
+    this.led = this.navigator.window;
+  }
+  /** What is another now is so because of a click in the panel; of the window: it is where that led, or on the way there. */
+  protected get isLed(): boolean {
+    const { led } = this, { window } = this.navigator;
+    return this.isGoing || (led !== null && led.begin === window.begin && led.end === window.end);
+  }
+  /** What pictures in the panel show: the window of the time graph, but where a click in the panel led there. */
+  protected readonly timesShown = (): Range => (this.isHeld ? this.stayed : null) ?? this.view.now.window;
+  /** Goes with the page again, from now on. */
+  protected letGo(): void { this.held = this.led = null; }
   private release(): void {
-    this.held = null;
+    this.letGo();
     void this.ask();
   }
   /** Asks when what it is about has changed; while it stays with a time, that is only offered. */

@@ -16,6 +16,8 @@ export abstract class PicturePanel extends AskingPanel {
   /** The text of the file. */
   svg(): string | null { return svgOfPictures(this.pictures()); }
   protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
+    // Zooming and panning take the pictures along.
+    if (changed.has("clock") || (changed.has("window") && !this.isLed)) this.letGo();
     for (const { picture } of this.pictures()) {
       if (changed.has("window") || changed.has("clock") || changed.has("selection")) picture.drawSoon();
       else picture.moveCursor();

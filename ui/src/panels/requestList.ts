@@ -3,15 +3,19 @@
 import type { Request } from "../api";
 import { button, h } from "../dom";
 import { formatCount, formatDuration, formatTime } from "../format";
+import { fitsFilter } from "./pairs";
 import { servicesOf, type Service } from "./services";
 import { DataTable } from "./table";
+
+/** How two requests are compared. */
+export const COMPARES = "With Ctrl or Shift, a click on another request (Ctrl + Enter by keys) compares it with the one that is shown";
 
 export class RequestList {
   private all: readonly Request[] = [];
   private services: readonly Service[] = [];
   private most = 1;
   private picked: number | null = null;
-  private readonly filter = h("input", { type: "search", class: "filter", placeholder: "filter: host, process, number", "aria-label": "Filter requests", oninput: () => this.refilter() });
+  private readonly filter = h("input", { type: "search", class: "filter", placeholder: "filter: host, process, number, a → b", "aria-label": "Filter requests", oninput: () => this.refilter() });
   private readonly service = h("select", { "aria-label": "Service", onchange: () => this.refilter() });
   /** The service that is to be chosen once there are some. */
   private wanted: string | null = null;
@@ -19,9 +23,9 @@ export class RequestList {
   private readonly table: DataTable<Request>;
   readonly element: HTMLElement;
 
-  constructor(private readonly pick: (request: Request) => void, open: (request: Request) => void, origin: () => string | null, private readonly filtered: () => void) {
+  constructor(private readonly pick: (request: Request) => void, open: (request: Request) => void, beside: (request: Request) => void, origin: () => string | null, private readonly filtered: () => void) {
     this.table = new DataTable<Request>({
-      label: "Requests", origin, pick, open, sort: [1, true],
+      label: "Requests", origin, pick, open, beside, sort: [1, true],
       columns: [
         { title: "#", unit: "count", description: "Number of the request, as in `critical-path --request`", value: (it) => it.request, text: (it) => String(it.request) },
         { title: "total", unit: "ns", description: "From the request to the answer, at the client", value: (it) => it.total_ns, width: 15, draw: (it) => this.drawTotal(it) },
@@ -71,11 +75,10 @@ export class RequestList {
     return { request, service, rank: 1 + this.all.filter((it) => it.service === request.service && it.total_ns > request.total_ns).length };
   }
   private draw(): void {
-    const words = this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== ""), service = this.service.value;
+    const filter = this.filter.value.trim(), service = this.service.value;
     const shown = this.all.filter((it) => {
       if (this.service.selectedIndex > 0 && it.service !== service) return false;
-      const text = `${it.request} ${it.client} ${it.server} ${it.service}`.toLowerCase();
-      return words.every((word) => text.includes(word));
+      return fitsFilter(filter, it.client, it.server, `${it.request} ${it.service}`);
     });
     this.most = shown.reduce((most, it) => Math.max(most, it.total_ns), 1);
     this.spread.textContent = shown.length === 0 ? "No request has that in its names."

@@ -23,7 +23,7 @@ export class ResourcesPanel extends PicturePanel {
 
   constructor(view: View, navigator: Navigator) {
     super("resources", "Resources", view, navigator);
-    this.picture = new TimePicture(view, navigator);
+    this.picture = new TimePicture(view, navigator, this.timesShown);
     const host = (it: { host: number }) => this.hostName(it.host);
     this.verdicts = new DataTable<Verdict>({
       label: "The bottleneck of each host: a click goes to its row", origin: () => this.origin, pick: (it) => this.pick(it.host),
@@ -76,8 +76,10 @@ export class ResourcesPanel extends PicturePanel {
   /** Selects a step in the time graph; `isZoomed`: shows it alone. */
   private go(it: Resource, step: number, isZoomed: boolean): void {
     const begin = toShown(this.view, it.row, it.begin[step]!), end = toShown(this.view, it.row, it.end[step]!);
-    this.view.set({ selection: { begin, end } });
-    this.navigator.go(it.row, (begin + end) / 2, isZoomed ? { begin, end } : undefined);
+    this.goAndStay(() => {
+      this.view.set({ selection: { begin, end } });
+      this.navigator.go(it.row, (begin + end) / 2, isZoomed ? { begin, end } : undefined);
+    });
   }
   private goToMost(it: Resource): void {
     const values = it.busy ?? it.waited ?? [], most = values.reduce<number>((best, value, step) => (value !== null && value > (values[best] ?? -1) ? step : best), 0);
@@ -85,7 +87,7 @@ export class ResourcesPanel extends PicturePanel {
   }
   private pick(host: number): void {
     const { begin, end } = this.view.now.window;
-    this.navigator.go(this.rowOfHost(host), (begin + end) / 2);
+    this.goAndStay(() => this.navigator.go(this.rowOfHost(host), (begin + end) / 2));
   }
   private rowOfHost(host: number): number | null { return this.view.now.experiment?.hosts[host]?.row ?? null; }
   private hostName(host: number): string { return this.view.now.experiment?.hosts[host]?.name ?? ""; }

@@ -6,12 +6,12 @@ import { button, h } from "../dom";
 import { formatDuration, formatTime } from "../format";
 import type { ViewState, Navigator, View } from "../view";
 import { copyButton } from "./copy";
-import { firstLook } from "./firstLook";
+import { FirstLook, panelButton } from "./firstLook";
 import { meanwhileList, meanwhileText } from "./meanwhile";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { stack } from "./stack";
-import { panelRange, nameOf, rowOf } from "./times";
+import { commandLike, nameOf, panelRange, quotedWord, rowOf, unixSeconds } from "./times";
 
 type Neighbours = readonly [previous: StateAt | null, next: StateAt | null];
 
@@ -34,18 +34,20 @@ export class StatePanel extends AskingPanel {
     this.heading.textContent = name;
     if (row === null) {
       this.controls.replaceChildren();
+      this.command.set("");
       // The pointer passes over much: what is there stays.
       const { experiment, times } = this.view.now, key = `${times} ${experiment?.store ?? ""} ${experiment?.look ?? 0}`;
       if (this.body.querySelector(".first-look") !== null && this.look === key) return;
-      const { element, more } = firstLook(experiment!, signal);
+      const first = new FirstLook(this.view, this.navigator, (work) => void this.during(work));
       this.look = key;
-      this.body.replaceChildren(element);
-      void this.during(more);
+      this.body.replaceChildren(first.element);
+      void this.during(first.ask(signal));
       return;
     }
     const at = selection?.begin ?? hover ?? (window.begin + window.end) / 2;
     const state = await api.state(row, at, clock, signal).catch((error: unknown) => { if (error instanceof ApiError && error.status === 404) return error; throw error; });
     if (state instanceof ApiError) {
+      this.command.set("");
       const hasInside = ["host", "process"].includes(rowOf(this.view, row)?.kind ?? "");
       this.body.replaceChildren(notice("empty", hasInside ? `${name} has no states of its own` : "No state there", hasInside
         ? "It shows those of its CPUs or threads: select one of them. What it did altogether is in Statistics."
@@ -57,8 +59,18 @@ export class StatePanel extends AskingPanel {
     const neighbours = selection === null ? null : await Promise.all([step("previous"), step("next")]) as unknown as Neighbours;
     if (signal.aborted) return;
     this.said = { state, neighbours };
+    this.tellCommand(state);
     const share = rowOf(this.view, row)?.kind === "thread" && selection !== null ? await this.share(row, signal) : null;
     this.draw(name, share);
+  }
+  private tellCommand({ row, begin, end }: StateAt): void {
+    const it = rowOf(this.view, row), host = this.view.now.experiment?.hosts[it?.host ?? -1]?.name ?? "";
+    if (it?.kind !== "thread" || it.tid === undefined) this.command.none("`isochrone states` has those of threads, not of CPUs, disks and phases");
+    else if (this.view.now.clock === "own") this.command.none("`isochrone states` would need the time on the common clock: `k` goes there");
+    else {
+      const times = `--begin ${unixSeconds(this.view, begin)} --end ${unixSeconds(this.view, end)}`;
+      this.command.set(commandLike(this.view, `states --tid ${quotedWord(`${host}:${it.tid}`)} ${times}`));
+    }
   }
   /** What the thread did in the window. */
   private async share(row: number, signal: AbortSignal): Promise<HTMLElement | null> {
@@ -96,7 +108,9 @@ export class StatePanel extends AskingPanel {
     };
     return [beside("previous", neighbours?.[0]), beside("next", neighbours?.[1]),
       button("follow the message", "Go to the other end of the message next to it (m)", () => void this.follow("message")), button("whom it wakes", "Go to the thread that it wakes next (e)", () => void this.follow("wakeup")),
-      button("who woke it", "Go to the thread that woke it (E)", () => void this.follow("waker")), h("span", { class: "wrong", role: "status" })];
+      button("who woke it", "Go to the thread that woke it (E)", () => void this.follow("waker")),
+      panelButton("all of these", "flows", "List the messages and wake-ups that come to it and go from it in this time"),
+      h("span", { class: "wrong", role: "status" })];
   }
   private async step(to: "previous" | "next"): Promise<void> {
     const { state } = this.said!, known = this.said!.neighbours?.[to === "previous" ? 0 : 1];

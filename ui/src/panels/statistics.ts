@@ -1,34 +1,44 @@
 // What threads did in the selected time, else in the window: added up by state, thread, process, call, and by what they waited for.
 // Talks to: api, view. Used by: the drawer.
-import { api, type Area, type Ran, type Statistics } from "../api";
-import { causeColour, LOOKS, stateColour } from "../colours";
+import { api, ApiError, type Area, type Statistics } from "../api";
+import { LOOKS, stateColour } from "../colours";
 import { button, h } from "../dom";
 import { formatCount, formatDuration } from "../format";
 import type { ViewState, Navigator, View } from "../view";
 import { ExchangedTable, FileTables } from "./areaTables";
+import { CauseTable } from "./causes";
+import { copyButton } from "./copy";
+import { InsteadTable } from "./instead";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
-import { causeWord } from "./pathWords";
 import { PhaseTable } from "./phases";
+import { PivotTable, type PivotBy } from "./pivot";
 import { stack, swatch, type Part } from "./stack";
 import { DataTable, titled, type Column } from "./table";
 import { nameOf, rowOf, toShown, type PanelRange } from "./times";
+import { isFile, isOtherEnd, mostOf } from "./users";
 
 interface Sums { readonly row: number; readonly label: string; readonly byState: readonly number[]; readonly threads: number }
 type OfState = Statistics["states"][number];
 type OfCall = Statistics["calls"][number];
-/** Waits for one cause. */
-interface OfCause { readonly cause: string; readonly count: number; readonly total: number; readonly longest: number; readonly endedBy: string }
 /** What the last table adds up by. */
 type By = "call" | "cause" | "instead" | "phase" | "file" | "peer" | "message";
-const BYS: Readonly<Record<By, readonly [string, string]>> = { call: ["by call", "System calls"], cause: ["by cause", "What threads waited for, and who ended that"], instead: ["ran instead", "What ran while they waited for a CPU"], phase: ["by phase", "Phases of programs, calls of MPI: a bar for each thread"], file: ["files", "What they read and wrote: calls that end in this time"], peer: ["peers", "With whom they exchanged bytes by sockets"], message: ["messages", "Messages that they sent or received in this time"] };
-/** Rows of waits by process and cause that are added up. */
-const MAX_WAITS = 5000;
+const BYS: Readonly<Record<By, readonly [string, string]>> = { call: ["by call", "System calls"], cause: ["by cause", "What threads waited for"], instead: ["ran instead", "What ran while they waited for a CPU"], phase: ["by phase", "Phases of programs, calls of MPI: a bar for each thread"], file: ["files", "What they read and wrote: calls that end in this time"], peer: ["peers", "With whom they exchanged bytes by sockets"], message: ["messages", "Messages that they sent or received in this time"] };
+/** What the table in the middle has lines for. */
+type Middle = "thread" | "process" | "pivot";
+const MIDDLES: Readonly<Record<Middle, readonly [string, string]>> = { thread: ["by thread", "Time of threads"], process: ["by process", "Time of processes"], pivot: ["pivot", "Hosts, processes or threads against states"] };
+/** Why there is no command. */
+const NO_QUERY = "The server has no query with these figures, or it would have to name too many threads or hosts: select fewer rows, or look at all threads";
 const UNKNOWN = 0, USER = 1, CALL = 2, INTERRUPTED = 3, WAIT_CPU = 4, BLOCKED = 5, RUNNING = 8;
 const onCpu = (it: Sums) => [USER, CALL, INTERRUPTED, RUNNING].reduce((sum, state) => sum + (it.byState[state] ?? 0), 0);
 
 export class StatisticsPanel extends AskingPanel {
   private range: PanelRange | null = null;
+  /** The query of the sums by state: what the bar has is that of the table at the right. */
+  private stateCommand = "";
+  private readonly stateTexts = [0, 1].map(() => copyButton("as text", "", () => this.stateCommand, "query"));
+  /** What the answer is of: these rows, or all. */
+  private rows: readonly number[] | null = null;
   private all = 1;
   private most = 1;
   private readonly of = h("select", { "aria-label": "Of which threads", onchange: () => { this.tellKept(); void this.ask(); } }, h("option", { value: "all" }, "all threads"), h("option", { value: "row" }, "selected row"), h("option", { value: "area", hidden: true }, "selected rows"));
@@ -36,15 +46,15 @@ export class StatisticsPanel extends AskingPanel {
   private readonly threads: DataTable<Sums>;
   private readonly processes: DataTable<Sums>;
   private readonly calls: DataTable<OfCall>;
-  private readonly causes: DataTable<OfCause>;
-  private readonly instead: DataTable<Ran>;
+  private readonly causes: CauseTable;
+  private readonly instead: InsteadTable;
   /** What the tables at the right add up by. */
   private by: By = "call";
-  private readonly insteadNote = h("span", { class: "muted" });
-  private waited = 1;
   private readonly count = h("span", { class: "muted" });
-  private readonly ofThreads: HTMLElement;
-  private readonly ofProcesses: HTMLElement;
+  private middle: Middle = "thread";
+  private readonly ofMiddle: Readonly<Record<Middle, HTMLElement>>;
+  private readonly ofStates: HTMLElement;
+  private readonly pivot: PivotTable;
   private readonly phases: PhaseTable;
   private readonly fileTables: FileTables;
   private readonly exchanged: ExchangedTable;
@@ -76,32 +86,29 @@ export class StatisticsPanel extends AskingPanel {
         { title: "mean", unit: "ns", value: (it) => it.total_ns / it.count }, { title: "longest", unit: "ns", value: (it) => it.max_ns },
       ],
     });
-    this.causes = new DataTable<OfCause>({
-      label: "Waits by cause", origin, sort: [2, true],
-      columns: [
-        { title: "waits for", value: (it) => causeWord(it.cause).replace(/^waits for /, ""), draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause).replace(/^waits for /, "")), width: 14 }, { title: "count", unit: "count", value: (it) => it.count }, { title: "time", unit: "ns", value: (it) => it.total },
-        { title: "longest", unit: "ns", value: (it) => it.longest }, { title: "mostly ended by", value: (it) => it.endedBy, grow: true },
-      ],
-    });
-    this.instead = new DataTable<Ran>({
-      label: "What ran while they waited for a CPU: a click goes there", origin, sort: [1, true], pick: (it) => { if (it.row !== null) this.goTo(it.row); },
-      columns: [{ title: "ran instead", value: (it) => it.label, grow: true }, { title: "time", unit: "ns", value: (it) => it.total_ns }, { title: "share", unit: "percent", value: (it) => (100 * it.total_ns) / this.waited, text: (it) => `${((100 * it.total_ns) / this.waited).toFixed(1)} %` }],
-    });
+    this.causes = new CauseTable(origin);
+    this.instead = new InsteadTable(origin, (row) => this.goTo(row));
     this.controls.append(this.of, this.count);
-    const turns = (isProcesses: boolean) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => { this.turn(to); this.tellKept(); }, { "aria-pressed": String(to === isProcesses) })));
-    this.ofThreads = titled("", this.threads, turns(false));
-    this.ofProcesses = titled("", this.processes, turns(true));
+    this.pivot = new PivotTable(origin, (thread, by) => this.groupOf(thread, by), (row) => this.goTo(row), () => this.tellKept());
+    const turns = (of: Middle) => h("span", { class: "turns" }, ...Object.entries(MIDDLES).map(([to, [text, title]]) => button(text, title, () => { this.turn(to as Middle); this.tellKept(); }, { "aria-pressed": String(to === of) })));
+    this.ofStates = titled("By state", this.states, this.stateTexts[0]!);
+    this.ofMiddle = { thread: titled("", this.threads, turns("thread")), process: titled("", this.processes, turns("process")), pivot: titled("", this.pivot.table, turns("pivot"), this.pivot.select, this.pivot.note, this.stateTexts[1]!) };
+    this.ofMiddle.pivot.classList.add("wide");
     const turnsOf = (by: By) => h("span", { class: "turns" }, ...Object.entries(BYS).map(([to, [text, title]]) => button(text, title, () => { this.turnTo(to as By); this.tellKept(); void this.ask(); }, { "aria-pressed": String(to === by) })));
     this.phases = new PhaseTable(origin, (row) => nameOf(this.view, row), (row) => this.goTo(row));
-    this.fileTables = new FileTables(origin, (host) => this.view.now.experiment?.hosts[host]?.name ?? String(host));
+    this.fileTables = new FileTables(origin, (host) => this.hostName(host), {
+      file: (it) => void this.goToUser(isFile(this.hostName(it.host), it), this.rows, "it is not known which thread uses it"),
+      // The other end is on another host, whatever rows are selected here.
+      peer: (it, files) => void this.goToUser(isOtherEnd(this.hostName(it.host), it, files), null, `no thread on a traced host is known to be at ${it.peer}`),
+    });
     this.exchanged = new ExchangedTable(origin, (row) => this.goTo(row));
     this.ofRight = {
-      call: titled("", this.calls, turnsOf("call"), h("span", { class: "muted", title: "Calls take as long as their host's own clock says, as in syscallstats; states are on the common clock. The two differ by the rates of the clocks, some parts in a million." }, "by own clocks")), cause: titled("", this.causes, turnsOf("cause"), h("span", { class: "muted", title: "As in the report blocking, which is by process" }, "of whole processes")),
-      instead: titled("", this.instead, turnsOf("instead"), this.insteadNote), phase: titled("", this.phases.table, turnsOf("phase"), this.phases.note), file: titled("", this.fileTables.files, turnsOf("file"), this.fileTables.filesNote),
-      peer: titled("", this.fileTables.peers, turnsOf("peer"), this.fileTables.peersNote), message: titled("", this.exchanged.table, turnsOf("message"), this.exchanged.note),
+      call: titled("", this.calls, turnsOf("call"), h("span", { class: "muted", title: "Calls take as long as their host's own clock says, as in syscallstats; states are on the common clock. The two differ by the rates of the clocks, some parts in a million." }, "by own clocks")), cause: titled("", this.causes.table, turnsOf("cause"), this.causes.note),
+      instead: titled("", this.instead.table, turnsOf("instead"), this.instead.note), phase: titled("", this.phases.table, turnsOf("phase"), this.phases.note), file: titled("", this.fileTables.files, turnsOf("file"), this.fileTables.filesNote, this.fileTables.said),
+      peer: titled("", this.fileTables.peers, turnsOf("peer"), this.fileTables.peersNote, this.fileTables.saidOfPeers), message: titled("", this.exchanged.table, turnsOf("message"), this.exchanged.note),
     };
-    this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, ...Object.values(this.ofRight));
-    this.turn(false);
+    this.parts = h("div", { class: "statistics-parts" }, this.ofStates, ...Object.values(this.ofMiddle), ...Object.values(this.ofRight));
+    this.turn("thread");
     this.turnTo("call");
   }
   protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
@@ -110,11 +117,13 @@ export class StatisticsPanel extends AskingPanel {
     this.askWhenQuick();
   }
   /** What the tables add up by, and of which threads, where that is another than at first. */
-  get kept(): string { return [...(this.by === "call" ? [] : [this.by]), ...(!this.ofProcesses.hidden ? ["process"] : []), ...(this.of.value === "row" ? ["row"] : [])].join(","); }
+  get kept(): string { return [...(this.by === "call" ? [] : [this.by]), ...(this.middle === "thread" ? [] : [this.middle === "pivot" ? `pivot-${this.pivot.by}` : this.middle]), ...(this.of.value === "row" ? ["row"] : [])].join(","); }
   keep(text: string): void {
     const parts = text.split(",");
     this.turnTo(parts.find((part): part is By => part in BYS) ?? "call");
-    this.turn(parts.includes("process"));
+    const by = parts.find((part) => part.startsWith("pivot-"))?.slice("pivot-".length);
+    if (by !== undefined) this.pivot.show(by as PivotBy);
+    this.turn(by !== undefined ? "pivot" : parts.includes("process") ? "process" : "thread");
     if (this.of.value !== "area") this.of.value = parts.includes("row") ? "row" : "all";
     if (this.isSeen) void this.ask();
   }
@@ -128,16 +137,20 @@ export class StatisticsPanel extends AskingPanel {
     if (isNew) this.of.value = "area";
     else if (area === null && this.of.value === "area") this.of.value = "all";
   }
-  protected override themed(): void { for (const table of [this.states, this.threads, this.processes, this.causes]) table.redraw(); }
-  protected forget(): void { for (const table of [this.states, this.threads, this.processes, this.calls, this.causes, this.instead, this.phases.table, this.fileTables.files, this.fileTables.peers, this.exchanged.table]) table.set([]); }
+  protected override themed(): void { for (const table of [this.states, this.threads, this.processes, this.pivot.table, this.causes.table]) table.redraw(); }
+  protected forget(): void { this.pivot.clear(); for (const table of [this.states, this.threads, this.processes, this.calls, this.causes.table, this.instead.table, this.phases.table, this.fileTables.files, this.fileTables.peers, this.exchanged.table]) table.set([]); }
 
   protected async load(signal: AbortSignal): Promise<void> {
     const covered = this.showRange(), { row, area } = this.view.now, isOfRow = this.of.value === "row" && row !== null;
     const rows = isOfRow ? [row] : this.of.value === "area" && area !== null ? [...area] : null, asked: Area = { begin: covered.begin, end: covered.end, rows, ask: this.progress.ask }, answer = await api.statistics(asked, signal);
     this.range = covered;
-    this.command.set(answer.command);
+    this.rows = rows;
+    if (this.by === "call") this.command.setOr(answer.calls_command, NO_QUERY);
+    this.stateCommand = answer.command;
+    for (const it of this.stateTexts) { it.hidden = answer.command === ""; it.title = answer.command; }
     if (answer.threads.length === 0) {
       this.forget();
+      this.command.set("");
       this.body.replaceChildren(rows !== null ? notice("empty", `${isOfRow ? nameOf(this.view, row) : "These rows"} ${isOfRow ? "has" : "have"} no threads in this time`, "Choose all threads, or another row or time.")
         : notice("empty", "No states are known in this time", "They come from `sched_switch` and system calls: record `lttng enable-event --kernel 'sched_*'` and `lttng enable-event --kernel --syscall --all`."));
       return;
@@ -153,43 +166,24 @@ export class StatisticsPanel extends AskingPanel {
     this.states.set(answer.states);
     this.threads.set(threads);
     this.processes.set(this.byProcess(threads));
+    this.pivot.set(answer);
     this.calls.set(answer.calls);
-    if (this.by === "cause") await this.loadCauses(covered, rows, signal);
+    if (this.by === "cause") this.command.set(shown(this.causes, await api.causes(asked, signal)));
     if (this.by === "phase") this.command.set(shown(this.phases, await api.phases(asked, signal)));
-    if (this.by === "instead") await this.loadInstead(asked, signal);
+    if (this.by === "instead") this.command.setOr(shown(this.instead, await api.instead(asked, signal)), NO_QUERY);
     if (this.by === "file" || this.by === "peer") this.command.set(shown(this.fileTables, await api.files(asked, signal)));
     if (this.by === "message") this.command.set(shown(this.exchanged, await api.exchanged(asked, signal)));
   }
-  private async loadInstead(asked: Area, signal: AbortSignal): Promise<void> {
-    const { waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count } = await api.instead(asked, signal);
-    this.waited = Math.max(1, waited);
-    this.insteadNote.textContent = `${formatCount(waits)} waits for a CPU, ${formatDuration(waited)}${unknown > 0 ? `; unknown what ran: ${formatDuration(unknown)}` : ""}${ran.length < count ? `; the first ${formatCount(ran.length)} of ${formatCount(count)}` : ""}`;
-    this.insteadNote.title = `${this.insteadNote.textContent}. Of each wait, what ran on the CPU that the thread got in the end`;
-    this.instead.set(ran);
-    this.command.set("");
-  }
-  /** Waits are those of the report `blocking`, of all processes or of those of some rows. */
-  private async loadCauses(covered: PanelRange, rows: readonly number[] | null, signal: AbortSignal): Promise<void> {
-    const answer = await api.table({ analysis: "blocking", begin: covered.begin, end: covered.end, limit: MAX_WAITS, ask: this.progress.ask }, signal);
-    const table = answer.tables.find((it) => it.name === "causes"), of = rows?.map((row) => rowOf(this.view, row)), hostName = (host: number) => this.view.now.experiment?.hosts[host]?.name;
-    const at = (name: string) => table?.columns.findIndex((column) => column.name === name) ?? -1;
-    const sums = new Map<string, { count: number; total: number; longest: number; most: number; endedBy: string }>();
-    for (const line of table?.rows ?? []) {
-      if (of !== undefined && !of.some((it) => it !== undefined && line[at("host")] === hostName(it.host) && (it.kind === "host" || line[at("pid")] === it.pid))) continue;
-      const cause = String(line[at("cause")]), total = Number(line[at("total_ns")]), sum = sums.get(cause) ?? { count: 0, total: 0, longest: 0, most: -1, endedBy: "" };
-      sum.count += Number(line[at("count")]);
-      sum.total += total;
-      sum.longest = Math.max(sum.longest, Number(line[at("max_ns")]));
-      if (total > sum.most) { sum.most = total; sum.endedBy = String(line[at("ended_by")] ?? ""); }
-      sums.set(cause, sum);
-    }
-    this.causes.set([...sums].map(([cause, sum]) => ({ cause, ...sum })));
-    this.command.set(answer.command);
+  /** The process or the host that a thread is of; a thread that is alone stands for its process. */
+  private groupOf(thread: number, by: PivotBy): { row: number; label: string } {
+    const it = rowOf(this.view, thread), parent = rowOf(this.view, it?.parent ?? null), host = this.view.now.experiment?.hosts[it?.host ?? -1]?.row ?? thread;
+    const row = by === "host" ? host : by === "process" && parent?.kind === "process" ? parent.id : thread;
+    return { row, label: nameOf(this.view, row) };
   }
   private byProcess(threads: readonly Sums[]): Sums[] {
     const groups = new Map<number, { byState: number[]; threads: number }>();
     for (const it of threads) {
-      const parent = rowOf(this.view, rowOf(this.view, it.row)?.parent ?? null), id = parent?.kind === "process" ? parent.id : it.row;
+      const { row: id } = this.groupOf(it.row, "process");
       const group = groups.get(id);
       if (group === undefined) groups.set(id, { byState: [...it.byState], threads: 1 });
       else { it.byState.forEach((ns, state) => { group.byState[state] = (group.byState[state] ?? 0) + ns; }); group.threads += 1; }
@@ -200,9 +194,11 @@ export class StatisticsPanel extends AskingPanel {
     const all = it.byState.reduce((sum, ns) => sum + ns, 0);
     return it.byState.map((ns, style) => ({ name: LOOKS[style]?.name ?? "", share: ns / Math.max(1, all), colour: stateColour(style), text: formatDuration(ns) }));
   }
-  private turn(toProcesses: boolean): void {
-    this.ofThreads.hidden = toProcesses;
-    this.ofProcesses.hidden = !toProcesses;
+  /** The pivot has the sums by state, too: it takes their place. */
+  private turn(to: Middle): void {
+    this.middle = to;
+    for (const [name, part] of Object.entries(this.ofMiddle)) part.hidden = name !== to;
+    this.ofStates.hidden = to === "pivot";
   }
   private turnTo(by: By): void {
     this.by = by;
@@ -215,6 +211,19 @@ export class StatisticsPanel extends AskingPanel {
     return h("span", { class: "metered" }, bar, h("span", { class: "value" }, formatDuration(it.total_ns)));
   }
   private rowText(): string { return this.view.now.row === null ? "selected row" : `only ${nameOf(this.view, this.view.now.row)}`; }
+  private hostName(host: number): string { return this.view.now.experiment?.hosts[host]?.name ?? String(host); }
+  /** Goes to the thread that has most to do with a line; `none`: what is said where there is none. */
+  private async goToUser(condition: string, rows: readonly number[] | null, none: string): Promise<void> {
+    const { range } = this;
+    if (range === null) return;
+    this.fileTables.say("looking for the thread …");
+    const user = await this.during(mostOf(this.view, condition, range, rows)).catch((error: unknown) => { if (error instanceof ApiError) return error.message; throw error; });
+    if (!this.isSeen || this.range !== range) return;
+    this.fileTables.say(user === null ? none : typeof user === "string" ? user : `${nameOf(this.view, user.row)}, its first call`);
+    if (user === null || typeof user === "string") return;
+    const at = toShown(this.view, user.row, user.at);
+    this.goAndStay(() => { this.navigator.go(user.row, at); this.view.set({ hover: at }); });
+  }
   private go(it: Sums): void { this.goTo(it.row); }
   private goTo(row: number): void {
     this.hold();
@@ -222,7 +231,7 @@ export class StatisticsPanel extends AskingPanel {
   }
 }
 /** Shows an answer in its tables; gives its command. */
-function shown<T extends { command: string }>(tables: { set(answer: T): void }, answer: T): string {
+function shown<T extends { command?: string }>(tables: { set(answer: T): void }, answer: T): T["command"] {
   tables.set(answer);
   return answer.command;
 }

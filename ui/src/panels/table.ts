@@ -17,8 +17,8 @@ export interface Column<T> {
   /** It takes the room that is left (the last one that does); or so many characters, else as many as its texts need. */
   readonly grow?: boolean;
   readonly width?: number;
-  /** Rows that come last, however it is sorted by this column. */
-  isLast?(row: T): boolean;
+  /** Rows that come last, however it is sorted by this column; of several such, the largest number is the last one. */
+  isLast?(row: T): boolean | number;
   /** Its values are numbers, though without a unit. */
   readonly isNumber?: boolean;
 }
@@ -30,6 +30,8 @@ export interface TableOptions<T> {
   pick?(row: T): void;
   /** A double click, Shift and Enter, or Enter where it was picked before. */
   open?(row: T): void;
+  /** A click with Ctrl, ⌘ or Shift, or Ctrl and Enter: something beside what was picked. */
+  beside?(row: T): void;
   /** Rows that stand out. */
   mark?(row: T): string | null;
   /** The column that it is sorted by at first, and whether the largest are on top. */
@@ -77,8 +79,14 @@ export class DataTable<T> {
     this.element.addEventListener(REORDERED, () => this.draw());
     this.element.addEventListener("scroll", () => this.drawSoon(), { passive: true });
     this.element.addEventListener("keydown", (event) => this.key(event));
-    this.tbody.addEventListener("click", (event) => { if (getSelection()?.isCollapsed ?? true) this.use(event, options.pick); });
-    this.tbody.addEventListener("dblclick", (event) => this.use(event, options.open));
+    const isBeside = (event: MouseEvent) => options.beside !== undefined && (event.ctrlKey || event.metaKey || event.shiftKey);
+    // With Shift, it would select text.
+    this.tbody.addEventListener("mousedown", (event) => { if (isBeside(event)) event.preventDefault(); });
+    this.tbody.addEventListener("click", (event) => {
+      if (isBeside(event)) this.use(event, options.beside);
+      else if (getSelection()?.isCollapsed ?? true) this.use(event, options.pick);
+    });
+    this.tbody.addEventListener("dblclick", (event) => { if (!isBeside(event)) this.use(event, options.open); });
     new ResizeObserver(() => this.drawSoon()).observe(this.element);
   }
   get count(): number { return this.rows.length; }
@@ -193,9 +201,9 @@ export class DataTable<T> {
       this.see(this.active);
       this.draw();
     } else if (event.key === "Enter" && this.active >= 0) {
-      const row = this.sorted[this.active]!, isOpened = event.shiftKey || row === this.picked;
+      const row = this.sorted[this.active]!, isOpened = event.shiftKey || row === this.picked, { pick, open = pick, beside } = this.options;
       this.picked = row;
-      (isOpened ? this.options.open ?? this.options.pick : this.options.pick)(row);
+      ((event.ctrlKey || event.metaKey) && beside !== undefined ? beside : isOpened ? open : pick)(row);
       this.draw();
     } else {
       return;

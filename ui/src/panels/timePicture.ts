@@ -59,7 +59,8 @@ export class TimePicture {
   private readonly whole = h("div", {}, this.seen);
   readonly element = h("div", { class: "time-picture", tabindex: 0 }, this.whole, this.tip);
 
-  constructor(private readonly view: View, mover: Mover) {
+  /** `shown`: the window that it shows. */
+  constructor(private readonly view: View, mover: Mover, private readonly shown: () => Range) {
     new ResizeObserver(() => this.drawSoon()).observe(this.element);
     this.element.addEventListener("scroll", () => { this.tip.hidden = true; this.drawSoon(); }, { passive: true });
     listenTime(this.seen, view, mover, (x) => {
@@ -107,8 +108,8 @@ export class TimePicture {
     };
   }
   private frameOf(content: Content, width: number, height: number, scrolled: number): Frame {
-    const { window, experiment } = this.view.now;
-    return new Frame(window, experiment?.origin_unix_ns ?? null, content.left, width - content.right, width, content.above, height - BELOW, scrolled);
+    const { experiment } = this.view.now;
+    return new Frame(this.shown(), experiment?.origin_unix_ns ?? null, content.left, width - content.right, width, content.above, height - BELOW, scrolled);
   }
   private frame(): Frame | null {
     const { content } = this, { clientWidth: width, clientHeight: height, scrollTop } = this.element;

@@ -32,6 +32,9 @@ export function rowOfLine(view: View, value: (column: string) => CellValue, at: 
   }
   return host.row;
 }
+const ENDS = ["", "from_", "to_", "client_", "server_", "by_", "parent_"];
+/** What lines of a table are about, by what names of columns begin with: "" for `host`, "from_" and "to_" for `from_host` and `to_host`; two at most. */
+export function endsOfLines(columns: readonly string[]): readonly string[] { return ENDS.filter((end) => columns.includes(`${end}host`)).slice(0, 2); }
 /** "h1 wget 228" */
 export function nameOf(view: View, id: number | null): string {
   const row = rowOf(view, id);
@@ -40,6 +43,17 @@ export function nameOf(view: View, id: number | null): string {
   const number = row.tid ?? row.pid;
   return `${view.now.experiment?.hosts[row.host]?.name ?? ""} ${row.rank === undefined ? "" : `rank ${row.rank} · `}${row.label}${number === undefined ? "" : ` ${number}`}`;
 }
+/** A command about the same traces as the page is, with the same corrections and store. */
+export function commandLike(view: View, command: string): string {
+  return `isochrone ${command}${view.now.experiment?.command.replace(/^isochrone view/, "") ?? ""}`;
+}
+/** An instant as commands take it: Unix seconds. */
+export function unixSeconds(view: View, at: Time): string {
+  const unix = BigInt(view.now.experiment?.origin_unix_ns ?? "0") + BigInt(Math.round(at));
+  return `${unix / 1_000_000_000n}.${String(unix % 1_000_000_000n).padStart(9, "0")}`;
+}
+/** A word of a command line, quoted for a shell where it has to be. */
+export function quotedWord(word: string): string { return /^[\w\-./:=,+@%]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`; }
 /** A time of the common clock on the one that is shown, where a row (its host) is. */
 export function toShown(view: View, row: number | null, at: Time): Time {
   return view.now.clock === "common" ? at : at + (hostOf(view, row)?.shift_ns ?? 0);

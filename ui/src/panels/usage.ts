@@ -29,11 +29,13 @@ export class UsagePanel extends AskingPanel {
 
   constructor(view: View, navigator: Navigator) {
     super("usage", "Usage", view, navigator, ["window", "clock", "hover", "selection"]);
-    this.charts = KINDS.map(() => new Chart(view, navigator));
+    this.charts = KINDS.map(() => new Chart(view, navigator, this.timesShown));
     const text = (value: number | null, it: Row) => (value === null ? "–" : textOf(it.unit)(value));
     this.table = new DataTable<Row>({
       label: "Usage in the window: a click goes to the instant of most", origin: () => this.origin,
-      pick: (it) => { if (it.at !== null) { this.view.set({ hover: toShown(view, null, it.at) }); this.navigator.go(null, toShown(view, null, it.at)); } },
+      pick: ({ at }) => {
+        if (at !== null) this.goAndStay(() => { this.view.set({ hover: toShown(view, null, at) }); this.navigator.go(null, toShown(view, null, at)); });
+      },
       columns: [
         { title: "host", value: (it) => it.host }, { title: "what", value: (it) => it.what, grow: true },
         { title: "mean", unit: "count", value: (it) => it.mean, text: (it) => text(it.mean, it) }, { title: "most", unit: "count", value: (it) => it.most, text: (it) => text(it.most, it) },
@@ -46,6 +48,8 @@ export class UsagePanel extends AskingPanel {
     if (changed.has("hover")) for (const chart of this.charts) chart.cursor();
     if (changed.has("selection")) for (const chart of this.charts) chart.select();
     if (!changed.has("window") && !changed.has("clock")) return;
+    // Zooming and panning take the charts along.
+    if (changed.has("clock") || !this.isLed) this.letGo();
     for (const chart of this.charts) chart.scale();
     this.askSoon();
   }

@@ -53,6 +53,8 @@ pub(crate) struct Instead {
     /// Those that ran longest first, [`MAX_THREADS`] of `ran_count`.
     ran: Vec<Ran>,
     ran_count: usize,
+    /// The query with the same sums.
+    command: String,
 }
 
 /// Sums by host and thread, ns.
@@ -165,7 +167,27 @@ impl ExperimentView<'_> {
         all.ran = self.ran(&sums);
         all.ran_count = all.ran.len();
         all.ran.truncate(MAX_THREADS);
+        all.command = self.instead_command(rows, window);
         Ok(all)
+    }
+
+    /// The query with the same sums; empty where it would have to name too many threads or hosts.
+    fn instead_command(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> String {
+        let (Some(windows), Some(of_rows)) = (self.windows_for_sql(window), self.named_threads(rows, ""))
+        else {
+            return String::new();
+        };
+        self.sql(&format!(
+            "WITH spans AS (SELECT host, thread, state, begin_time_raw, end_time_raw, lead(cpu) OVER \
+             (PARTITION BY host, thread ORDER BY begin_time_raw) AS next_cpu FROM thread_states), waits AS \
+             (SELECT host AS on_host, next_cpu, greatest(begin_time_raw, from_raw) AS from_ns, \
+             least(end_time_raw, to_raw) AS to_ns FROM spans {} WHERE state = 'wait-cpu' AND begin_time_raw \
+             < to_raw AND end_time_raw > from_raw{of_rows}) SELECT host, thread, tid, comm, \
+             sum(least(end_time_raw, to_ns) - greatest(begin_time_raw, from_ns)) AS total_ns FROM slices \
+             JOIN waits ON host = on_host AND cpu = next_cpu WHERE begin_time_raw < to_ns AND end_time_raw > \
+             from_ns GROUP BY host, thread, tid, comm ORDER BY total_ns DESC, host, thread",
+            windows.joined
+        ))
     }
 
     /// The CPU that a thread waited for.

@@ -23,11 +23,19 @@ pub(crate) struct Overview {
     pub(crate) origin: UnixNs,
     /// From the first packet to the last.
     pub(crate) extent: Window<SinceOrigin>,
-    /// Name, and bytes of trace by bin.
-    hosts: Vec<(String, Vec<f64>)>,
+    hosts: Vec<HostOverview>,
     losses: Vec<LossEntry>,
     /// How many there are, listed or not.
     losses_total: usize,
+}
+
+#[derive(Debug, Clone)]
+struct HostOverview {
+    name: String,
+    /// From its first packet to its last; `None`: it has none.
+    extent: Option<Window<SinceOrigin>>,
+    /// Bytes of trace by bin.
+    bytes: Vec<f64>,
 }
 
 /// Something that is missing.
@@ -64,6 +72,8 @@ pub(crate) struct Binned<'a> {
 struct HostBytes<'a> {
     host: usize,
     name: &'a str,
+    begin: Option<SinceOrigin>,
+    end: Option<SinceOrigin>,
     bytes: Vec<f64>,
 }
 
@@ -89,7 +99,9 @@ impl Overview {
             if let Some(timing) = host.timing {
                 add_bytes(host, timing, unix, &mut bytes);
             }
-            (host.name().to_owned(), bytes)
+            let own = extent([*host]);
+            let own = own.map(|(first, last)| Window::new(since(origin, first), since(origin, last)));
+            HostOverview { name: host.name().to_owned(), extent: own, bytes }
         };
         Self {
             origin,
@@ -103,12 +115,14 @@ impl Overview {
     /// The overview in a number of bins.
     pub(crate) fn binned(&self, bins: usize, breaks: Vec<ClockBreak>) -> Binned<'_> {
         let bins = bins.clamp(1, BINS);
-        let hosts = self.hosts.iter().enumerate().map(|(host, (name, fine))| {
+        let hosts = self.hosts.iter().enumerate().map(|(host, of_host)| {
+            let HostOverview { name, extent, bytes: fine } = of_host;
             let mut bytes = vec![0.0; bins];
             for (index, value) in fine.iter().enumerate() {
                 bytes[index * bins / fine.len()] += value;
             }
-            HostBytes { host, name, bytes }
+            let (begin, end) = (extent.map(|it| it.start), extent.map(|it| it.end));
+            HostBytes { host, name, begin, end, bytes }
         });
         let hosts = hosts.collect();
         let (Window { start: begin, end }, losses_total) = (self.extent, self.losses_total);

@@ -1,5 +1,7 @@
 //! Sums of what threads did in a window: by state, by thread, by call.
 
+use std::collections::BTreeMap;
+
 use isochrone_experiment::Work;
 use isochrone_kernel::Name;
 use isochrone_store::{State, ThreadRow, Totals};
@@ -16,8 +18,9 @@ use crate::works::next_part;
 /// Rows of spans of a window that are looked at in a moment, and that are in memory at once.
 const MAX_SPANS: u64 = 2_000_000;
 
-/// Threads that a query names.
-const MAX_NAMED: usize = 20;
+/// Threads that a query names, and hosts.
+const MAX_NAMED: usize = 500;
+const MAX_HOSTS: usize = 20;
 
 /// The sums of a window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,7 +32,9 @@ pub(crate) struct Statistics {
     thread_count: usize,
     /// Those with the most time first.
     pub(crate) calls: Vec<CallSum>,
+    /// The queries with the same sums of states and of calls.
     command: String,
+    calls_command: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,6 +42,14 @@ struct StateSum {
     state: &'static str,
     style: u8,
     total_ns: i64,
+}
+
+/// Parts of a query of what hosts did in a window.
+pub(super) struct SqlWindows {
+    /// The windows of hosts, `from_raw` to `to_raw`.
+    pub(super) joined: String,
+    /// The condition that spans are in them.
+    pub(super) inside: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -113,41 +126,73 @@ impl ExperimentView<'_> {
         let Some(rows) = rows else { return Some(String::new()) };
         let threads = self.rows.all.iter().filter(|row| row.kind == RowKind::Thread);
         let below = threads.filter(|row| self.rows.is_below(row.id, rows));
-        let named = below.filter_map(|row| {
-            let host = self.hosts[row.host].name.replace('\'', "''");
-            Some(format!("{prefix}host = '{host}' AND {prefix}thread = {}", row.thread?.0))
-        });
-        let named: Vec<String> = named.take(MAX_NAMED + 1).collect();
-        (1..=MAX_NAMED).contains(&named.len()).then(|| format!(" AND ({})", named.join(" OR ")))
+        let mut named: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for row in below {
+            named.entry(row.host).or_default().extend(row.thread.map(|thread| thread.0.to_string()));
+        }
+        let count: usize = named.values().map(Vec::len).sum();
+        let of_host = |(host, threads): (usize, Vec<String>)| {
+            let host = self.hosts[host].name.replace('\'', "''");
+            format!("{prefix}host = '{host}' AND {prefix}thread IN ({})", threads.join(", "))
+        };
+        let named: Vec<String> = named.into_iter().map(of_host).collect();
+        (1..=MAX_NAMED).contains(&count).then(|| format!(" AND ({})", named.join(" OR ")))
     }
 
-    /// The query with the same sums of states; none where it would have to name too many threads or hosts.
-    fn sums_command(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> String {
+    /// The queries with the same sums of states and of calls; empty where they would have to name too many
+    /// threads or hosts.
+    fn sums_commands(&self, rows: Option<&[u32]>, window: Window<SinceOrigin>) -> [String; 2] {
+        let (Some(windows), Some(of_rows)) = (self.windows_for_sql(window), self.named_threads(rows, ""))
+        else {
+            return Default::default();
+        };
+        let (joined, inside) = (windows.joined, windows.inside);
+        let states = format!(
+            "SELECT host, thread, tid, comm, state, sum(least(end_time_raw, to_raw) - \
+             greatest(begin_time_raw, from_raw)) AS total_ns FROM thread_states {joined} WHERE state <> \
+             'dead' AND {inside}{of_rows} GROUP BY host, thread, tid, comm, state ORDER BY host, thread, \
+             state"
+        );
+        let calls = format!(
+            "SELECT name, count(*) AS count, sum(least(end_time_raw, to_raw) - greatest(begin_time_raw, \
+             from_raw)) AS total_ns, max(least(end_time_raw, to_raw) - greatest(begin_time_raw, from_raw)) \
+             AS max_ns FROM syscalls {joined} WHERE {inside}{of_rows} GROUP BY name ORDER BY total_ns DESC, \
+             name"
+        );
+        [states, calls].map(|query| self.sql(&query))
+    }
+
+    /// The command of a query.
+    pub(super) fn sql(&self, query: &str) -> String {
+        self.command.of(&format!("sql -c {}", CommandLine::quoted(query)))
+    }
+
+    /// A window as parts of a query of times of hosts' own clocks; none with too many hosts, or where none
+    /// recorded in it.
+    pub(super) fn windows_for_sql(&self, window: Window<SinceOrigin>) -> Option<SqlWindows> {
         /// What times on the common clock are rounded by, and more.
         const MARGIN_NS: i64 = 1_000;
-        let Some(of_rows) = self.named_threads(rows, "").filter(|_| self.hosts.len() <= MAX_NAMED) else {
-            return String::new();
-        };
+        if self.hosts.len() > MAX_HOSTS {
+            return None;
+        }
         let of_host = |(index, host): (usize, &HostView<'_>)| {
             let raw = self.recorded(index, window, Clock::Common);
             let name = host.name.replace('\'', "''");
             (!raw.is_empty()).then(|| format!("('{name}', {}, {})", raw.start.0, raw.end.0))
         };
         let windows: Vec<String> = self.hosts.iter().enumerate().filter_map(of_host).collect();
-        if windows.is_empty() {
-            return String::new();
-        }
         let around = [window.start.saturating_add(-MARGIN_NS), window.end.saturating_add(MARGIN_NS)];
         let [start, end] = around.map(|at| instant(self.unix(at)));
-        let query = format!(
-            "SELECT host, thread, tid, comm, state, sum(least(end_time_raw, to_raw) - \
-             greatest(begin_time_raw, from_raw)) AS total_ns FROM thread_states JOIN (VALUES {}) AS \
-             windows(of_host, from_raw, to_raw) ON host = of_host WHERE state <> 'dead' AND begin_time_raw \
-             < to_raw AND end_time_raw > from_raw AND begin_time < '{end}' AND end_time > '{start}'{of_rows} \
-             GROUP BY host, thread, tid, comm, state ORDER BY host, thread, state",
-            windows.join(", ")
-        );
-        self.command.of(&format!("sql -c {}", CommandLine::quoted(&query)))
+        (!windows.is_empty()).then(|| SqlWindows {
+            joined: format!(
+                "JOIN (VALUES {}) AS windows(of_host, from_raw, to_raw) ON host = of_host",
+                windows.join(", ")
+            ),
+            inside: format!(
+                "begin_time_raw < to_raw AND end_time_raw > from_raw AND begin_time < '{end}' AND end_time > \
+                 '{start}'"
+            ),
+        })
     }
 
     /// The threads of a host that are one of some rows, or below one of them, sorted; all, if there are none.
@@ -206,8 +251,8 @@ impl ExperimentView<'_> {
         };
         let mut calls: Vec<CallSum> = calls.into_iter().map(call).collect();
         calls.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.call.cmp(&b.call)));
-        let (thread_count, command) = (threads.len(), self.sums_command(rows, window));
-        Ok(Statistics { states, threads, thread_count, calls, command })
+        let [command, calls_command] = self.sums_commands(rows, window);
+        Ok(Statistics { states, thread_count: threads.len(), threads, calls, command, calls_command })
     }
 }
 

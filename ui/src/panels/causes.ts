@@ -1,0 +1,39 @@
+// What threads waited for, by cause: waits that end in the time, in full. Talks to: none. Used by: statistics.
+import type { Causes, CauseSum } from "../api";
+import { causeColour } from "../colours";
+import { h } from "../dom";
+import { formatCount, formatDuration } from "../format";
+import { causeWord } from "./pathWords";
+import { swatch } from "./stack";
+import { DataTable } from "./table";
+
+/** "a disk": the words of critical paths, else the name that the server has. */
+export function waitsFor({ cause, name }: Pick<CauseSum, "cause" | "name">): string {
+  const word = causeWord(cause);
+  return word === cause ? name : word.replace(/^waits for /, "");
+}
+
+export class CauseTable {
+  readonly note = h("span", { class: "muted" });
+  readonly table: DataTable<CauseSum>;
+  constructor(origin: () => string | null) {
+    this.table = new DataTable<CauseSum>({
+      label: "Waits by cause",
+      origin,
+      sort: [2, true],
+      columns: [
+        { title: "waits for", value: waitsFor, draw: (it) => swatch(causeColour(it.cause), waitsFor(it)), grow: true },
+        { title: "count", unit: "count", value: (it) => it.count },
+        { title: "time", unit: "ns", value: (it) => it.total_ns },
+        { title: "mean", unit: "ns", value: (it) => it.total_ns / it.count },
+        { title: "longest", unit: "ns", value: (it) => it.max_ns },
+      ],
+    });
+  }
+  set({ causes }: Causes): void {
+    const sum = (of: (it: CauseSum) => number) => causes.reduce((all, it) => all + of(it), 0);
+    this.note.textContent = `${formatCount(sum((it) => it.count))} waits that end in the time, in full: ${formatDuration(sum((it) => it.total_ns))}`;
+    this.note.title = `${this.note.textContent}. A wait counts from its begin, though that be before the time`;
+    this.table.set(causes);
+  }
+}
