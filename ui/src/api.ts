@@ -1,5 +1,5 @@
-// What the server answers: the types and requests of docs/page-api.md, and nothing else.
-// Talks to: the server. Used by: everything that needs data.
+// What the server answers: the types and requests of docs/page-api.md, and nothing else. Talks to: the server. Used by: everything that needs data.
+import type { FoundKind } from "./foundText";
 
 /** ns since the origin of the experiment. */
 export type Time = number;
@@ -23,8 +23,8 @@ export interface Experiment {
 export interface MessageCounts { count: number; inverted_own: number; inverted: number }
 export interface Loss { host: number; cpu: number | null; begin: Time; end: Time; what: string; count: number | null }
 export interface Break { host: number | string; at: Time; text: string }
-/** `losses` are `losses_total` at most. */
-export interface Overview { begin: Time; end: Time; hosts: { host: number; name: string; bytes: number[] }[]; losses: Loss[]; losses_total: number; breaks: Break[] }
+/** `losses` are `losses_total` at most. `begin` and `end` of a host: from its first packet to its last; null where it has none. */
+export interface Overview { begin: Time; end: Time; hosts: { host: number; name: string; bytes: number[]; begin: Time | null; end: Time | null }[]; losses: Loss[]; losses_total: number; breaks: Break[] }
 /** Parts of CPUs: [begin, read, end, idle, threads, interrupts, softirqs]; of threads: [begin, read, end, on the CPU]. The shares are of a thousand; what lies after `read` is only likely. */
 export interface Sample { share: number; hosts: { host: number; name: string; cpus: { cpu: number; parts: number[][] }[]; threads: { label: string; tid: number; parts: number[][] }[] }[] }
 export type RowKind = "host" | "cpu" | "disk" | "phase" | "process" | "thread";
@@ -72,7 +72,8 @@ export interface ThreadPhases { row: number; label: string; all_ns: number; outs
 export interface Phases { threads: ThreadPhases[]; thread_count: number; command: string }
 /** [row, style, label, begin, end] */
 export type Match = [number, number, string | null, Time, Time];
-export interface Matching { rows: number[]; states: number; total_ns: number; is_whole: boolean; matches: Match[] }
+/** `total_ns` is null where not each state was looked at. */
+export interface Matching { rows: number[]; states: number; total_ns: number | null; kind: FoundKind; matches: Match[] }
 export interface Request {
   request: number; service: string; client: string; server: string; begin: Time; end: Time; total_ns: number;
   client_row: number | null; server_row: number | null;
@@ -103,7 +104,7 @@ export interface Statistics {
   threads: { row: number; label: string; by_state: number[] }[];
   calls: { call: string; count: number; total_ns: number; max_ns: number }[];
   /** Of the states, and of the calls; none where a query would have to name too many threads or hosts. */
-  command: string; calls_command?: string;
+  command: string; calls_command: string;
 }
 export interface Series { host: number; name: string; kind: string; unit: string; x: Time[]; y: (number | null)[] }
 export interface Verdict { host: number; because: string; resource: string | null; of: string | null; verdict: string }
@@ -211,10 +212,11 @@ export const api = {
     return decodeStates(await (await answer("states", posted(asked), signal)).arrayBuffer());
   },
   /** `isReceived`: only those that are received in the time, not also those that are sent in it or under way. */
-  messages: (begin: Time, end: Time, clock: Clock, limit: number, signal?: AbortSignal, isReceived = false) =>
-    get<{ total: number; messages: Message[]; mpi_total: number; mpi: Message[]; command: string }>("messages", { begin, end, clock, limit, received: isReceived }, signal),
+  messages: (begin: Time, end: Time, clock: Clock, limit: number, signal?: AbortSignal, isReceived = false, ask: string | null = null) =>
+    get<{ total: number; messages: Message[]; mpi_total: number; mpi: Message[]; command: string }>("messages", { begin, end, clock, limit, received: isReceived, ask }, signal),
   messageCounts: (signal?: AbortSignal) => get<MessageCounts>("message-counts", {}, signal),
-  matching: (text: string, begin: Time, end: Time, clock: Clock, list: { limit: number; order: string } | null = null, signal?: AbortSignal) => get<Matching>("matching", { text, begin, end, clock, ...list }, signal),
+  matching: (text: string, begin: Time, end: Time, clock: Clock, list: { limit: number; order: string; ask?: string } | null = null, signal?: AbortSignal) =>
+    get<Matching>("matching", { text, begin, end, clock, ...list }, signal),
   wakeups: (begin: Time, end: Time, clock: Clock, rows: number[], limit: number, signal?: AbortSignal) =>
     get<{ total: number; wakeups: Wakeup[] }>("wakeups", { begin, end, clock, rows: rows.join(","), limit }, signal),
   state: (row: number, at: Time, clock: Clock, signal?: AbortSignal) => get<StateAt>("state", { row, at, clock }, signal),
@@ -240,11 +242,11 @@ export const api = {
   /** Waits that end in the time, in full. */
   causes: (area: Area, signal?: AbortSignal) => post<Causes>("causes", area, signal),
   activity: (begin: Time, end: Time) => get<{ threads: [row: number, ns: number][]; messages: [row: number, count: number][] }>("activity", { begin, end }),
-  usage: (begin: Time, end: Time, points: number, signal?: AbortSignal, queue = false) => get<{ series: Series[]; command: string }>("usage", { begin, end, points, queue }, signal),
+  usage: (begin: Time, end: Time, points: number, signal?: AbortSignal, queue = false, ask: string | null = null) => get<{ series: Series[]; command: string }>("usage", { begin, end, points, queue, ask }, signal),
   resources: (begin: Time, end: Time, steps: number, ask: string, signal?: AbortSignal) => get<{ verdicts: Verdict[]; resources: Resource[]; notes: string[]; command: string }>("resources", { begin, end, steps, ask }, signal),
-  lives: (begin: Time, end: Time, steps: number, limit: number, signal?: AbortSignal) => get<{ total: number; lives: Life[]; command: string }>("lives", { begin, end, steps, limit }, signal),
-  accesses: (begin: Time, end: Time, limit: number, signal?: AbortSignal) => get<{ disks: Disk[]; command: string }>("accesses", { begin, end, limit }, signal),
-  events: (asked: { begin: Time; end: Time; limit: number; search?: string; hosts?: string; after?: string }, signal?: AbortSignal) =>
+  lives: (begin: Time, end: Time, steps: number, limit: number, ask: string, signal?: AbortSignal) => get<{ total: number; lives: Life[]; command: string }>("lives", { begin, end, steps, limit, ask }, signal),
+  accesses: (begin: Time, end: Time, limit: number, ask: string, signal?: AbortSignal) => get<{ disks: Disk[]; command: string }>("accesses", { begin, end, limit, ask }, signal),
+  events: (asked: { begin: Time; end: Time; limit: number; search?: string; hosts?: string; after?: string; ask?: string }, signal?: AbortSignal) =>
     get<{ events: TraceEvent[]; next: string | null; command: string }>("events", asked, signal),
   sync: () => get<Sync>("sync"),
   link: (a: string, b: string, points: number) => get<LinkPicture>("link", { a, b, points }),

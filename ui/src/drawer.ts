@@ -13,6 +13,8 @@ export class Drawer {
   readonly element: HTMLElement;
   private shown: Panel | null = null;
   private last: string | null = null;
+  /** The panel whose list was used last: n and N go on in it. */
+  private lister: string | null = null;
   private height = Number(localStorage.getItem(KEPT) ?? "") || Math.round(innerHeight * 0.32);
   private readonly watchers = new Set<() => void>();
 
@@ -24,6 +26,9 @@ export class Drawer {
     }
     for (const panel of panels) panel.watchKept?.(() => { for (const watcher of this.watchers) watcher(); });
     this.tabs.addEventListener("keydown", (event) => this.key(event));
+    for (const kind of ["pointerdown", "keydown"]) {
+      this.body.addEventListener(kind, () => { if (this.shown?.stepList !== undefined) this.lister = this.shown.id; });
+    }
     this.body.addEventListener(OPEN_PANEL, (event) => { const { id, kept } = (event as CustomEvent<PanelWanted>).detail; this.open(id, kept); });
     addEventListener("resize", () => this.fit());
     this.mark();
@@ -31,6 +36,14 @@ export class Drawer {
   watch(watcher: () => void): void { this.watchers.add(watcher); }
   /** What was chosen in the panel that is seen; "": nothing. */
   get kept(): string { return this.shown?.kept ?? ""; }
+  /** What was chosen in the others, by their names. */
+  get keptOthers(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.panels.filter((panel) => panel !== this.shown).map((panel) => [panel.id, panel.kept ?? ""]).filter(([, kept]) => kept !== ""));
+  }
+  /** Chooses in all panels but one what was chosen there. */
+  keepOthers(of: string | null, kept: Readonly<Record<string, string>>): void {
+    for (const panel of this.panels) if (panel.id !== of && (panel.kept ?? "") !== (kept[panel.id] ?? "")) panel.keep?.(kept[panel.id] ?? "");
+  }
   get isIdle(): boolean { return this.shown?.isIdle ?? true; }
   /** Which panel is seen. */
   get id(): string | null { return this.shown?.id ?? null; }
@@ -44,6 +57,7 @@ export class Drawer {
     this.shown?.hide();
     this.shown = next;
     this.last = next?.id ?? this.last;
+    if (next?.stepList !== undefined) this.lister = next.id;
     this.body.replaceChildren(...(next === null ? [] : [next.element]));
     this.mark();
     next?.show();
@@ -51,9 +65,11 @@ export class Drawer {
   }
   /** What failed may be asked again: the server is back. */
   retry(): void { this.shown?.retry?.(); }
-  /** The next of what the panel that is seen lists, else of the panel of matches. */
+  /** The list of a panel is the one that is used now. */
+  use(id: string): void { this.lister = id; }
+  /** The next of the list that was used last, else of that of a panel. */
   step(by: number, otherwise: string): void {
-    if (this.shown?.stepList === undefined) this.open(otherwise);
+    this.open(this.lister ?? otherwise);
     void this.shown?.stepList?.(by);
   }
   toggle(): void { this.open(this.shown === null ? this.last ?? this.first : null); }

@@ -28,7 +28,7 @@ export class Inspector {
   async select(row: number, at: Time): Promise<StateAt | null> {
     const here = this.graph.stateAt(row, at);
     const guess = here === null ? null : { begin: here.begin, end: here.end };
-    this.view.set({ row, selection: guess });
+    this.view.set({ row, selection: guess, isAbout: guess !== null });
     const state = await this.ask(() => api.state(row, at, this.view.now.clock), false);
     // The reader may have gone on meanwhile.
     if (state === null || this.view.now.row !== row || this.view.now.selection !== guess) return state;

@@ -66,6 +66,8 @@ const header = new Header(view, clock, search, bookmarks, {
 new GraphPointer(graph, navigation, inspector, tooltip);
 const growth = new Growth(view, navigation, [rows, tree, bookmarks, navigation, activity, graph.tiles, graph.arrows, graph.counters], loadOverview, showOthers);
 
+search.watchTyping(() => drawer.use("matches"));
+
 let isReady = false;
 hideToken();
 const asked = readAddress(location.hash), address = new Address(place, async (typed) => restore(fitting(typed, view.now.experiment!)));
@@ -100,8 +102,8 @@ async function start(): Promise<void> {
   address.changed();
   void minimap.loadUse();
   const changed = () => address.changed();
-  view.watch(changed, "window", "selection", "area", "row", "clock", "onlyRows", "path");
-  for (const part of [rows, drawer, search, bookmarks, activity, graph.arrows]) part.watch(changed);
+  view.watch(changed, "window", "selection", "area", "row", "clock", "onlyRows", "path", "times");
+  for (const part of [rows, drawer, search, bookmarks, activity, graph.arrows, legend]) part.watch(changed);
   watchOrders(changed);
   watchTheme(changed);
   isReady = true;
@@ -130,7 +132,9 @@ async function restore(asked: AddressState): Promise<void> {
   const row = asked.row !== null && rows.row(asked.row) !== undefined ? asked.row : null;
   giveTheme(asked.theme, asked.isClear);
   setOrders(asked.orders);
-  rows.restore(asked.rows);
+  timeField.give(asked.times);
+  legend.give(asked.legend);
+  rows.restore(asked.rows, asked.isPathClosed);
   graph.arrows.show(asked.arrows.messages, asked.arrows.wakeups);
   bookmarks.set(asked.bookmarks);
   view.set({ clock: asked.clock });
@@ -140,7 +144,9 @@ async function restore(asked: AddressState): Promise<void> {
   view.set({ selection: asked.selection, area: asked.area.length > 0 ? new Set(asked.area) : null, row, onlyRows: asked.only.length > 0 ? new Set(asked.only) : null });
   await restorePath(asked.path);
   if (asked.search !== search.text) search.set(asked.search);
-  drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null), asked.inner);
+  const panel = asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null);
+  drawer.keepOthers(panel, asked.others);
+  drawer.open(panel, asked.inner);
   graph.fit();
   if (asked.sorted === false) activity.off();
   else if (activity.sortedBy === null || asked.isByCpu !== rows.isSorted || JSON.stringify(asked.sorted) !== JSON.stringify(activity.sortedBy)) await activity.sort(asked.sorted ?? navigation.boundsOf("common"), !asked.isByCpu);
@@ -157,9 +163,9 @@ async function restorePath(of: PathOf | null): Promise<void> {
   }
 }
 function place(): AddressState {
-  const { window, selection, area, row, clock, onlyRows, path } = view.now;
+  const { window, selection, isAbout, area, row, clock, onlyRows, path } = view.now;
   return {
-    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection, area: [...(area ?? [])], row, clock, drawer: drawer.id, inner: drawer.kept, search: search.text, sorted: activity.sortedBy ?? false, isByCpu: rows.isSorted, arrows: { messages: graph.arrows.areMessagesOn, wakeups: graph.arrows.areWakeupsOn }, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null, orders: chosenOrders(), theme: chosenTheme(), isClear: isClear(),
+    of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null, window: navigation.window ?? window, selection: isAbout ? null : selection, area: [...(area ?? [])], row, clock, drawer: drawer.id, inner: drawer.kept, others: drawer.keptOthers, times: timeField.chosen, legend: legend.isShown, search: search.text, sorted: activity.sortedBy ?? false, isByCpu: rows.isSorted, arrows: { messages: graph.arrows.areMessagesOn, wakeups: graph.arrows.areWakeupsOn }, rows: rows.kept, only: [...(onlyRows ?? [])], bookmarks: [...bookmarks.list], path: path?.of ?? null, isPathClosed: path !== null && rows.isPathClosed, orders: chosenOrders(), theme: chosenTheme(), isClear: isClear(),
   };
 }
 function goToBookmark(mark: Bookmark): void {

@@ -41,7 +41,8 @@ export class Rows {
   private byId = new Map<number, Row>();
   private children = new Map<number | null, Row[]>();
   private places = new Map<number, number>();
-  private isPathClosed = false;
+  /** Only the head of the critical path is shown. */
+  isPathClosed = false;
   private readonly collapsed = new Set<number>();
   private readonly unfolded = new Set<number>();
   private readonly hidden = new Set<number>();
@@ -178,7 +179,8 @@ export class Rows {
   }
 
   get kept(): KeptRows { return { collapsed: [...this.collapsed], unfolded: [...this.unfolded], pinned: this.pinned, hidden: [...this.hidden] }; }
-  restore(kept: KeptRows): void {
+  restore(kept: KeptRows, isPathClosed: boolean): void {
+    this.isPathClosed = isPathClosed;
     for (const [set, ids] of [[this.collapsed, kept.collapsed], [this.unfolded, kept.unfolded], [this.hidden, kept.hidden]] as const) {
       set.clear();
       for (const id of ids) set.add(id);

@@ -1,9 +1,10 @@
 // The search box: which rows a text means. Words must all be in a row's names (its own and those around it); `host:`, `pid:`, `tid:`, `kind:`, `state:` ask for more; /…/ is a
 // regular expression. Comparisons are an expression on states: rows that have such states in the window are shown, and all other states are pale.
-// Talks to: api (rows that are in a state, or fit an expression), rows, tree (what to highlight), view (the expression). Used by: main, keys, URL.
-import { api, type Row } from "./api";
+// Talks to: api (rows that are in a state, or fit an expression), rows, tree (what to highlight), view (the expression, the rows). Used by: main, keys, URL.
+import { api, type Matching, type Row } from "./api";
 import { button, h } from "./dom";
 import { formatCount } from "./format";
+import { foundText, statesText, TOO_MANY, type FoundKind } from "./foundText";
 import type { Navigation } from "./navigation";
 import type { Rows } from "./rows";
 import type { Tree } from "./tree";
@@ -48,15 +49,17 @@ export class Search {
   private readonly list: HTMLButtonElement;
   readonly element: HTMLElement;
   private timer = 0;
-  private turn = 0;
+  /** What is looked for now. */
+  private looking = new AbortController();
   private runs = 0;
   private found: number[] = [];
   private readonly watchers = new Set<() => void>();
+  private readonly typers = new Set<() => void>();
 
   constructor(private readonly view: View, private readonly rows: Rows, private readonly tree: Tree, private readonly navigation: Navigation, openList: () => void) {
     this.list = button("list", "All of them, one after the other (n, N)", openList, { hidden: true });
     this.element = h("div", { class: "search-box", role: "search" }, this.input, this.count, this.list);
-    this.input.addEventListener("input", () => { clearTimeout(this.timer); this.timer = window.setTimeout(() => void this.run(), REST_MS); });
+    this.input.addEventListener("input", () => { this.later(REST_MS); for (const watcher of this.typers) watcher(); });
     this.input.addEventListener("keydown", (event) => {
       if (event.key === "Enter") { void this.jump(event.shiftKey ? -1 : 1); event.preventDefault(); }
       if (event.key === "Escape") { this.set(""); this.input.blur(); tree.focus(); }
@@ -67,10 +70,17 @@ export class Search {
     view.watch(() => {
       const query = parseQuery(this.input.value);
       if (query.states.length === 0 && query.expression === null) return;
-      clearTimeout(this.timer);
-      this.timer = window.setTimeout(() => void this.run(), 3 * REST_MS);
+      this.later(3 * REST_MS);
     }, "window");
   }
+  /** Looks when nothing has changed for a moment; what is looked for now is no longer wanted. */
+  private later(rest: number): void {
+    this.looking.abort();
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.run(), rest);
+  }
+  /** Calls `watcher` when a reader types. */
+  watchTyping(watcher: () => void): void { this.typers.add(watcher); }
   watch(watcher: () => void): void { this.watchers.add(watcher); }
   get text(): string { return this.input.value; }
   /** No search is running or scheduled. */
@@ -85,55 +95,61 @@ export class Search {
     this.runs -= 1;
   }
   private async look(): Promise<void> {
-    const turn = this.turn += 1, text = this.input.value.trim(), query = parseQuery(text);
+    this.looking.abort();
+    const { signal } = this.looking = new AbortController(), text = this.input.value.trim(), query = parseQuery(text);
     for (const watcher of this.watchers) watcher();
-    this.list.hidden = query.expression === null || text === "";
+    this.list.hidden = text === "" || query.wrong !== "";
     this.input.classList.toggle("wrong", query.wrong !== "");
-    if (query.expression !== null && text !== "") { await this.byExpression(query, turn); return; }
-    this.view.set({ filter: null });
+    if (query.expression !== null && text !== "") { await this.byExpression(query, signal); return; }
     if (text === "" || query.wrong !== "") {
+      this.view.set({ filter: null, found: null });
       this.count.textContent = query.wrong;
       this.show([], text === "" ? null : new Set(), query);
       return;
     }
-    let found = this.view.now.rows.filter((row) => this.fits(row, query)).map((row) => row.id), isWhole = true;
+    this.view.set({ filter: null });
+    let found = this.view.now.rows.filter((row) => this.fits(row, query)).map((row) => row.id), kind: FoundKind = "whole";
     if (query.states.length > 0) {
       this.count.textContent = "…";
       const { window: { begin, end }, clock } = this.view.now, expression = query.states.map((style) => `state == ${STATES[style]![0]!}`).join(" || ");
-      const inState = await api.matching(expression, begin, end, clock).catch(() => null);
-      if (turn !== this.turn || inState === null) return;
+      const inState = await api.matching(expression, begin, end, clock, null, signal).catch(() => null);
+      if (signal.aborted || inState === null) return;
       const rows = new Set(inState.rows);
       found = found.filter((row) => rows.has(row));
-      isWhole = inState.is_whole;
+      ({ kind } = inState);
     }
-    this.tell(found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`, isWhole);
-    this.show(found, new Set(found), query, isWhole);
+    this.view.set({ found });
+    this.tell(found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`, found.length, kind);
+    this.show(found, new Set(found), query, kind);
   }
   /** Says what was found; where not all states were looked at, that there may be more. */
-  private tell(found: string, isWhole: boolean): void {
-    this.count.textContent = isWhole ? found : `at least ${found}: zoom in for all`;
-    this.count.title = isWhole ? "" : "The window has too many states to look at each: only those were found that fill most of a part of it. In a shorter window, all are";
+  private tell(found: string, count: number, kind: FoundKind): void {
+    const text = foundText(found, count, kind);
+    this.count.textContent = kind === "whole" || kind === "unknown" ? text : `${text}: zoom in for all`;
+    const more = `${text}. The window has too many states to look at each: in a shorter one, all are looked at`;
+    this.count.title = kind === "whole" ? "" : kind === "unknown" ? TOO_MANY : more;
   }
   /** Rows by what they did: the server looks at their states. */
-  private async byExpression(query: Query, turn: number): Promise<void> {
+  private async byExpression(query: Query, signal: AbortSignal): Promise<void> {
     const { window: { begin, end }, clock } = this.view.now, expression = query.expression!;
     this.count.textContent = "…";
-    const answer = await api.matching(expression, begin, end, clock).catch((error: unknown) => error);
-    if (turn !== this.turn) return;
+    const answer = await api.matching(expression, begin, end, clock, null, signal).catch((error: unknown) => error);
+    if (signal.aborted) return;
     if (answer instanceof Error) {
       this.input.classList.add("wrong");
       this.count.textContent = this.count.title = answer.message;
       return;
     }
-    const { rows, states, is_whole } = answer as { rows: number[]; states: number; is_whole: boolean };
-    this.tell(`${formatCount(states)} ${states === 1 ? "state" : "states"} on ${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`, is_whole);
-    this.view.set({ filter: expression });
-    this.show(rows, new Set(rows), query, is_whole);
+    const found = answer as Matching, { rows, states, kind } = found;
+    this.tell(statesText(found), states, kind);
+    this.view.set({ filter: expression, found: null });
+    // Where it is not known which rows fit, none is left out.
+    this.show(rows, kind === "unknown" ? null : new Set(rows), query, kind);
   }
-  private show(found: number[], filter: ReadonlySet<number> | null, query: Query, isWhole = true): void {
+  private show(found: number[], filter: ReadonlySet<number> | null, query: Query, kind: FoundKind = "whole"): void {
     this.found = found;
     this.tree.marked = [...query.words, ...query.host, ...query.pid, ...query.tid];
-    this.rows.setFilter(filter, isWhole);
+    this.rows.setFilter(filter, kind === "whole");
   }
   private async jump(by: number): Promise<void> {
     await this.run();

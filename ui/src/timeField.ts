@@ -18,10 +18,8 @@ export class TimeField {
 
   constructor(private readonly view: View, private readonly navigation: Navigation, private readonly status: Status) {
     this.formats.addEventListener("change", () => {
-      this.format = this.formats.value as TimeFormat;
-      localStorage.setItem(KEPT, this.format);
-      this.apply();
-      this.show();
+      localStorage.setItem(KEPT, this.formats.value);
+      this.give(this.formats.value as TimeFormat);
     });
     view.watch(() => this.apply(), "experiment", "clock");
     this.input.addEventListener("keydown", (event) => {
@@ -33,6 +31,15 @@ export class TimeField {
     this.input.addEventListener("focus", () => this.input.select());
     this.input.addEventListener("blur", () => this.show());
     view.watch(() => { if (document.activeElement !== this.input) this.show(); }, "window", "experiment", "clock");
+  }
+  /** How instants are shown. */
+  get chosen(): TimeFormat { return this.format; }
+  /** Shows instants as an address asks for; what a reader chose for other pages stays that. */
+  give(format: TimeFormat | null): void {
+    if (format === null) return;
+    this.format = this.formats.value = format;
+    this.apply();
+    this.show();
   }
   /** From now on, all instants are shown so. */
   private apply(): void {

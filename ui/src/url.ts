@@ -1,7 +1,8 @@
-// The whole view in the address: window, selection, row, clock, path, drawer, orders of tables, search, rows, bookmarks, theme; so that a reload, or who gets the link, sees the same.
+// The whole view in the address: window, selection, row, clock, path, drawer, what was chosen in panels, orders of tables, search, rows, bookmarks, theme; so that a reload, or who gets the link, sees the same.
 // Talks to: the browser's address. Used by: main.
 import type { Clock, PathOf } from "./api";
 import type { Bookmark } from "./bookmarks";
+import type { TimeFormat } from "./format";
 import type { Orders } from "./panels/orders";
 import type { KeptRows } from "./rows";
 import type { Theme } from "./theme";
@@ -11,8 +12,10 @@ export interface AddressState {
   /** How the name of the store begins that rows and times are of. */
   of: string | null;
   window: Range | null; selection: Range | null; area: number[]; row: number | null; clock: Clock; drawer: string | null; search: string;
-  /** What was chosen in the panel of the drawer. */
-  inner: string;
+  /** What was chosen in the panel of the drawer, and in others by their names. */
+  inner: string; others: Readonly<Record<string, string>>;
+  /** How instants are shown, and whether the legend is; null: not said. */
+  times: TimeFormat | null; legend: boolean | null;
   /** Of which time rows are sorted by activity; false: they are not; null: not said. */
   sorted: Range | false | null;
   /** They are by CPU time alone, each for itself. */
@@ -24,10 +27,11 @@ export interface AddressState {
   /** Light or dark, if that was chosen; and whether colours of states are those for all eyes. */
   theme: Theme | null; isClear: boolean;
   rows: KeptRows; only: number[]; bookmarks: Bookmark[];
-  /** The request, or the thread and the time, whose critical path is shown. */
-  path: PathOf | null;
+  /** The request, or the thread and the time, whose critical path is shown; whether its rows are closed. */
+  path: PathOf | null; isPathClosed: boolean;
 }
 const REST_MS = 250;
+const TIMES: Readonly<Record<string, TimeFormat>> = { UTC: "UTC", local: "local", begin: "since begin" };
 const LISTS = { collapsed: "x", unfolded: "u", pinned: "p", hidden: "h" } as const;
 
 /** [1, 2, 3, 7] → "1-3.7". */
@@ -60,6 +64,13 @@ function unpackRange(text: string | null): Range | null {
 function unpackOrders(texts: readonly string[]): Orders {
   return Object.fromEntries(texts.flatMap((text) => { const [, table, column, to] = /^([^~]+)~([^~]+)~(up|down)$/.exec(text) ?? []; return table === undefined ? [] : [[table, { column: column!, isDown: to === "down" }]]; }));
 }
+/** `k=messages~inverted~h1`. */
+function unpackOthers(texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(texts.flatMap((text) => {
+    const [, panel, kept] = /^([a-z-]+)~(.+)$/s.exec(text) ?? [];
+    return panel === undefined ? [] : [[panel, kept!]];
+  }));
+}
 /** `request=14`, or `path=` row, begin and end. */
 function unpackPath(values: URLSearchParams): PathOf | null {
   const request = values.get("request"), [, row, begin, end] = /^(\d+),(-?\d+),(-?\d+)$/.exec(values.get("path") ?? "") ?? [];
@@ -86,7 +97,8 @@ export function readAddress(hash: string): AddressState {
     clock: values.get("c") === "own" ? "own" : "common", drawer: values.get("d"), inner: values.get("i") ?? "", search: values.get("q") ?? "", isByCpu: values.get("by") === "cpu", sorted: sorted === "0" ? false : unpackRange(sorted),
     arrows: { messages: values.get("m") !== "0", wakeups: values.get("wake") === "1" },
     rows: { collapsed: unpackIds(values.get("x")), unfolded: unpackIds(values.get("u")), pinned: unpackIds(values.get("p")), hidden: unpackIds(values.get("h")) },
-    only: unpackIds(values.get("o")), bookmarks, path: unpackPath(values), orders: unpackOrders(values.getAll("t")), theme: values.get("theme") === "dark" ? "dark" : values.get("theme") === "light" ? "light" : null, isClear: values.get("eyes") === "all",
+    others: unpackOthers(values.getAll("k")), times: TIMES[values.get("time") ?? ""] ?? null, legend: values.has("legend") ? values.get("legend") !== "0" : null,
+    only: unpackIds(values.get("o")), bookmarks, path: unpackPath(values), isPathClosed: values.get("pc") === "1", orders: unpackOrders(values.getAll("t")), theme: values.get("theme") === "dark" ? "dark" : values.get("theme") === "light" ? "light" : null, isClear: values.get("eyes") === "all",
   };
 }
 export function writeAddress(place: AddressState): string {
@@ -99,8 +111,10 @@ export function writeAddress(place: AddressState): string {
   if (place.clock === "own") values.set("c", "own");
   if (place.path !== null && "request" in place.path) values.set("request", String(place.path.request));
   else if (place.path !== null) values.set("path", `${place.path.row},${place.path.begin},${place.path.end}`);
+  if (place.isPathClosed) values.set("pc", "1");
   values.set("d", place.drawer ?? "");
   if (place.inner !== "") values.set("i", place.inner);
+  for (const [panel, kept] of Object.entries(place.others)) if (kept !== "") values.append("k", `${panel}~${kept}`);
   if (place.search !== "") values.set("q", place.search);
   if (place.sorted !== null) values.set("sort", place.sorted === false ? "0" : packRange(place.sorted));
   if (place.isByCpu) values.set("by", "cpu");
@@ -111,6 +125,8 @@ export function writeAddress(place: AddressState): string {
   }
   if (place.only.length > 0) values.set("o", packIds(place.only, false));
   for (const [table, { column, isDown }] of Object.entries(place.orders)) values.append("t", `${table}~${column}~${isDown ? "down" : "up"}`);
+  for (const [text, format] of Object.entries(TIMES)) if (format === place.times) values.set("time", text);
+  if (place.legend !== null) values.set("legend", place.legend ? "1" : "0");
   if (place.theme !== null) values.set("theme", place.theme);
   if (place.isClear) values.set("eyes", "all");
   for (const it of place.bookmarks) values.append("b", `${it.at}~${it.row ?? ""}~${it.clock === "own" ? "o" : "c"}~${Math.round(it.span)}~${it.name}`);

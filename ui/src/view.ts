@@ -13,6 +13,8 @@ export interface ViewState {
   readonly window: Range;
   /** The selected time, if any. */
   readonly selection: Range | null;
+  /** The selected time is that of pixels, until the server has said the exact one. */
+  readonly isAbout: boolean;
   /** Rows that the selection (else the window) is about, if not all: an area. */
   readonly area: ReadonlySet<number> | null;
   /** The selected row. */
@@ -23,7 +25,9 @@ export interface ViewState {
   readonly path: Path | null;
   /** An expression: states for which it does not hold are pale. */
   readonly filter: string | null;
-  /** Instants that stand out on the strip: of matches. */
+  /** Rows that fit the words of a search, in the order of the tree; null: there are no words. */
+  readonly found: readonly number[] | null;
+  /** Instants that stand out on the strip: of what a panel lists. */
   readonly marks: readonly Time[] | null;
   /** How instants are shown: what has some shows them anew. */
   readonly times: string;
@@ -37,14 +41,14 @@ type Watcher = (now: ViewState, changed: ReadonlySet<Key>) => void;
 
 export class View {
   private state: ViewState = {
-    experiment: null, rows: [], clock: "common", window: { begin: 0, end: 1 }, selection: null, row: null, hover: null, path: null, filter: null, area: null, marks: null, times: "", chosen: 0, onlyRows: null,
+    experiment: null, rows: [], clock: "common", window: { begin: 0, end: 1 }, selection: null, isAbout: false, row: null, hover: null, path: null, filter: null, found: null, area: null, marks: null, times: "", chosen: 0, onlyRows: null,
   };
   private readonly watchers = new Map<Watcher, ReadonlySet<Key> | null>();
   get now(): ViewState { return this.state; }
   /** Replaces parts, and calls the watchers of one of them. */
   set(asked: Partial<ViewState>): void {
-    // A time that is selected is one of all rows, if nothing else is said.
-    const before = this.state, parts = "selection" in asked && !("area" in asked) ? { ...asked, area: null } : asked;
+    // A time that is selected is one of all rows, and exact, if nothing else is said.
+    const before = this.state, parts = "selection" in asked ? { area: null, isAbout: false, ...asked } : asked;
     const changed = new Set((Object.keys(parts) as Key[]).filter((key) => parts[key] !== before[key]));
     if (changed.size === 0) return;
     this.state = { ...before, ...parts };

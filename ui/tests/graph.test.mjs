@@ -1,7 +1,7 @@
 // What the time graph shows: colours of states where the command says they are, arrows between the right rows, impossible messages before and after.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { chain3, count, launch, now, open, ping5, pixelAt, rest, serve, show, tableOf } from "./page.mjs";
+import { chain3, count, launch, now, open, ping5, pixelAt, rest, serve, show, tableOf, web2 } from "./page.mjs";
 
 const COLOURS = { usermode: [0, 200, 0], syscall: [0, 0, 200], interrupted: [200, 0, 100], "wait-cpu": [200, 100, 0], blocked: [200, 200, 0] };
 const RED = [224, 0, 27];
@@ -122,4 +122,51 @@ test("a critical path is drawn over the rows of its request", async () => {
   assert.ok(await count(page, [20, 130, 220]) > 20 && await count(page, [0, 170, 0]) > 20);
   await page.close();
   await server.stop();
+});
+
+test("all messages that arrive before they were sent are drawn; where not all are known, the picture says so, of wake-ups, too", async () => {
+  const server = await serve(web2), page = await open(browser, server.address), texts = () => page.evaluate(() => [...isochrone.svg().matchAll(/>([^<>]*(?:arrows|wake-ups)[^<>]*drawn[^<>]*)</g)].map((it) => it[1]));
+  try {
+    // Hosts alone: no end of a message is out of sight.
+    await page.keyboard.press("X");
+    await page.keyboard.press("k");
+    await page.waitForFunction(() => isochrone.view.now.clock === "own");
+    await rest(page);
+    await page.keyboard.press("f");
+    await rest(page);
+    const { count, inverted_own: inverted } = await page.evaluate(async () => (await fetch("api/message-counts")).json());
+    assert.ok(inverted > 1000, `${inverted} of ${count}`);
+    const seen = () => page.evaluate(() => { const { arrows, left } = isochrone.graph.arrows.seen(isochrone.graph.scene()); return { red: arrows.filter((it) => it.isInverted).length, all: arrows.length, left }; });
+    const { red, all, left } = await seen();
+    assert.equal(red, inverted);
+    assert.equal(left, all < count ? `${all.toLocaleString("en-US")} of ${count.toLocaleString("en-US")} arrows are drawn` : "");
+    assert.deepEqual(await texts(), left === "" ? [] : [left]);
+    // A server that has more of them than it sends is asked for as many as it may send, and is not believed to have sent all.
+    const limits = [];
+    await page.route("**/api/messages?*", async (route) => {
+      const url = new URL(route.request().url()), response = await route.fetch(), said = await response.json();
+      limits.push(url.searchParams.get("limit"));
+      await route.fulfill({ response, json: { ...said, total: 50_000, messages: said.messages.filter((it) => it[7] === 1) } });
+    });
+    await page.evaluate(() => isochrone.graph.arrows.renew());
+    await page.keyboard.press("f");
+    await page.waitForFunction(() => isochrone.graph.arrows.messages.value !== null);
+    await rest(page);
+    assert.deepEqual(limits.slice(0, 2), ["5000", "20000"]);
+    assert.deepEqual(await texts(), [`${(await seen()).red.toLocaleString("en-US")} of at most 50,000 red arrows in and around the window are drawn`]);
+    await page.unroute("**/api/messages?*");
+    await page.keyboard.press("g");
+    const row = await page.evaluate(() => isochrone.view.now.rows.find((it) => it.label === "nginx" && it.kind === "thread").id);
+    await page.evaluate((row) => isochrone.navigation.go(row, isochrone.view.now.window.begin + 1e9), row);
+    await page.route("**/api/wakeups?*", async (route) => { const response = await route.fetch(), said = await response.json(); await route.fulfill({ response, json: { ...said, total: said.total + 1000 } }); });
+    await page.keyboard.press("W");
+    await page.waitForFunction(() => isochrone.graph.arrows.wakeups.value !== null);
+    await rest(page);
+    const known = await page.evaluate(() => isochrone.graph.arrows.wakeups.value.length);
+    assert.deepEqual(await texts(), [`${known.toLocaleString("en-US")} of ${(known + 1000).toLocaleString("en-US")} wake-ups in and around the window are drawn`]);
+    assert.deepEqual(page.errors, []);
+  } finally {
+    await page.close();
+    await server.stop();
+  }
 });

@@ -35,18 +35,127 @@ test("rows are sorted by exact CPU time, and statistics are those of cputop", as
 test("a search that cannot look at each state says so, and that there are none it never says", async () => {
   await page.locator(".search").fill("duration < 3ns");
   await rest(page);
-  assert.match(await page.locator(".search-box .count").textContent(), /^at least [\d,]+ states? on [\d,]+ rows?: zoom in for all$/);
-  const empty = page.locator(".graph .empty");
-  if (await empty.isVisible()) assert.match(await empty.textContent(), /^No long state fits the search; there are too many states here to look at each/);
+  assert.match(await page.locator(".search-box .count").textContent(), /^((at least|about) [\d,]+ states? on [\d,]+ rows?(, sampled)?|none is known yet|none in a sample): zoom in for all$/);
   await page.locator(".search").fill("state:syscall");
   await rest(page);
-  assert.match(await page.locator(".search-box .count").textContent(), /^at least [\d,]+ rows?: zoom in for all$/);
+  assert.match(await page.locator(".search-box .count").textContent(), /^(at least|about) [\d,]+ rows?(, sampled)?: zoom in for all$/);
   const { begin, end } = await page.evaluate(() => isochrone.view.now.experiment), middle = (begin + end) / 2;
   await page.evaluate(([begin, end]) => isochrone.navigation.set({ begin, end }), [middle - 1e6, middle + 1e6]);
   await rest(page);
   assert.match(await page.locator(".search-box .count").textContent(), /^[\d,]+ rows?$/);
   await page.locator(".search").fill("");
   await page.evaluate(() => isochrone.navigation.fit());
+  await rest(page);
+});
+
+const count = () => page.locator(".search-box .count").textContent(), listed = () => page.locator(".matches .controls .muted").textContent(), place = () => page.locator(".matches .place").textContent();
+/** The list of what a search finds. */
+async function list(text) {
+  await page.locator(".search").fill(text);
+  await rest(page);
+  await page.locator(".search-box button", { hasText: "list" }).click();
+  await rest(page);
+}
+async function fit() {
+  await page.locator(".search").fill("");
+  await page.evaluate(() => { isochrone.navigation.fit(); isochrone.drawer.open("state"); });
+  await rest(page);
+}
+
+test("the list of a search that could not look at each state offers to look at those of the window, and does so when it is short enough", async () => {
+  await list("state == syscall");
+  assert.match(await listed(), /: too many states to look at each; times are ≈/);
+  assert.match(await place(), /^– of (at least|about) [\d,]+$/);
+  const each = page.locator(".matches button", { hasText: "look at each state of the window" });
+  await each.click();
+  await rest(page);
+  assert.ok(await each.isHidden(), "it is done");
+  assert.equal(await page.locator(".matches select").first().inputValue(), "window");
+  assert.match(await listed(), /; zoom in until all are; times are ≈/);
+  const { begin, end } = await page.evaluate(() => isochrone.view.now.experiment), middle = (begin + end) / 2;
+  await page.evaluate(([begin, end]) => isochrone.navigation.set({ begin, end }), [middle - 1e6, middle + 1e6]);
+  await page.waitForFunction(() => /^[\d,]+ states on \d+ rows, .* in all/.test(document.querySelector(".matches .controls .muted").textContent));
+  assert.match(await place(), /^– of [\d,]+$/);
+  const { states } = await page.evaluate(async () => { const { begin, end } = isochrone.view.now.window; return (await fetch(`api/matching?text=${encodeURIComponent("state == syscall")}&begin=${Math.round(begin)}&end=${Math.round(end)}`)).json(); });
+  assert.equal(await place(), `– of ${states.toLocaleString("en-US")}`);
+  await page.locator(".matches select").first().selectOption("all");
+  await fit();
+});
+
+/** Lets the server answer searches with other fields. */
+const answering = (fields) => page.route("**/api/matching?*", async (route) => { const response = await route.fetch(), said = await response.json(); await route.fulfill({ response, json: { ...said, ...fields } }); });
+
+test("what is at least, or unknown, is said so, in the search box, in the list and in the graph", async () => {
+  const rows = await page.evaluate(() => isochrone.view.now.rows.filter((row) => row.kind === "thread").slice(0, 2).map((row) => row.id)), matches = rows.map((row) => [row, 2, "read", 1e6, 2e6]);
+  for (const [fields, box, inList, of] of [
+    [{ kind: "at_least", states: 4, total_ns: null, rows, matches }, /^at least 4 states on 2 rows: zoom in for all$/, /^at least 4 states on 2 rows: too many/, "– of at least 4"],
+    [{ kind: "at_least", states: 0, total_ns: null, rows: [], matches: [] }, /^none is known yet: zoom in for all$/, /^none is known yet: too many/, ""],
+    [{ kind: "whole", states: 4, rows, matches, total_ns: 4e6 }, /^4 states on 2 rows$/, /^4 states on 2 rows, 4 ms in all; the first 2 are listed$/, "– of 4"],
+  ]) {
+    await answering(fields);
+    await list("label == read");
+    assert.match(await count(), box);
+    assert.match(await listed(), inList);
+    assert.equal(await place(), of);
+    assert.equal(await page.evaluate(() => isochrone.view.now.marks.length), fields.matches.length);
+    if (fields.states === 0) assert.match(await page.locator(".graph .empty").textContent(), /^No long state is known to fit the search; there are too many states here to look at each/);
+    await page.unroute("**/api/matching?*");
+    await fit();
+  }
+  // What is unknown is never none.
+  const all = await page.evaluate(() => isochrone.rows.lines.length);
+  await answering({ kind: "unknown", states: 0, rows: [], matches: [], total_ns: null });
+  await list("label == read");
+  assert.equal(await count(), "too many states to look at the label of each; choose a shorter window or list calls in Statistics → by call");
+  assert.equal(await page.evaluate(() => isochrone.rows.lines.length), all, "no row is left out");
+  assert.ok(await page.locator(".graph .empty").isHidden());
+  assert.match(await page.locator(".matches .notice").textContent(), /^Too many states to look at the label of eachChoose a shorter window, or list calls in Statistics → by call\./);
+  assert.ok(!/0 states|none/.test(await page.locator(".matches").textContent()));
+  await page.unroute("**/api/matching?*");
+  await page.locator(".matches .notice button", { hasText: "open Statistics" }).click();
+  await rest(page);
+  assert.equal(await page.evaluate(() => isochrone.drawer.id), "statistics");
+  await fit();
+});
+
+test("a time that is selected by a click is about so long until the server has said it, for good where it says nothing", async () => {
+  const at = await page.evaluate(() => {
+    const { begin, end } = isochrone.view.now.experiment, scene = isochrone.graph.scene(), row = isochrone.rows.lines.find((line) => line.row?.kind === "thread").row.id;
+    const box = document.querySelector(".graph").getBoundingClientRect();
+    return { x: box.x + scene.x(begin + (end - begin) * 0.4), y: box.y + scene.middle(isochrone.rows.placeOf(row)) };
+  });
+  await page.getByRole("tab", { name: "Statistics", exact: true }).click();
+  await rest(page);
+  const heading = () => page.locator(".statistics .about").textContent(), axis = async () => (await page.evaluate(() => [...isochrone.svg().matchAll(/>(≈ )?([\d.]+ (?:ns|µs|ms|s))</g)].map((it) => [it[1] ?? "", it[2]]))).at(-1);
+  let answers = [];
+  await page.route("**/api/state?*", async (route) => { await new Promise((go) => answers.push(go)); await route.continue().catch(() => undefined); });
+  await page.mouse.click(at.x, at.y);
+  await page.waitForFunction(() => isochrone.view.now.selection !== null);
+  assert.equal((await axis())[0], "≈ ");
+  await page.waitForFunction(() => /^selection ≈ /.test(document.querySelector(".statistics .about").textContent));
+  while (answers.length === 0) await page.waitForTimeout(20);
+  await page.unroute("**/api/state?*");
+  for (const go of answers) go();
+  await page.waitForFunction(() => /^selection \d/.test(document.querySelector(".statistics .about").textContent));
+  await rest(page);
+  const { row, selection } = await page.evaluate(() => isochrone.view.now);
+  const exact = await page.evaluate(async ([row, at]) => (await fetch(`api/state?row=${row}&at=${Math.round(at)}`)).json(), [row, (selection.begin + selection.end) / 2]);
+  assert.deepEqual(selection, { begin: exact.begin, end: exact.end });
+  assert.equal((await axis())[0], "");
+  assert.match(await page.evaluate(() => location.hash), new RegExp(`[#&]s=${exact.begin},${exact.end}&`));
+  await page.keyboard.press("Escape");
+  await page.route("**/api/state?*", (route) => route.abort());
+  await page.mouse.click(at.x, at.y);
+  await page.waitForFunction(() => /^selection ≈ /.test(document.querySelector(".statistics .about").textContent));
+  await rest(page);
+  assert.equal((await axis())[0], "≈ ");
+  assert.match(await heading(), /^selection ≈ [\d.]+ \S+ from /);
+  assert.ok(!/[#&]s=/.test(await page.evaluate(() => location.hash)), "the address has no time that is not exact");
+  await page.unroute("**/api/state?*");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await page.mouse.move(5, 5);
+  await page.evaluate(() => isochrone.drawer.open("state"));
   await rest(page);
 });
 

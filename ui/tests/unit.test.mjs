@@ -67,7 +67,7 @@ test("instants and windows are read as people type them", () => {
 });
 
 const nothing = {
-  area: [], isByCpu: false, arrows: { messages: true, wakeups: false },
+  area: [], isByCpu: false, arrows: { messages: true, wakeups: false }, others: {}, times: null, legend: null, isPathClosed: false,
   of: null, window: null, selection: null, row: null, clock: "common", drawer: null, inner: "", search: "", sorted: null,
   rows: { collapsed: [], unfolded: [], pinned: [], hidden: [] }, only: [], bookmarks: [], path: null, orders: {}, theme: null, isClear: false,
 };
@@ -78,7 +78,9 @@ test("the address is read as it was written", () => {
     { ...nothing, of: "0a1b2c3d", window: { begin: -5, end: 1_000 }, selection: { begin: 1, end: 1 }, row: 0, clock: "own", drawer: "events", inner: "=a == \"b\" && c", search: "a=b&c ü" },
     { ...nothing, area: [4, 5, 9], isByCpu: true, arrows: { messages: false, wakeups: true } },
     { ...nothing, orders: { "System calls": { column: "time", isDown: true }, Requests: { column: "#", isDown: false } }, theme: "dark", isClear: true },
-    { ...nothing, sorted: false, only: [1, 2, 3, 7], path: { request: 14 } },
+    { ...nothing, sorted: false, only: [1, 2, 3, 7], path: { request: 14 }, isPathClosed: true },
+    { ...nothing, times: "since begin", legend: false, others: { events: "~2~window~a~b", messages: "inverted~" } },
+    { ...nothing, times: "UTC", legend: true },
     { ...nothing, sorted: { begin: 0, end: 9 }, path: { row: 3, begin: -1, end: 8 }, rows: { collapsed: [5, 6], unfolded: [9], pinned: [8, 2, 3], hidden: [0] } },
     { ...nothing, bookmarks: [{ at: -7, row: null, clock: "own", span: 3, name: "a~b" }, { at: 1, row: 2, clock: "common", span: 0, name: "" }] },
   ];
@@ -89,7 +91,7 @@ test("the address is read as it was written", () => {
 });
 
 test("a wrong address is ignored", () => {
-  const read = url.readAddress("#w=9,1&s=x&r=-3&x=4-2.z.7&o=0-99999999&path=1,2&request=a&b=1~2~q~3~n&sort=1&t=x&t=a~b~left&theme=pink");
+  const read = url.readAddress("#w=9,1&s=x&r=-3&x=4-2.z.7&o=0-99999999&path=1,2&request=a&b=1~2~q~3~n&sort=1&t=x&t=a~b~left&theme=pink&time=noon&k=x&k=~y");
   assert.deepEqual({ ...read, only: read.only.length }, { ...nothing, rows: { ...nothing.rows, collapsed: [7] }, only: 100_000 });
 });
 
@@ -113,6 +115,16 @@ test("losses are said in words", async () => {
   assert.equal(lossesText([loss("chunk", null), loss("events", 3)], 9), "at least 3 events, 1 other loss");
   assert.equal(lossesText([loss("the stream begins later", null)], 1), "");
   assert.deepEqual([[0, 1, 5], [0, null, 9], [0, 2, 5], [1, 1, 5], [0, 1, 4]].map(([host, cpu, at]) => lossesAt([loss("events", 1)], host, cpu, at).length), [1, 1, 0, 0, 0]);
+});
+
+test("how much of a CPU was recorded: what is missing twice counts once, what is absent is not lost", async () => {
+  const { coverageOf } = await load("losses"), loss = (cpu, begin, end, what = "events", host = 0) => ({ host, cpu, begin, end, what, count: what === "events" ? 1 : null });
+  const of = (losses, more = {}) => coverageOf(losses, { host: 0, cpus: [0], begin: 0, end: 100, ...more }, { begin: 0, end: 100 }).map((it) => [it.cpu, it.begin, it.end, it.whole, it.lost, it.absent]);
+  assert.deepEqual(of([]), [[0, 0, 100, 100, 0, 0]]);
+  assert.deepEqual(of([loss(0, 10, 30), loss(0, 20, 40), loss(0, 60, 70), loss(0, 0, 99, "events", 1), loss(1, 5, 6)]), [[0, 0, 100, 60, 40, 0], [1, 0, 100, 99, 1, 0]]);
+  assert.deepEqual(of([loss(0, -5, 20, "the stream begins later"), loss(0, 10, 30), loss(0, 90, 200, "the stream ends earlier")]), [[0, 20, 90, 60, 10, 30]]);
+  assert.deepEqual(of([loss(null, 40, 50, "chunk"), loss(2, -9, 900, "CPU")], { cpus: [0] }), [[0, 0, 100, 90, 0, 10], [2, 100, 100, 0, 0, 100]]);
+  assert.deepEqual(of([loss(0, 95, 99)], { begin: 10, end: 97 }), [[0, 10, 97, 85, 2, 13]]);
 });
 
 test("processes of one name are a group; rows are ranked by messages, then by CPU time; tracer, kernel and devices are folds", async () => {
@@ -244,6 +256,12 @@ test("arrows that are left out are counted; those that arrive before they were s
   it.messages.value = [Array.from({ length: 1_500 }, (_, at) => [1, 2, 50, at < 1_497 ? 60 : 40, null, null, null, 0]), []];
   const { arrows: seen, left } = it.seen(scene);
   assert.deepEqual([seen.length, seen.filter((arrow) => arrow.isInverted).length, left], [1_000, 3, "1,000 of 1,500 arrows are drawn"]);
+  // Of many that arrive before they were sent, none is left out, nor are all of the others.
+  it.messages.value = [Array.from({ length: 5_000 }, (_, at) => [1, 2, 50, at < 1_000 ? 60 : 40, null, null, null, 0]), []];
+  const many = it.seen(scene);
+  assert.deepEqual([many.arrows.length, many.arrows.filter((arrow) => arrow.isInverted).length, many.left], [4_200, 4_000, "4,200 of 5,000 arrows are drawn"]);
+  assert.equal(arrows.redText(20_000, 34_567), "20,000 of at most 34,567 red arrows in and around the window are drawn");
+  assert.deepEqual([[2_000, 2_000], [0, 0], [2_000, 3_456]].map(([known, total]) => arrows.wakeupsText(known, total)), ["", "", "2,000 of 3,456 wake-ups in and around the window are drawn"]);
 });
 
 /** What is drawn of a picture: rectangles and lines with their colours, texts. */

@@ -9,11 +9,11 @@ import { FONT } from "./axis";
 import { Fetched } from "./fetched";
 import { BAR, type Ctx, type Scene } from "./scene";
 
-/** Asked for, and drawn at most. */
-const MAX_ASKED = 5000, MAX_DRAWN = 1000, MAX_WAKEUPS = 2000;
+/** Asked for, and drawn at most; those that arrive before they were sent are all drawn, as far as the server sends them. */
+const MAX_ASKED = 5000, MAX_INVERTED = 20_000, MAX_DRAWN = 1000, MIN_OTHERS = 200, MAX_WAKEUPS = 2000;
 const HEAD = 5;
 
-/** What is seen of the messages: `left` says how many were left out; those that arrive before they were sent are drawn first. */
+/** What is seen of the messages: `left` says how many were left out. */
 interface Seen { readonly arrows: Arrow[]; readonly left: string }
 /** A message as it is drawn now. */
 export interface Arrow { readonly x0: number; readonly y0: number; readonly x1: number; readonly y1: number; readonly isInverted: boolean; readonly isMpi: boolean; readonly message: Message }
@@ -32,16 +32,27 @@ export class Arrows {
   /** Packets, then what MPI programs sent. */
   private readonly messages: Fetched<[Message[], Message[]]>;
   private readonly wakeups: Fetched<Wakeup[]>;
-  /** How many messages there are for each that was sent here. */
+  /** How many messages there are for each that was sent here, of those that arrive after they were sent. */
   private factor = 1;
+  /** How many messages there are in all, where not even all that arrive before they were sent are here. */
+  private most: number | null = null;
+  /** How many wake-ups there are in all of what was asked for. */
+  private wakeupTotal = 0;
   constructor(private readonly view: View, arrived: () => void) {
     this.messages = new Fetched(async (range, clock, signal) => {
-      const { total, messages, mpi_total, mpi } = await api.messages(range.begin, range.end, clock, MAX_ASKED, signal);
-      this.factor = (total + mpi_total) / Math.max(1, messages.length + mpi.length);
+      let answer = await api.messages(range.begin, range.end, clock, MAX_ASKED, signal);
+      // Those that arrive before they were sent come before all others: if they are all there is, there may be more of them.
+      if (areRed(answer.messages, answer.total) || areRed(answer.mpi, answer.mpi_total)) {
+        answer = await api.messages(range.begin, range.end, clock, MAX_INVERTED, signal);
+      }
+      const { total, messages, mpi_total, mpi } = answer, red = messages.filter(isRed).length + mpi.filter(isRed).length;
+      this.factor = (total + mpi_total - red) / Math.max(1, messages.length + mpi.length - red);
+      this.most = areRed(messages, total) || areRed(mpi, mpi_total) ? total + mpi_total : null;
       return { value: [messages, mpi], isThinned: total > messages.length || mpi_total > mpi.length };
     }, arrived);
     this.wakeups = new Fetched(async (range, clock, signal) => {
       const { total, wakeups } = await api.wakeups(range.begin, range.end, clock, [this.view.now.row ?? 0], MAX_WAKEUPS, signal);
+      this.wakeupTotal = total;
       return { value: wakeups, isThinned: total > wakeups.length };
     }, arrived);
   }
@@ -77,8 +88,10 @@ export class Arrows {
     };
     packets.forEach((message) => look(message, false));
     mpi.forEach((message) => look(message, true));
-    const inverted = some(seen.filter((it) => it.isInverted), MAX_DRAWN), arrows = [...some(seen.filter((it) => !it.isInverted), MAX_DRAWN - inverted.length), ...inverted];
-    return { arrows, left: leftText(arrows.length, seen.length, this.factor) };
+    const inverted = seen.filter((it) => it.isInverted), others = seen.filter((it) => !it.isInverted);
+    const arrows = [...some(others, Math.max(MIN_OTHERS, MAX_DRAWN - inverted.length)), ...inverted];
+    if (this.most !== null) return { arrows, left: redText(inverted.length, this.most) };
+    return { arrows, left: leftText(arrows.length, seen.length, seen.length === 0 ? 1 : (inverted.length + others.length * this.factor) / seen.length) };
   }
 
   draw(ctx: Ctx, scene: Scene): void {
@@ -90,8 +103,8 @@ export class Arrows {
     drawArrows(ctx, arrows.filter((arrow) => !arrow.isInverted && arrow.isMpi), colours.mpi, 1);
     ctx.globalAlpha = 1;
     drawArrows(ctx, arrows.filter((arrow) => arrow.isInverted), colours.inverted, 1.25);
-    if (this.areWakeupsOn) this.drawWakeups(ctx, scene);
-    if (left !== "") drawLeft(ctx, scene, left);
+    const wakeups = this.areWakeupsOn ? this.drawWakeups(ctx, scene) : "", text = [left, wakeups].filter((it) => it !== "").join("; ");
+    if (text !== "") drawLeft(ctx, scene, text);
   }
   /** Bars at the received ends: surely within the light one, likely within the dark one. */
   private bounds(ctx: Ctx, scene: Scene, arrows: readonly Arrow[]): void {
@@ -105,7 +118,8 @@ export class Arrows {
       }
     }
   }
-  private drawWakeups(ctx: Ctx, scene: Scene): void {
+  /** Says how many are drawn, if not all. */
+  private drawWakeups(ctx: Ctx, scene: Scene): string {
     const clock: Clock = this.wakeups.clock, arrows: { x0: number; y0: number; x1: number; y1: number }[] = [];
     for (const [from, to, at] of this.wakeups.value ?? []) {
       const x = scene.hostX(scene.hostOf(to), at, clock), y1 = scene.rowY(to);
@@ -114,6 +128,7 @@ export class Arrows {
       arrows.push({ x0: x, y0: y0 === null || y0 === y1 ? y1 - BAR : y0, x1: x, y1 });
     }
     drawArrows(ctx, arrows, ink().wakeup, 1);
+    return wakeupsText(this.wakeups.value?.length ?? 0, this.wakeupTotal);
   }
 }
 
@@ -127,6 +142,17 @@ export function leftText(drawn: number, seen: number, factor: number): string {
   const all = Math.round(seen * factor);
   return all <= drawn ? "" : `${formatCount(drawn)} of ${factor > 1 ? "about " : ""}${formatCount(all)} arrows are drawn`;
 }
+/** How many red arrows are drawn, where more may be: how many there are is not known. */
+export function redText(drawn: number, most: number): string {
+  return `${formatCount(drawn)} of at most ${formatCount(most)} red arrows in and around the window are drawn`;
+}
+/** How many wake-ups are known here of how many, if not all: of the window and a margin around it. */
+export function wakeupsText(known: number, total: number): string {
+  return known >= total ? "" : `${formatCount(known)} of ${formatCount(total)} wake-ups in and around the window are drawn`;
+}
+const isRed = (message: Message) => message[7] === 1;
+/** Whether all that was sent here arrives before it was sent, and is not all there is. */
+function areRed(messages: readonly Message[], total: number): boolean { return messages.length < total && messages.every(isRed); }
 function drawLeft(ctx: Ctx, scene: Scene, text: string): void {
   const colours = ink(), { width, height } = scene.layout;
   ctx.font = FONT;
@@ -140,8 +166,13 @@ function drawLeft(ctx: Ctx, scene: Scene, text: string): void {
 function sureOf(message: Message): [Time, Time] { return [message[5] ?? 0, message[6] ?? 0]; }
 function likelyOf(message: Message): [Time, Time] { return [-(message[4] ?? 0), message[4] ?? 0]; }
 
+/** Of arrows with the same pixels at both ends one: the others would be drawn over it. */
+function unlike<T extends { x0: number; y0: number; x1: number; y1: number }>(arrows: readonly T[]): T[] {
+  return [...new Map(arrows.map((it) => [[it.x0, it.y0, it.x1, it.y1].map(Math.round).join(), it])).values()];
+}
 function drawArrows(ctx: Ctx, arrows: readonly { x0: number; y0: number; x1: number; y1: number }[], colour: string, width: number): void {
   if (arrows.length === 0) return;
+  if (arrows.length > MAX_DRAWN) arrows = unlike(arrows);
   ctx.strokeStyle = ctx.fillStyle = colour;
   ctx.lineWidth = width;
   // One path for each: a path of thousands of lines takes far longer.

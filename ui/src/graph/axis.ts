@@ -78,7 +78,7 @@ function drawSelected(ctx: Ctx, scene: Scene, begin: number, end: number, left: 
   if (x1 < 0 || x0 > scene.layout.width) return;
   ctx.fillStyle = colours.edge;
   ctx.fillRect(x0, AXIS - 3, Math.max(1, x1 - x0), 2);
-  const { area } = scene.view.now, text = `${formatDuration(end - begin)}${area === null ? "" : `, ${formatCount(area.size)} ${area.size === 1 ? "row" : "rows"}`}`, room = ctx.measureText(text).width;
+  const { area, isAbout } = scene.view.now, text = `${isAbout ? "≈ " : ""}${formatDuration(end - begin)}${area === null ? "" : `, ${formatCount(area.size)} ${area.size === 1 ? "row" : "rows"}`}`, room = ctx.measureText(text).width;
   ctx.fillText(text, Math.max(left, Math.min((x0 + x1) / 2 - room / 2, right - room)), 11);
 }
 function drawFlag(ctx: Ctx, scene: Scene, bookmark: Bookmark): void {

@@ -148,7 +148,8 @@ export class Graph {
     this.empty.hidden = this.rows.lines.length > 0;
     if (this.empty.hidden) return;
     const among = this.view.now.onlyRows === null ? "" : " among the rows of the request";
-    if (this.rows.isFiltered && !this.rows.isFilterWhole) this.empty.textContent = `No long state fits the search${among}; there are too many states here to look at each. Zoom in to find short ones. Esc in the search box clears it.`;
+    const unknown = `No long state is known to fit the search${among}; there are too many states here to look at each.`;
+    if (this.rows.isFiltered && !this.rows.isFilterWhole) this.empty.textContent = `${unknown} Zoom in to find short ones. Esc in the search box clears it.`;
     else this.empty.textContent = this.rows.isFiltered ? `No row fits the search${among}. Esc in the search box clears it.` : `No row is left to show${among}. H shows hidden rows again.`;
   }
   private drawBars(raster: Raster, ratio: number): Label[] {

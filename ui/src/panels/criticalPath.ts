@@ -8,6 +8,7 @@ import { notice } from "./notice";
 import { AskingPanel } from "./panel";
 import { PathDetails } from "./pathDetails";
 import { pathName, PathPair } from "./pathPair";
+import { decoded } from "./pathWords";
 import { COMPARES, RequestList } from "./requestList";
 import { panelRange, nameOf, rowOf, toShown } from "./times";
 
@@ -188,7 +189,3 @@ export class CriticalPathPanel extends AskingPanel {
   }
 }
 function rowsOf(path: Path): Set<number> { return new Set(path.steps.map((step) => step.row).filter((row) => row !== null)); }
-/** An address may be wrong: what is no encoded text stands for itself. */
-function decoded(text: string): string {
-  try { return decodeURIComponent(text); } catch { return text; }
-}

@@ -43,7 +43,7 @@ export class DisksPanel extends PicturePanel {
   }
   protected async load(signal: AbortSignal): Promise<void> {
     const range = this.showRange("window");
-    const { disks, command } = await api.accesses(range.begin, range.end, LIMIT, signal);
+    const { disks, command } = await api.accesses(range.begin, range.end, LIMIT, this.progress.ask, signal);
     this.command.set(command);
     if (disks.length === 0) {
       this.forget();

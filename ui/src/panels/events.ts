@@ -8,6 +8,7 @@ import { copyButton } from "./copy";
 import { fieldsOf, groupsOf, searchFor, type Field } from "./eventFields";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
+import { Stepper } from "./stepper";
 import { DataTable } from "./table";
 import { nameOf, toCommon, toShown, type PanelRange } from "./times";
 
@@ -20,11 +21,12 @@ export class EventsPanel extends AskingPanel {
   private more: AbortController | null = null;
   private nearest: TraceEvent | null = null;
   private readonly input = h("input", { type: "search", placeholder: "text, or =prev_tid == 216 && $cpu > 0", "aria-label": "Search events: a text, or an expression after =", oninput: () => { this.tellKept(); this.askAgain(REST_MS); } });
-  private readonly hosts = h("select", { "aria-label": "Host", onchange: () => void this.ask() });
-  private readonly scope = h("select", { "aria-label": "Of which time", onchange: () => void this.ask() },
+  private readonly hosts = h("select", { "aria-label": "Host", onchange: () => this.choose() });
+  private readonly scope = h("select", { "aria-label": "Of which time", onchange: () => this.choose() },
     h("option", { value: "range" }, "selection / window"), h("option", { value: "window" }, "window"), h("option", { value: "from" }, "from the instant on"));
   private readonly count = h("span", { class: "muted", role: "status" });
   private readonly table: DataTable<TraceEvent>;
+  private readonly steps: Stepper<TraceEvent>;
   /** The fields of the event that was picked. */
   private readonly fields = h("section", { class: "event-fields", "aria-label": "Fields of the event", hidden: true });
   private readonly parts = h("div", { class: "event-parts" });
@@ -41,12 +43,27 @@ export class EventsPanel extends AskingPanel {
       ],
     });
     this.parts.append(this.table.element, this.fields);
-    this.controls.append(this.input, this.hosts, this.scope, this.count, button("⇥", "Show the event next to the selected instant", () => this.jump(), { class: "jump" }), this.table.copy);
+    this.steps = new Stepper(view, this.table, "event", (it) => toShown(view, this.rowOf(it), it.at), (it) => this.go(it));
+    this.controls.append(this.input, this.hosts, this.scope, ...this.steps.elements, this.count, button("⇥", "Show the event next to the selected instant", () => this.jump(), { class: "jump" }), this.table.copy);
   }
-  get kept(): string { return this.input.value.trim(); }
+  /** What is searched for; with the host and the time before it, where these are others than at first. */
+  get kept(): string {
+    const text = this.input.value.trim();
+    return this.hosts.value === "" && this.scope.value === "range" && !text.startsWith("~") ? text : `~${this.hosts.value}~${this.scope.value}~${text}`;
+  }
   keep(text: string): void {
-    this.input.value = text;
+    const [, host, scope, search] = /^~(\d*)~(range|window|from)~(.*)$/s.exec(text) ?? [null, "", "range", text];
+    this.shown();
+    this.input.value = search!;
+    this.hosts.value = host!;
+    this.scope.value = scope!;
+    // A host that there is not.
+    if (this.hosts.selectedIndex < 0) this.hosts.value = "";
     if (this.isSeen) void this.ask();
+  }
+  private choose(): void {
+    this.tellKept();
+    void this.ask();
   }
   protected override shown(): void {
     const hosts = this.view.now.experiment?.hosts ?? [];
@@ -68,16 +85,15 @@ export class EventsPanel extends AskingPanel {
     this.events = [];
     this.next = null;
     this.nearest = null;
-    this.table.set([]);
+    this.steps.clear();
     this.fields.hidden = true;
-    this.view.set({ marks: null });
   }
   protected async load(signal: AbortSignal): Promise<void> {
     const range = this.rangeOf(), search = this.input.value.trim(), hosts = this.hosts.value;
     this.more?.abort();
     this.more = null;
     this.input.classList.remove("wrong");
-    const answer = await api.events({ begin: range.begin, end: range.end, limit: PAGE, search, hosts }, signal).catch((error: unknown) => {
+    const answer = await api.events({ begin: range.begin, end: range.end, limit: PAGE, search, hosts, ask: this.progress.ask }, signal).catch((error: unknown) => {
       // An expression that is not finished yet is no failure of the panel.
       if (search !== "") this.input.classList.add("wrong");
       throw error;
@@ -87,18 +103,19 @@ export class EventsPanel extends AskingPanel {
     this.next = answer.next;
     this.command.set(answer.command);
     if (this.events.length === 0) {
-      this.table.set([]);
+      this.steps.clear();
       this.count.textContent = "";
       this.body.replaceChildren(notice("empty", search === "" ? "No events in this time" : "No event has that", search === "" ? "Nothing was recorded then." : "Texts are searched in names and fields as they are written, with upper and lower case. `=$event == \"sched_switch\" && prev_tid == 216` is an expression, as in `isochrone events --where`."));
       return;
     }
     if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
     this.table.element.scrollTop = 0;
-    this.table.set(this.events);
+    this.list();
     this.find(true);
     this.tell();
-    this.view.set({ marks: search === "" ? null : this.events.map((it) => toShown(this.view, this.rowOf(it), it.at)) });
   }
+  /** Those that were searched for are marked; marks of all events would be everywhere. */
+  private list(): void { this.steps.set(this.events, { count: this.events.length, kind: this.next === null ? "all" : "at least" }, this.asked?.search !== ""); }
   private rangeOf(): PanelRange {
     const covered = this.showRange(this.scope.value === "window" ? "window" : "range"), { selection, row, experiment } = this.view.now;
     if (this.scope.value !== "from" || selection === null) return covered;
@@ -116,7 +133,7 @@ export class EventsPanel extends AskingPanel {
     if (answer === null || asked !== this.asked) return;
     this.events = [...this.events, ...answer.events];
     this.next = answer.next;
-    this.table.set(this.events);
+    this.list();
     this.find(false);
     this.tell();
   }
@@ -141,12 +158,15 @@ export class EventsPanel extends AskingPanel {
     if (at === null) { this.count.textContent = "no instant is selected: click in the time graph"; return; }
     const isLoaded = this.events.length > 0 && at <= this.events.at(-1)!.at && at >= this.events[0]!.at;
     this.scope.value = isLoaded && this.scope.value === "window" ? "window" : "from";
+    this.tellKept();
     if (isLoaded && this.scope.value === "window") this.find(true);
     else void this.ask();
   }
   async stepList(by: number): Promise<void> {
-    const it = this.table.step(by);
-    if (it !== undefined) this.go(it);
+    await this.during(this.loaded);
+    // After the last one that is there may come more.
+    if (by > 0 && this.table.place === this.table.count - 1) await this.loadMore();
+    this.steps.step(by);
   }
   private hostName(host: number): string { return this.view.now.experiment?.hosts[host]?.name ?? String(host); }
   private rowOf(it: TraceEvent): number | null { return it.row ?? this.view.now.experiment?.hosts[it.host]?.row ?? null; }

@@ -28,7 +28,7 @@ export interface PanelWanted {
 }
 
 /** Opens a panel from an element of another one. */
-function openFrom(element: HTMLElement, id: string, kept: string | null = null): void {
+export function openFrom(element: HTMLElement, id: string, kept: string | null = null): void {
   element.dispatchEvent(new CustomEvent<PanelWanted>(OPEN_PANEL, { bubbles: true, detail: { id, kept } }));
 }
 /** A button that opens a panel. */

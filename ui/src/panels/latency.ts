@@ -7,7 +7,7 @@ import type { Navigator, View } from "../view";
 import { barsOf, Histogram } from "./histogram";
 import { notice } from "./notice";
 import { AskingPanel } from "./panel";
-import { causeWord, who } from "./pathWords";
+import { causeWord, decoded, who } from "./pathWords";
 import { nearestRank, servicesOf } from "./services";
 import { swatch } from "./stack";
 import { DataTable, titled } from "./table";
@@ -27,9 +27,11 @@ export function meansOf({ chosen, others, causes }: Compared): Mean[] {
 export class LatencyPanel extends AskingPanel {
   private requests: readonly Request[] = [];
   private range: [number, number] | null = null;
-  private readonly service = h("select", { "aria-label": "Service", onchange: () => { this.range = null; void this.ask(); } });
+  /** The service that an address asks for, until services are known. */
+  private wanted: string | null = null;
+  private readonly service = h("select", { "aria-label": "Service", onchange: () => { this.range = null; this.choose(); } });
   private readonly said = h("p", { class: "sentence muted", role: "status" });
-  private readonly histogram = new Histogram((from, to) => { this.range = [from, to]; void this.ask(); });
+  private readonly histogram = new Histogram((from, to) => { this.range = [from, to]; this.choose(); });
   private readonly table: DataTable<Mean>;
   private readonly list: DataTable<Request>;
   private readonly parts: HTMLElement;
@@ -52,7 +54,24 @@ export class LatencyPanel extends AskingPanel {
     this.controls.append(this.service);
     this.parts = h("div", { class: "latency-parts" }, h("div", { class: "block" }, this.histogram.element, this.said), titled("Why: all paths together", this.table), titled("The chosen requests", this.list));
   }
+  /** The service, where it is not the first, and the durations that were chosen. */
+  get kept(): string {
+    const service = this.wanted ?? (this.service.selectedIndex > 0 ? this.service.value : null);
+    return service === null && this.range === null ? "" : `${service === null ? "" : `=${encodeURIComponent(service)}`}~${this.range?.join(",") ?? ""}`;
+  }
+  keep(text: string): void {
+    const [, service, from, to] = /^(?:=(.*))?~(?:([\d.]+),([\d.]+))?$/.exec(text) ?? [];
+    this.wanted = service === undefined ? null : decoded(service);
+    this.range = from === undefined ? null : [Number(from), Number(to)];
+    if (this.wanted === null && this.service.options.length > 0) this.service.selectedIndex = 0;
+    if (this.isSeen) void this.ask();
+  }
+  private choose(): void {
+    this.tellKept();
+    void this.ask();
+  }
   protected override renewed(): void {
+    if (this.service.selectedIndex > 0) this.wanted = this.service.value;
     this.requests = [];
     super.renewed();
   }
@@ -65,6 +84,8 @@ export class LatencyPanel extends AskingPanel {
       this.requests = answer.requests;
       this.service.replaceChildren(...servicesOf(answer.requests).map((it) => h("option", { value: it.name }, `${it.name === "" ? "(no name)" : it.name} (${formatCount(it.count)})`)));
     }
+    if (this.wanted !== null && [...this.service.options].some((it) => it.value === this.wanted)) this.service.value = this.wanted;
+    this.wanted = null;
     const name = this.service.value, of = this.requests.filter((it) => it.service === name), totals = of.map((it) => it.total_ns).sort((a, b) => a - b);
     // At first the slow ones: above the 90th percentile.
     const bars = barsOf(totals), p90 = nearestRank(totals, 90), slow = bars.find((bar) => bar.to > p90)?.from ?? 0, [from, to] = this.range ?? [slow, (bars.at(-1)?.to ?? 1)];

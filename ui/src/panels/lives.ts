@@ -44,7 +44,7 @@ export class LivesPanel extends PicturePanel {
   protected override themed(): void { this.drawLegend(); super.themed(); }
   protected async load(signal: AbortSignal): Promise<void> {
     const range = this.showRange("window"), steps = Math.max(60, Math.min(MOST_STEPS, Math.round((this.body.clientWidth * 0.5) / PIXELS_OF_A_STEP)));
-    const { total, lives, command } = await api.lives(range.begin, range.end, steps, LIMIT, signal);
+    const { total, lives, command } = await api.lives(range.begin, range.end, steps, LIMIT, this.progress.ask, signal);
     this.command.set(command);
     if (lives.length === 0) {
       this.body.replaceChildren(notice("empty", "No process was seen to run in this time", "`sched_switch` shows what runs; `f` shows all there is."));

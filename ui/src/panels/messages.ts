@@ -7,6 +7,7 @@ import type { Navigator, View } from "../view";
 import { notice } from "./notice";
 import { fitsFilter } from "./pairs";
 import { AskingPanel } from "./panel";
+import { Stepper } from "./stepper";
 import { DataTable } from "./table";
 import { panelRange, nameOf } from "./times";
 
@@ -17,10 +18,11 @@ export class MessagesPanel extends AskingPanel {
   private total = 0;
   /** Whether there are messages, at whatever time. */
   private isAny = false;
-  private readonly filter = h("input", { type: "search", placeholder: "filter: host, thread, a → b", "aria-label": "Filter messages", oninput: () => { this.draw(); this.tellKept(); } });
-  private readonly inverted = h("input", { type: "checkbox", onchange: () => this.draw() });
+  private readonly filter = h("input", { type: "search", placeholder: "filter: host, thread, a → b", "aria-label": "Filter messages", oninput: () => this.choose() });
+  private readonly inverted = h("input", { type: "checkbox", onchange: () => this.choose() });
   private readonly count = h("span", { class: "muted", role: "status" });
   private readonly table: DataTable<Message>;
+  private readonly steps: Stepper<Message>;
 
   constructor(view: View, navigator: Navigator) {
     super("messages", "Messages", view, navigator, ["window", "selection", "clock"]);
@@ -36,20 +38,27 @@ export class MessagesPanel extends AskingPanel {
         { title: "likely ±", unit: "ns", value: (it) => it[4] }, { title: "before sent", description: "It is received before it is sent: impossible, so the clocks are wrong", value: (it) => it[7] === 1, text: (it) => (it[7] === 1 ? "yes" : "") },
       ],
     });
-    this.controls.append(this.filter, h("label", {}, this.inverted, " only those that arrive before they were sent"), this.count, this.table.copy);
+    this.steps = new Stepper(view, this.table, "message", (it) => it[2], (it) => this.go(it, false));
+    this.controls.append(this.filter, h("label", {}, this.inverted, " only those that arrive before they were sent"), ...this.steps.elements, this.count, this.table.copy);
   }
-  /** What they are filtered by. */
-  get kept(): string { return this.filter.value.trim(); }
+  /** Whether only impossible ones are listed, and the filter. */
+  get kept(): string { return this.inverted.checked || this.filter.value !== "" ? `${this.inverted.checked ? "inverted" : ""}~${this.filter.value}` : ""; }
   keep(text: string): void {
-    this.filter.value = text;
-    if (this.isSeen) this.draw();
+    const [inverted, ...filter] = text.split("~");
+    this.inverted.checked = inverted === "inverted";
+    this.filter.value = filter.join("~");
+    if (this.isSeen) void this.ask();
   }
-  protected forget(): void { this.messages = []; this.table.set([]); }
+  private choose(): void {
+    this.tellKept();
+    this.draw();
+  }
+  protected forget(): void { this.messages = []; this.steps.clear(); }
   protected async load(signal: AbortSignal): Promise<void> {
     // Messages are told on the clock that is shown.
     const covered = this.showRange(), { selection, window, clock } = this.view.now, range = clock === "common" ? covered : covered.what === "selection" && selection !== null ? selection : window;
     if (clock === "own") this.heading.textContent = `${covered.what}, by the hosts' own clocks`;
-    const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal, true);
+    const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal, true, this.progress.ask);
     this.command.set(answer.command);
     this.messages = answer.messages;
     this.total = answer.total;
@@ -62,13 +71,19 @@ export class MessagesPanel extends AskingPanel {
     const thinned = this.messages.length < this.total ? `, ${formatCount(this.messages.length)} of them, evenly chosen` : "";
     this.count.textContent = `${formatCount(this.total)} messages arrive in it${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;
     if (shown.length === 0) {
-      this.table.set([]);
+      this.steps.clear();
       this.body.replaceChildren(this.messages.length > 0 ? notice("empty", "No message fits", this.inverted.checked && filter === "" ? "None arrives before it was sent: as it must be. `k` shows the hosts' own clocks." : "Clear the filter to see all.")
         : this.none());
       return;
     }
     if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
-    this.table.set(shown);
+    // Impossible ones come before all others: if there are others, these are all.
+    const areAll = this.messages.length === this.total || (this.inverted.checked && this.messages.some((it) => it[7] === 0));
+    this.steps.set(shown, { count: shown.length, kind: areAll ? "all" : "listed" });
+  }
+  async stepList(by: number): Promise<void> {
+    await this.during(this.loaded);
+    this.steps.step(by);
   }
   private none(): HTMLElement {
     if (this.isAny) return notice("empty", `No message arrives in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");

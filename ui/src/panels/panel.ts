@@ -31,14 +31,16 @@ export abstract class AskingPanel implements Panel {
   protected isStale = false;
   protected readonly again = button("the range is another: ask again", "Ask for the answer of the time of now", () => this.release(), { hidden: true });
   /** What the panel is about, and that of then where it stays with it: what is clicked in a panel moves the page, and does not change what the panel is about. */
-  private covered: PanelRange | null = null;
-  private held: PanelRange | null = null;
+  protected covered: PanelRange | null = null;
+  protected held: PanelRange | null = null;
   /** A click in the panel is being followed; the window to which the last one led, and the one that was shown before the first one. */
   protected isGoing = false;
   private led: Range | null = null;
   private stayed: Range | null = null;
   /** No request is pending or scheduled. */
   get isIdle(): boolean { return this.timer === 0 && this.asking === null && this.works === 0; }
+  /** Done when what was asked for last is there. */
+  protected loaded: Promise<void> = Promise.resolve();
   private stops: (() => void)[] = [];
   private timer = 0;
   private works = 0;
@@ -127,7 +129,8 @@ export abstract class AskingPanel implements Panel {
     this.isStale = true;
     this.again.hidden = false;
   }
-  protected async ask(): Promise<void> {
+  protected ask(): Promise<void> { return this.loaded = this.answered(); }
+  private async answered(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = 0;
     this.asking?.abort();
@@ -175,8 +178,8 @@ export abstract class AskingPanel implements Panel {
   }
   /** Says what time the panel is about, and gives it. */
   protected showRange(scope: "range" | "window" = "range"): PanelRange {
-    const covered = this.covered = this.held ?? panelRange(this.view, scope), { experiment, clock } = this.view.now, origin = experiment?.origin_unix_ns ?? null;
-    this.heading.textContent = `${covered.what} ${formatDuration(covered.end - covered.begin)} from ${formatTime(origin, covered.begin, Math.min(9, placesFor((covered.end - covered.begin) / 1000)))}${clock === "own" ? ", by the common clock" : ""}`;
+    const covered = this.covered = this.held ?? panelRange(this.view, scope), { experiment, clock, isAbout } = this.view.now, origin = experiment?.origin_unix_ns ?? null, about = isAbout && covered.what === "selection" ? "≈ " : "";
+    this.heading.textContent = `${covered.what} ${about}${formatDuration(covered.end - covered.begin)} from ${formatTime(origin, covered.begin, Math.min(9, placesFor((covered.end - covered.begin) / 1000)))}${clock === "own" ? ", by the common clock" : ""}`;
     return covered;
   }
   protected get origin(): string | null { return this.view.now.experiment?.origin_unix_ns ?? null; }

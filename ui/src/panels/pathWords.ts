@@ -28,3 +28,7 @@ export function differs(path: Path): string | null {
   const said = more.map(({ it }) => `${who(it)} ${(PAST[it.cause] ?? ((time: string) => `${it.cause} took ${time}`))(formatDuration(it.total_ns))} (median ${formatDuration(it.median_ns)})`);
   return `Where it differs from the others: ${said.join("; ")}.`;
 }
+/** An address may be wrong: what is no encoded text stands for itself. */
+export function decoded(text: string): string {
+  try { return decodeURIComponent(text); } catch { return text; }
+}

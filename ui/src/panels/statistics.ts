@@ -95,7 +95,7 @@ export class StatisticsPanel extends AskingPanel {
     this.ofMiddle = { thread: titled("", this.threads, turns("thread")), process: titled("", this.processes, turns("process")), pivot: titled("", this.pivot.table, turns("pivot"), this.pivot.select, this.pivot.note, this.stateTexts[1]!) };
     this.ofMiddle.pivot.classList.add("wide");
     const turnsOf = (by: By) => h("span", { class: "turns" }, ...Object.entries(BYS).map(([to, [text, title]]) => button(text, title, () => { this.turnTo(to as By); this.tellKept(); void this.ask(); }, { "aria-pressed": String(to === by) })));
-    this.phases = new PhaseTable(origin, (row) => nameOf(this.view, row), (row) => this.goTo(row));
+    this.phases = new PhaseTable(origin, (row) => nameOf(this.view, row), (row) => rowOf(this.view, row)?.rank !== undefined, (row) => this.goTo(row));
     this.fileTables = new FileTables(origin, (host) => this.hostName(host), {
       file: (it) => void this.goToUser(isFile(this.hostName(it.host), it), this.rows, "it is not known which thread uses it"),
       // The other end is on another host, whatever rows are selected here.

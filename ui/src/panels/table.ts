@@ -104,6 +104,8 @@ export class DataTable<T> {
   }
   /** The place of the active row in the order that is seen; −1 if there is none. */
   get place(): number { return this.active; }
+  /** The active row. */
+  get current(): T | undefined { return this.sorted[this.active]; }
   /** Makes the next row the active one, or the one before; after the last comes the first. */
   step(by: number): T | undefined {
     const count = this.sorted.length;

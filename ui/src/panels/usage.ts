@@ -62,7 +62,7 @@ export class UsagePanel extends AskingPanel {
   }
   protected async load(signal: AbortSignal): Promise<void> {
     const range = this.showRange("window"), points = Math.max(60, Math.min(1000, Math.round(this.body.clientWidth / 4)));
-    const answer = await api.usage(range.begin, range.end, points, signal);
+    const answer = await api.usage(range.begin, range.end, points, signal, false, this.progress.ask);
     this.series = answer.series;
     this.command.set(answer.command);
     if (this.series.length === 0) {
