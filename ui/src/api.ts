@@ -63,8 +63,8 @@ export interface Exchanged { pairs: Pair[]; pair_count: number; total: number; c
 export type FlowKind = "message" | "mpi" | "wakeup";
 /** [kind, which way, row, its instant, the row at the other end, the instant there, details] */
 export type Flow = [FlowKind, "in" | "out", number, Time, number, Time, string];
-/** `flows` are `total` at most, by their instants. */
-export interface Flows { total: number; flows: Flow[]; command: string }
+/** `flows` are `total` at most, by their instants. Of `not_looked_up` ends of messages it is unknown whether they are of these rows, too. */
+export interface Flows { total: number; flows: Flow[]; not_looked_up: number }
 /** Waits of threads for one cause. */
 export interface CauseSum { cause: string; name: string; count: number; total_ns: number; max_ns: number }
 export interface Causes { causes: CauseSum[]; command: string }
@@ -213,7 +213,7 @@ export const api = {
   },
   /** `isReceived`: only those that are received in the time, not also those that are sent in it or under way. */
   messages: (begin: Time, end: Time, clock: Clock, limit: number, signal?: AbortSignal, isReceived = false, ask: string | null = null) =>
-    get<{ total: number; messages: Message[]; mpi_total: number; mpi: Message[]; command: string }>("messages", { begin, end, clock, limit, received: isReceived, ask }, signal),
+    get<{ total: number; inverted: number; messages: Message[]; mpi_total: number; mpi: Message[]; command: string }>("messages", { begin, end, clock, limit, received: isReceived, ask }, signal),
   messageCounts: (signal?: AbortSignal) => get<MessageCounts>("message-counts", {}, signal),
   matching: (text: string, begin: Time, end: Time, clock: Clock, list: { limit: number; order: string; ask?: string } | null = null, signal?: AbortSignal) =>
     get<Matching>("matching", { text, begin, end, clock, ...list }, signal),
@@ -238,7 +238,7 @@ export const api = {
   files: (area: Area, signal?: AbortSignal) => post<AreaFiles>("files", area, signal),
   exchanged: (area: Area, signal?: AbortSignal) => post<Exchanged>("exchanged", area, signal),
   /** What comes to these rows and goes from them; times are on the clock that is asked for. */
-  flows: (asked: { rows: number[]; begin: Time; end: Time; clock: Clock; limit: number }, signal?: AbortSignal) => post<Flows>("flows", asked, signal),
+  flows: (asked: { rows: number[]; begin: Time; end: Time; clock: Clock; limit: number; ask: string }, signal?: AbortSignal) => post<Flows>("flows", asked, signal),
   /** Waits that end in the time, in full. */
   causes: (area: Area, signal?: AbortSignal) => post<Causes>("causes", area, signal),
   activity: (begin: Time, end: Time) => get<{ threads: [row: number, ns: number][]; messages: [row: number, count: number][] }>("activity", { begin, end }),

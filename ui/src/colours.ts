@@ -47,6 +47,12 @@ const CLEAR: Readonly<Record<number, readonly [light: Rgb, dark: Rgb]>> = {
   6: [[203, 203, 203], [169, 169, 169]], 8: [[165, 174, 255], [162, 183, 241]], 9: [[235, 235, 235], [111, 111, 111]], 10: [[150, 0, 90], [185, 72, 183]], 11: [[249, 216, 167], [248, 240, 246]], 12: [[0, 158, 180], [36, 145, 190]],
   13: [[150, 0, 90], [209, 95, 123]],
 };
+/** The same of phases: from each other, and from what threads and CPUs do. So far apart, there are no more; some phases share one. */
+const CLEAR_PHASES: typeof PHASE_COLOURS = [
+  [[34, 136, 153], [255, 255, 187]], [[153, 102, 102], [102, 255, 238]], [[187, 255, 187], [136, 119, 136]],
+  [[136, 102, 255], [51, 0, 238]], [[187, 34, 0], [170, 170, 170]], [[187, 187, 187], [51, 85, 68]],
+  [[85, 68, 85], [102, 0, 0]], [[0, 0, 119], [51, 0, 85]], [[51, 0, 0], [119, 68, 119]],
+];
 function phaseStyle(label: string): number {
   let hash = 0;
   for (let at = 0; at < label.length; at += 1) hash = (hash * 31 + label.charCodeAt(at)) >>> 0;
@@ -57,8 +63,18 @@ export function look(style: number): Look {
   return (full >= FIRST_CAUSE ? causeLooks[full - FIRST_CAUSE] : full >= FIRST_PHASE ? phaseLooks[full - FIRST_PHASE] : LOOKS[full]) ?? LOOKS[0]!;
 }
 export function rgbOf(style: number): Rgb {
-  const it = look(style), full = style % PALE, cause = full >= FIRST_CAUSE ? causeRgb(causeNames[full - FIRST_CAUSE] ?? "other") : undefined, [light, dark] = (cause !== undefined ? [cause, cause] : isClear() ? CLEAR[full] : undefined) ?? [it.light, it.dark], rgb = isDark() ? dark : light;
+  const it = look(style), full = style % PALE, phase = full - FIRST_PHASE;
+  const cause = full >= FIRST_CAUSE ? causeRgb(causeNames[full - FIRST_CAUSE] ?? "other") : undefined;
+  const clear = !isClear() ? undefined : phase >= 0 ? CLEAR_PHASES[phase % CLEAR_PHASES.length] : CLEAR[full];
+  const [light, dark] = (cause !== undefined ? [cause, cause] : clear) ?? [it.light, it.dark], rgb = isDark() ? dark : light;
   return style < PALE ? rgb : pale(rgb);
+}
+/** The colour of text on a bar: of phases, which have many, what is read best there. */
+export function inkOn(style: number): "black" | "white" {
+  const full = style % PALE, isPhase = full >= FIRST_PHASE && full < FIRST_CAUSE;
+  if (!isPhase) return look(style).ink;
+  const [r, g, b] = rgbOf(full).map((value) => (value / 255) ** 2.2) as [number, number, number];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "black" : "white";
 }
 function pale(rgb: Rgb): Rgb {
   const { background } = ink(), mix = (place: 0 | 1 | 2) => Math.round(background[place] + (rgb[place] - background[place]) * PALENESS);

@@ -43,19 +43,27 @@ function parts(origin: string | null, t: Time): [seconds: number, ns: number] {
   return [(origin === null ? 0 : Number(origin.slice(0, -9) || "0")) + seconds, Math.round(t - seconds * 1e9)];
 }
 
-/** How instants are shown everywhere: UTC, as this machine has them, or seconds since the begin of the traces. */
-export type TimeFormat = "UTC" | "local" | "since begin";
+/** How instants are shown everywhere: UTC, as this machine has them, seconds since the begin of the traces, or seconds since 1970, as commands take them. */
+export type TimeFormat = "UTC" | "local" | "since begin" | "Unix";
 export const shownAs: { format: TimeFormat; begin: Time } = { format: "UTC", begin: 0 };
 /** How much local time is ahead of UTC at an instant, ns. */
 export function aheadOfUtc(unix: bigint): bigint { return -60_000_000_000n * BigInt(new Date(Number(unix / 1_000_000n)).getTimezoneOffset()); }
 /** An instant moved so that its UTC is the local time. */
 function localized(origin: string | null, t: Time): Time { return t + Number(aheadOfUtc(BigInt(origin ?? "0") + BigInt(Math.round(t)))); }
 
-/** An instant as all instants are shown: "05:54:31.203216897", or "12.203216897 s". */
+/** An instant as all instants are shown: "05:54:31.203216897", "12.203216897 s", or "1795154071.203216897". */
 export function formatTime(origin: string | null, t: Time, places = 9): string {
   if (shownAs.format === "since begin") return `${((t - shownAs.begin) / 1e9).toFixed(places).replace("-", MINUS)} s`;
+  if (shownAs.format === "Unix") return formatUnix(origin, t, places);
   return formatUtc(origin, shownAs.format === "local" ? localized(origin, t) : t, places);
 }
+/** Seconds since 1970: "1795154071.203216897". */
+export function formatUnix(origin: string | null, t: Time, places = 9): string {
+  const [seconds, ns] = parts(origin, t);
+  return places <= 0 ? String(seconds) : `${seconds}.${String(ns).padStart(9, "0").slice(0, places)}`;
+}
+/** Nanoseconds since 1970: "1795154071203216897". */
+export function unixNs(origin: string | null, t: Time): string { return String(BigInt(origin ?? "0") + BigInt(Math.round(t))); }
 /** Time of the day (UTC) with as many decimal places as asked for: "05:54:31.203216897". */
 export function formatUtc(origin: string | null, t: Time, places = 9): string {
   const [seconds, ns] = parts(origin, t);
@@ -66,6 +74,7 @@ export function formatUtc(origin: string | null, t: Time, places = 9): string {
 /** The day and what times are: "2026-11-20 UTC". */
 export function formatDay(origin: string | null, t: Time): string {
   if (shownAs.format === "since begin") return "seconds since the begin";
+  if (shownAs.format === "Unix") return "seconds since 1970";
   return shownAs.format === "UTC" ? `${formatDate(origin, t)} UTC` : `${formatDate(origin, localized(origin, t))}, local time`;
 }
 /** The day (UTC): "2026-11-20". */

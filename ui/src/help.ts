@@ -1,4 +1,4 @@
-// The page of keys and gestures, on `?`. Talks to: keys. Used by: main.
+// The page of keys and gestures, on `?`. Talks to: keys, colours. Used by: main.
 import { button, h } from "./dom";
 import { keyText, type Command } from "./keys";
 import { causeColour, causeNames, LOOKS, stateColour } from "./colours";
@@ -17,7 +17,7 @@ const SEARCH: readonly [string, string][] = [
 
 export class Help {
   readonly element: HTMLDialogElement = h("dialog", { class: "help", "aria-label": "Help" });
-  constructor(private readonly commands: readonly Command[]) {
+  constructor(private readonly commands: readonly Command[], private readonly phases: () => readonly HTMLElement[]) {
     this.element.addEventListener("click", (event) => { if (event.target === this.element) this.element.close(); });
   }
   toggle(): void {
@@ -27,7 +27,7 @@ export class Help {
     groups.set("Mouse", [...GESTURES]);
     groups.set("Search", [...SEARCH]);
     const lists = [...groups].map(([title, pairs]) => h("section", {}, h("h3", {}, title), definitions(pairs)));
-    const colours = h("ul", { class: "legend" }, ...LOOKS.map((look, style) => h("li", {}, swatch(stateColour(style), look.name))));
+    const colours = h("ul", { class: "legend" }, ...LOOKS.map((look, style) => h("li", {}, swatch(stateColour(style), look.name))), ...this.phases());
     const close = button("×", "Close", () => this.element.close(), { class: "close", autofocus: true });
     this.element.replaceChildren(h("header", {}, h("h2", {}, "Keys, mouse, colours"), close), h("div", { class: "columns" }, ...lists, h("section", {}, h("h3", {}, "Colours"), colours, messages()), h("section", {}, h("h3", {}, "Causes of a critical path"), causes())));
     this.element.showModal();

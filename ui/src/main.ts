@@ -49,7 +49,7 @@ const clock = new ClockSwitch(view, navigation), bookmarks = new Bookmarks(view)
 const legend = new Legend(), minimap = new Minimap(view, navigation, clock, status), stage = new StagePicture(minimap, new SamplePicture(view));
 const activity = new Activity(view, rows, layout, status);
 const tree = new Tree(view, rows, layout, () => void activity.toggle(), () => void activity.group());
-const graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
+const graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure, (names) => legend.name(names));
 const search = new Search(view, rows, tree, navigation, () => drawer.open("matches"));
 const drawer = new Drawer(panels.map((make) => make(view, navigation)));
 const timeField = new TimeField(view, navigation, status);
@@ -58,7 +58,7 @@ const tooltip = new Tooltip(view, rows, graph, clock, status);
 const commands: Command[] = commandsOf({
   view, rows, layout, navigation, clock, bookmarks, status, activity, tree, graph, search, drawer, inspector, timeField, goToBookmark, help: () => help.toggle(), palette: () => palette.open(), legend: () => legend.toggle(), exportPng: () => exportPng(graph), exportSvg: () => exportSvg(graph),
 });
-const help = new Help(commands), palette = new Palette(commands);
+const help = new Help(commands, () => legend.phaseSwatches()), palette = new Palette(commands);
 const header = new Header(view, clock, search, bookmarks, {
   requests: () => drawer.open(PATH_PANEL), losses: () => drawer.open("losses"), help: () => help.toggle(), exportPng: () => exportPng(graph), exportSvg: () => exportSvg(graph),
   bookmark: () => void bookmarks.toggle(), goTo: goToBookmark, clearRows: () => view.set({ onlyRows: null }),

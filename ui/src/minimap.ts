@@ -3,6 +3,7 @@
 import { api, type Overview, type Series, type Time } from "./api";
 import type { ClockSwitch } from "./clock";
 import { css, ink } from "./colours";
+import { COUNTERS, counterText } from "./counterRows";
 import { h } from "./dom";
 import { lossesAt, lossText } from "./losses";
 import type { Navigation } from "./navigation";
@@ -13,11 +14,14 @@ import type { Range, View } from "./view";
 const BINS = 1000, USE_POINTS = 500;
 /** How near to the edge of the lens the pointer has to be to take it. */
 const EDGE = 6;
-const MIN_LANE = 7;
+/** Lanes of this height have the names of their hosts; lower ones only under the pointer. */
+const NAMED = 9;
 
 export class Minimap {
   readonly canvas = h("canvas", { class: "minimap-canvas", role: "img", "aria-label": "All hosts over the whole time; the window is marked" });
-  readonly element = h("section", { class: "minimap", "aria-label": "Overview" }, this.canvas);
+  /** The host under the pointer, and how busy it was. */
+  private readonly under = h("span", { class: "minimap-host", hidden: true });
+  readonly element = h("section", { class: "minimap", "aria-label": "Overview" }, this.canvas, this.under);
   overview: Overview | null = null;
   private frame = 0;
   /** The hosts' bytes, losses and breaks, drawn once for a size, a clock and a theme; and which. */
@@ -35,7 +39,7 @@ export class Minimap {
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     this.canvas.addEventListener("pointerdown", (event) => this.down(event));
     this.canvas.addEventListener("pointermove", (event) => { if (event.buttons === 0) this.hover(event); });
-    this.canvas.addEventListener("pointerleave", () => { this.status.show(""); this.view.set({ hover: null }); });
+    this.canvas.addEventListener("pointerleave", () => { this.status.show(""); this.under.hidden = true; this.view.set({ hover: null }); });
     this.canvas.addEventListener("dblclick", () => this.navigation.fit());
     this.canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
@@ -45,8 +49,7 @@ export class Minimap {
   async load(): Promise<void> {
     this.overview = await api.overview(BINS).catch(() => this.overview);
     this.overview?.hosts.sort((a, b) => names.compare(a.name, b.name));
-    const hosts = this.overview?.hosts.length ?? 1;
-    this.element.style.setProperty("--lanes", String(Math.max(3, Math.min(hosts, 8))));
+    this.element.style.setProperty("--lanes", String(Math.max(3, this.overview?.hosts.length ?? 1)));
     this.invalidate();
   }
   /** Asks how busy the CPUs were: that takes a while, and is drawn when it is there. */
@@ -90,24 +93,25 @@ export class Minimap {
     ctx.fillStyle = css(ink().background);
     ctx.fillRect(0, 0, width, height);
     if (it === null) return;
-    const lane = Math.max(height / Math.max(it.hosts.length, 1), MIN_LANE);
-    it.hosts.forEach((host, place) => this.lane(ctx, it, host.host, host.bytes, place * lane, lane, lane > 15 ? host.name : ""));
+    const lane = height / Math.max(it.hosts.length, 1);
+    it.hosts.forEach((host, place) => this.lane(ctx, it, host.host, host.bytes, place * lane, lane, lane >= NAMED ? host.name : ""));
   }
   private lane(ctx: CanvasRenderingContext2D, it: Overview, host: number, bytes: readonly number[], top: number, height: number, name: string): void {
     const colours = ink(), moved = this.isReady ? this.clock.convert(host, "common") + this.clock.offset(host) : 0, most = Math.max(...bytes, 1);
     const bin = (it.end - it.begin) / bytes.length, wide = Math.max(1, this.at(bin) - this.at(0) + 0.5);
+    const gap = Math.min(1, height / 8), full = height - 2 * gap, foot = top + height - gap;
     ctx.fillStyle = colours.bytes;
     const use = this.use.get(host);
     if (use === undefined) {
       bytes.forEach((count, place) => {
-        const high = Math.sqrt(count / most) * (height - 2);
-        if (high > 0) ctx.fillRect(this.at(it.begin + place * bin + moved), top + height - high - 1, wide, high);
+        const high = Math.sqrt(count / most) * full;
+        if (high > 0) ctx.fillRect(this.at(it.begin + place * bin + moved), foot - high, wide, high);
       });
     } else {
       // Up to the next point; what is unknown has no height.
       use.x.forEach((from, place) => {
-        const x = this.at(from + moved), to = this.at((use.x[place + 1] ?? from + (from - (use.x[place - 1] ?? from))) + moved), high = (Math.min(100, use.y[place] ?? 0) / 100) * (height - 2);
-        if (high > 0) ctx.fillRect(x, top + height - high - 1, Math.max(1, to - x + 0.5), high);
+        const x = this.at(from + moved), to = this.at((use.x[place + 1] ?? from + (from - (use.x[place - 1] ?? from))) + moved), high = (Math.min(100, use.y[place] ?? 0) / 100) * full;
+        if (high > 0) ctx.fillRect(x, foot - high, Math.max(1, to - x + 0.5), high);
       });
     }
     ctx.strokeStyle = colours.loss;
@@ -129,9 +133,14 @@ export class Minimap {
       ctx.fill();
     }
     if (name === "") return;
-    ctx.fillStyle = colours.faint;
-    ctx.font = "10px system-ui, sans-serif";
-    ctx.fillText(name, 4, top + 11);
+    ctx.font = `${height > 11 ? 10 : NAMED}px system-ui, sans-serif`;
+    ctx.textBaseline = "middle";
+    ctx.strokeStyle = colours.halo;
+    ctx.lineWidth = 3;
+    ctx.strokeText(name, 4, top + Math.min(height / 2, 8));
+    ctx.lineWidth = 1;
+    ctx.fillStyle = colours.text;
+    ctx.fillText(name, 4, top + Math.min(height / 2, 8));
   }
   private lens(ctx: CanvasRenderingContext2D, width: number, height: number): void {
     const colours = ink(), { window, selection, hover, path, marks } = this.view.now, x0 = this.at(window.begin), x1 = Math.max(this.at(window.end), x0 + 2);
@@ -155,13 +164,18 @@ export class Minimap {
     const x = this.x(event), { begin, end } = this.view.now.window, x0 = this.at(begin), x1 = this.at(end);
     this.canvas.style.cursor = Math.abs(x - x0) <= EDGE || Math.abs(x - x1) <= EDGE ? "ew-resize" : x > x0 && x < x1 ? "grab" : "crosshair";
     if (this.isReady) this.view.set({ hover: this.time(x) });
-    this.tellLosses(x, event.clientY - this.canvas.getBoundingClientRect().top);
+    this.tellHost(x, event.clientY - this.canvas.getBoundingClientRect().top);
   }
-  /** Says what is missing of the host and the time under the pointer. */
-  private tellLosses(x: number, y: number): void {
-    const it = this.overview, hosts = it?.hosts ?? [], host = hosts[Math.floor(y / Math.max(this.canvas.clientHeight / Math.max(hosts.length, 1), MIN_LANE))];
+  /** Says which host is under the pointer, how busy it was then, and what is missing of it. */
+  private tellHost(x: number, y: number): void {
+    const it = this.overview, hosts = it?.hosts ?? [], host = hosts[Math.floor((y * hosts.length) / this.canvas.clientHeight)];
+    this.under.hidden = host === undefined;
     if (it === null || host === undefined) return;
-    const room = this.time(2) - this.time(0), losses = lossesAt(it.losses, host.host, null, this.time(x) + this.clock.back(host.host), room);
+    const at = this.time(x) + this.clock.back(host.host), use = this.use.get(host.host);
+    this.under.textContent = use === undefined ? host.name : `${host.name}: ${COUNTERS[0]!.label} ${counterText(COUNTERS[0]!, [use], at)}`;
+    const left = x + 14 + this.under.offsetWidth > this.canvas.clientWidth ? x - 14 - this.under.offsetWidth : x + 14;
+    this.under.style.transform = `translate(${left}px, ${Math.max(0, Math.min(y - 9, this.canvas.clientHeight - this.under.offsetHeight))}px)`;
+    const room = this.time(2) - this.time(0), losses = lossesAt(it.losses, host.host, null, at, room);
     this.status.show(losses.length === 0 ? host.name : `${host.name}: ${losses.slice(0, 3).map((loss) => `${loss.cpu === null ? "" : `CPU ${loss.cpu}: `}${lossText(loss)}`).join("; ")}`);
   }
   private down(event: PointerEvent): void {

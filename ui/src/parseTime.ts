@@ -1,10 +1,10 @@
 // Instants and windows as people type them: "06:11:28.259", "28.25 .. 28.30" s since the begin, "+40ms" after the start, Unix seconds or ns; and a window as such a text.
 // Talks to: none. Used by: the times field.
 import type { Time } from "./api";
-import { aheadOfUtc as ahead, formatUtc, placesFor, type TimeFormat } from "./format";
+import { aheadOfUtc as ahead, formatUnix, formatUtc, placesFor, type TimeFormat } from "./format";
 import type { Range } from "./view";
 
-export const TIME_FORMATS: readonly TimeFormat[] = ["UTC", "local", "since begin"];
+export const TIME_FORMATS: readonly TimeFormat[] = ["UTC", "local", "since begin", "Unix"];
 /** Of the traces: the zero of times (Unix ns, whole seconds), their first event on the clock that is shown, and what is seen now. */
 export interface TimeBase { readonly origin: string; readonly begin: Time; readonly near: Time; readonly format: TimeFormat }
 
@@ -54,6 +54,7 @@ export function timesText({ begin, end }: Range, base: TimeBase): string {
   const places = Math.max(3, placesFor((end - begin) / 1000));
   const text = (at: Time) => {
     if (base.format === "since begin") return ((at - base.begin) / 1e9).toFixed(places);
+    if (base.format === "Unix") return formatUnix(base.origin, at, places);
     return formatUtc(base.origin, base.format === "local" ? at + Number(ahead(BigInt(base.origin) + BigInt(Math.round(at)))) : at, places);
   };
   return `${text(begin)} .. ${text(end)}`;

@@ -49,8 +49,12 @@ export function arranged(host: number, children: readonly Row[], rank: Rank, thr
   const fold = (key: number, label: string, rows: readonly Row[]) => { if (rows.length > 0) shown.push({ key: key + host, label, rows, isGroup: false }); };
   fold(QUIET, `${quiet.length} less active`, quiet);
   fold(SYSTEM, `tracer and kernel (${system.length})`, system);
+  return devices.length > 0 ? [...shown, devicesOf(host, devices)] : shown;
+}
+/** The fold of CPUs and disks of a host. */
+export function devicesOf(host: number, devices: readonly Row[]): Bundle {
   const cpus = devices.filter((row) => row.kind === "cpu").length, disks = devices.length - cpus;
-  fold(DEVICES, [cpus > 0 ? `${cpus} ${cpus === 1 ? "CPU" : "CPUs"}` : "", disks > 0 ? `${disks} ${disks === 1 ? "disk" : "disks"}` : ""].filter((text) => text !== "").join(", "), devices);
-  return shown;
+  const parts = [cpus > 0 ? `${cpus} ${cpus === 1 ? "CPU" : "CPUs"}` : "", disks > 0 ? `${disks} ${disks === 1 ? "disk" : "disks"}` : ""];
+  return { key: DEVICES + host, label: parts.filter((text) => text !== "").join(", "), rows: devices, isGroup: false };
 }
 export function isBundle(it: Row | Bundle): it is Bundle { return "key" in it; }

@@ -4,7 +4,7 @@ import type { Path, Row } from "./api";
 import { PATH_HEAD, pathRow, pathRows } from "./pathRows";
 import type { Renewal } from "./renewal";
 import { counterLine, counterOf, COUNTERS } from "./counterRows";
-import { arranged, BUNDLE, countersKey, isBundle, isDevices, processKey, renewedKey, type Bundle } from "./rowGroups";
+import { arranged, BUNDLE, countersKey, devicesOf, isBundle, isDevices, processKey, renewedKey, type Bundle } from "./rowGroups";
 import type { View } from "./view";
 
 /** One line of the page: a row, or the fold of a host's rows with little activity. */
@@ -143,8 +143,10 @@ export class Rows {
     const active = new Set<number>(), chosen = this.top(this.view.now.row);
     if (chosen !== null) active.add(chosen);
     for (const host of activity === null ? [] : this.childrenOf(null)) {
+      const isQuiet = (row: Row) => this.isQuietDevice(row, active);
       let left = Math.max(room, MIN_LINES);
       for (const row of this.sorted(this.childrenOf(host.id))) {
+        if (isQuiet(row)) continue;
         const lines = 1 + this.childrenOf(row.id).length, isFolding = row.kind === "process" || row.kind === "thread";
         if (isFolding && (lines > left || !activity!.has(row.id))) continue;
         left -= lines;
@@ -221,6 +223,11 @@ export class Rows {
   private folds(row: Row): boolean {
     return this.activity !== null && this.parts === null && (row.kind === "process" || row.kind === "thread") && this.row(row.parent)?.kind === "host" && !this.active.has(row.id);
   }
+  /** Sorted by activity, devices do not take lines from threads: disks that did nothing, and the only CPU of a host, which is what the host's own line shows. */
+  private isQuietDevice(row: Row, active: ReadonlySet<number> = this.active): boolean {
+    if (this.activity === null || this.parts !== null || active.has(row.id) || this.hidden.has(row.id) || this.pinned.includes(row.id)) return false;
+    return row.kind === "disk" ? !this.activity.has(row.id) : row.kind === "cpu" && !this.childrenOf(row.parent).some((it) => it !== row && it.kind === "cpu");
+  }
   /** Rows that are shown because of a filter, with their ancestors; null: all. */
   private wanted(): ReadonlySet<number> | null {
     const only = this.view.now.onlyRows, filter = this.filter;
@@ -277,15 +284,17 @@ export class Rows {
     const hasCounters = row.kind === "host" && this.filter === null, areOpen = this.unfolded.has(countersKey(row.host));
     if (hasCounters && areOpen) this.addCounters(lines, row.host, depth + 1);
     if (row.kind === "host" && wanted === null && this.parts !== null) { this.addGrouped(lines, row, children, depth); return; }
-    const folded = wanted === null ? children.filter((child) => this.folds(child)) : [];
-    const shown = folded.length > 0 ? children.filter((child) => !this.folds(child)) : children;
+    const isPlain = wanted === null && row.kind === "host", folded = isPlain ? children.filter((child) => this.folds(child)) : [];
+    const devices = isPlain ? children.filter((child) => this.isQuietDevice(child)) : [];
+    const shown = folded.length + devices.length > 0 ? children.filter((child) => !this.folds(child) && !this.isQuietDevice(child)) : children;
     for (const child of this.sorted(shown)) this.add(lines, child, depth + 1, wanted);
     if (folded.length > 0) {
       const isOpen = this.unfolded.has(row.host), label = `${folded.length} less active`;
       lines.push({ id: -1 - row.host, row: null, host: row.host, label, depth: depth + 1, expandable: true, expanded: isOpen, pinned: false, sources: [] });
       if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
     }
-    if (hasCounters && !areOpen && wanted === null) this.addCounters(lines, row.host, depth + 1);
+    if (devices.length > 0) this.addBundle(lines, devicesOf(row.host, devices), depth);
+    else if (hasCounters && !areOpen && wanted === null) this.addCounters(lines, row.host, depth + 1);
   }
   /** Opens the counters of all hosts, or closes them. */
   toggleCounters(): void {
@@ -305,14 +314,21 @@ export class Rows {
     const kept = this.top(this.view.now.row), rank = { parts: (row: Row) => this.parts!.get(row.id) ?? 0, activity: (row: Row) => this.activity!.get(row.id) ?? 0 };
     const shown = children.filter((row) => !this.hidden.has(row.id) && !this.pinned.includes(row.id));
     for (const it of arranged(host.host, shown, rank, (row) => (this.isExpanded(row) ? this.childrenOf(row.id).length : 0), this.room, new Set(kept === null ? [] : [kept]), (row) => row.namespace ?? this.childrenOf(row.id).find((child) => child.namespace !== undefined)?.namespace ?? null)) {
-      if (!isBundle(it)) { this.add(lines, it, depth + 1, null); continue; }
-      const isOpen = this.unfolded.has(it.key), members = it.rows.map((row) => row.id), sources = it.isGroup ? it.rows.flatMap((row) => (row.kind === "process" ? this.childrenOf(row.id).map((child) => child.id) : [row.id])).slice(0, MAX_OVERLAID) : [];
-      for (const id of members) this.bundles.set(id, it);
-      lines.push({ id: BUNDLE - it.key, row: null, host: host.host, label: it.label, depth: depth + 1, expandable: true, expanded: isOpen, pinned: false, sources, isOverlaid: true, members });
-      if (!isOpen) continue;
-      for (const row of this.sorted(it.rows)) this.add(lines, row, depth + 2, null);
-      if (isDevices(it.key) && !this.unfolded.has(countersKey(host.host))) this.addCounters(lines, host.host, depth + 2);
+      if (isBundle(it)) this.addBundle(lines, it, depth);
+      else this.add(lines, it, depth + 1, null);
     }
+  }
+  /** Several rows of a host as one line, and what is in it where it is open. */
+  private addBundle(lines: Line[], it: Bundle, depth: number): void {
+    const host = it.rows[0]!.host, isOpen = this.unfolded.has(it.key), members = it.rows.map((row) => row.id);
+    const inside = (row: Row) => (row.kind === "process" ? this.childrenOf(row.id).map((child) => child.id) : [row.id]);
+    const sources = it.isGroup ? it.rows.flatMap(inside).slice(0, MAX_OVERLAID) : [];
+    for (const id of members) this.bundles.set(id, it);
+    const line = { id: BUNDLE - it.key, row: null, host, label: it.label, depth: depth + 1, expandable: true, expanded: isOpen, pinned: false };
+    lines.push({ ...line, sources, isOverlaid: true, members });
+    if (!isOpen) return;
+    for (const row of this.sorted(it.rows)) this.add(lines, row, depth + 2, null);
+    if (isDevices(it.key) && !this.unfolded.has(countersKey(host))) this.addCounters(lines, host, depth + 2);
   }
   /** The most active first; CPUs, disks and phases keep their place. */
   private sorted(rows: readonly Row[]): readonly Row[] {

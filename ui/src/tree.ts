@@ -8,6 +8,7 @@ import { PATH_HEAD, pathRow } from "./pathRows";
 import type { Renewal } from "./renewal";
 import { BUNDLE } from "./rowGroups";
 import type { Line, Rows } from "./rows";
+import { directoryOf } from "./sameNames";
 import type { View } from "./view";
 
 /** Rows above and below the screen that are elements, too. */
@@ -15,7 +16,8 @@ const MARGIN = 3;
 const INDENT = 14;
 
 /** An element of a line, and what it shows. */
-interface Item { readonly line: Line; readonly marked: string; readonly isActive: boolean; readonly beside: string; readonly top: number; readonly element: HTMLElement }
+interface Item { readonly line: Line; readonly marked: string; readonly isActive: boolean; readonly directory: string; readonly beside: string;
+  readonly top: number; readonly element: HTMLElement }
 
 export class Tree {
   private readonly list = h("div", { class: "lines", role: "tree", tabindex: 0, "aria-label": "Rows" });
@@ -128,14 +130,16 @@ export class Tree {
   }
   /** The element of a line: that of before, moved, where it looks the same. While rows are scrolled, most do. */
   private kept(place: number, before: ReadonlyMap<number, Item>): HTMLElement {
-    const line = this.rows.lines[place]!, marked = this.marked.join("\n"), isActive = line.id === this.active, beside = this.beside(line);
-    const old = before.get(line.id), isSame = old !== undefined && old.line === line && old.marked === marked && old.isActive === isActive && old.beside === beside;
-    const element = isSame ? old.element : this.item(line, beside), top = this.layout.top(place);
+    const line = this.rows.lines[place]!, marked = this.marked.join("\n"), isActive = line.id === this.active;
+    const beside = this.beside(line), directory = this.directory(line);
+    const old = before.get(line.id);
+    const isSame = old !== undefined && old.line === line && old.marked === marked && old.isActive === isActive && old.beside === beside && old.directory === directory;
+    const element = isSame ? old.element : this.item(line, beside, directory), top = this.layout.top(place);
     if (!isSame || old.top !== top) element.style.transform = `translateY(${top}px)`;
-    this.items.set(line.id, { line, marked, isActive, beside, top, element });
+    this.items.set(line.id, { line, marked, isActive, directory, beside, top, element });
     return element;
   }
-  private item(line: Line, beside: string): HTMLElement {
+  private item(line: Line, beside: string, directory: string): HTMLElement {
     const { row } = line;
     const item = h("div", {
       class: `line ${row?.kind ?? (line.id === PATH_HEAD ? "host path" : line.id <= BUNDLE ? (line.sources.length > 0 ? "group" : "fold") : line.id < PATH_HEAD ? "path" : counterOf(line.id) !== null ? "counter" : "fold")}`, role: "treeitem", id: `line${line.id}`, "data-id": line.id, "aria-level": line.depth + 1,
@@ -144,6 +148,7 @@ export class Tree {
     item.style.paddingLeft = `${4 + line.depth * INDENT}px`;
     const name = h("span", { class: "name", title: this.title(line) });
     name.append(...this.highlighted(line.label));
+    if (directory !== "") name.append(h("span", { class: "directory" }, directory));
     item.append(h("span", { class: "twist", "data-do": line.expandable ? "toggle" : null, "aria-hidden": "true" }, line.expandable ? (line.expanded ? "▾" : "▸") : ""), name);
     if (beside !== "") item.append(h("span", { class: "beside" }, beside));
     if (row !== null && row.kind !== "host") {
@@ -152,6 +157,8 @@ export class Tree {
     }
     return item;
   }
+  /** What tells a host from others of its name. */
+  private directory(line: Line): string { return line.row?.kind === "host" ? directoryOf(this.view.now.experiment?.hosts ?? [], line.host) : ""; }
   private beside(line: Line): string {
     if (line.row?.kind !== "host") return "";
     const host = this.view.now.experiment?.hosts[line.host];

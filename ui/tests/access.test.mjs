@@ -42,6 +42,16 @@ for (const colorScheme of ["light", "dark"]) {
       await look(`dialog of ${key}`, "dialog[open]");
       await page.keyboard.press("Escape");
     }
+    // With the colours for all eyes.
+    const colours = () => page.locator(".state-legend .swatch").evaluateAll((all) => all.map((it) => getComputedStyle(it).backgroundColor)), usual = await colours();
+    await page.locator("[role=tree]").focus();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("colour vision");
+    await page.keyboard.press("Enter");
+    await rest(page);
+    assert.ok((await colours()).every((colour, place) => colour !== usual[place]), "the other palette is shown");
+    await look("colours for all eyes");
+    for (const id of panels) { await page.evaluate((id) => isochrone.drawer.open(id), id); await look(`${id}, colours for all eyes`, ".drawer"); }
     await page.setViewportSize({ width: 900, height: 600 });
     await look("a narrow page");
     assert.deepEqual([...found].map(([it, where]) => `${it} — ${where.join(", ")}`), []);

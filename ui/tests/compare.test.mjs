@@ -122,7 +122,9 @@ test("services are a graph, with how long they take and their CPU time, as accou
   assert.ok(await edges.count() > 0);
   const counts = await page.locator("table[aria-label='Who asks whom'] tbody tr:not(.gap)").evaluateAll((all) => all.map((row) => Number(row.cells[3].textContent.replace(/,/g, "")))), cpu = await page.locator("table[aria-label='Who asks whom'] tbody tr:not(.gap)").evaluateAll((all) => all.map((row) => Number.parseInt(row.cells[7].title, 10)));
   assert.equal(counts.reduce((a, b) => a + b, 0), requests.length);
-  if (cpu.every((ns) => !Number.isNaN(ns))) assert.equal(cpu.reduce((a, b) => a + b, 0), requests.reduce((sum, it) => sum + it.service_cpu_ns, 0));
+  // Of all of them it is known.
+  assert.ok(cpu.length > 2 && cpu.every((ns) => ns > 0), `${cpu}`);
+  assert.equal(cpu.reduce((a, b) => a + b, 0), requests.reduce((sum, it) => sum + it.service_cpu_ns, 0));
   await edges.first().focus();
   await page.keyboard.press("Enter");
   assert.equal(await page.locator(".service-graph .edge.picked").count(), 1);

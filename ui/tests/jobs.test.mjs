@@ -1,7 +1,7 @@
 // What people do with the page, job by job, on the shop of the example: lists that stay, ways back, narrow windows, what is lost, who ran instead, matches one after the other.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { launch, now, open, project, rest, serve } from "./page.mjs";
+import { launch, now, open, pixelAt, project, rest, serve, show } from "./page.mjs";
 
 let browser, server, page;
 before(async () => { browser = await launch(); server = await serve("examples/shop", project); });
@@ -151,7 +151,7 @@ test("what is resized says its size, and texts have contrast", async () => {
   assert.ok(ratio >= 4.5, `${ratio}`);
 });
 
-test("a wait for a CPU says who ran instead, exactly; each of them, who woke it and the CPU can be gone to", async () => {
+test("a wait for a CPU says who ran instead, exactly, under the pointer, too; each of them and the CPU can be gone to", async () => {
   await slowest();
   const wait = await page.evaluate(() => isochrone.view.now.path.steps.filter((step) => step.cause === "wait-cpu").sort((a, b) => b.end - b.begin - a.end + a.begin)[0]);
   const state = await page.evaluate(async ({ row, begin, end }) => (await (await fetch(`api/state?row=${row}&at=${Math.round((begin + end) / 2)}&clock=common`)).json()), wait);
@@ -172,11 +172,23 @@ test("a wait for a CPU says who ran instead, exactly; each of them, who woke it 
   await list.locator("button", { hasText: "show these rows" }).click();
   const shown = await page.evaluate(() => isochrone.rows.lines.flatMap((line) => line.row?.id ?? []));
   assert.ok([state.row, ...ran.flatMap((it) => it.row ?? [])].every((row) => shown.includes(row)));
-  if (state.waker !== undefined) {
-    await page.locator("dd button.link", { hasText: state.fields.find(([key]) => key === "woken by")[1] }).first().click();
-    await rest(page);
-    assert.equal((await now(page)).row, state.waker);
-  }
+  // The CPU that it waited for: its row is shown, selected, with the time of the wait.
+  await page.evaluate(({ row, begin, end }) => { isochrone.view.set({ row, selection: { begin, end }, onlyRows: null }); isochrone.navigation.fit(); }, state);
+  await rest(page);
+  await list.locator("h3 button").click();
+  await rest(page);
+  const cpu = await now(page), shownCpu = await page.evaluate((row) => ({ of: isochrone.rows.row(row), line: isochrone.rows.lines[isochrone.rows.placeOf(row)]?.label }), cpu.row);
+  assert.deepEqual([cpu.row, shownCpu.of.kind, shownCpu.of.cpu, shownCpu.line], [state.meanwhile.cpu, "cpu", 0, "CPU 0"]);
+  assert.equal(await page.evaluate((row) => isochrone.view.now.experiment.hosts[isochrone.rows.row(row).host].name, cpu.row), "h2");
+  assert.ok(cpu.window.begin <= state.begin && cpu.window.end > state.begin, "the wait is in the window");
+  assert.match(await page.locator("[role=treeitem][aria-selected=true]").textContent(), /CPU 0/);
+  // The tooltip says it, too: what ran, and for how long.
+  await show(page, state.row, { begin: state.begin - (state.end - state.begin), end: state.end + (state.end - state.begin) });
+  const box = await page.locator(".graph").boundingBox(), { x, y } = await pixelAt(page, state.row, (state.begin + state.end) / 2);
+  await page.mouse.move(box.x + x, box.y + y);
+  await page.waitForFunction(() => /ran instead/.test(document.querySelector(".tooltip").textContent));
+  const instead = await page.locator(".tooltip dl").evaluate((it) => [...it.querySelectorAll("dt")].find((name) => name.textContent === "ran instead").nextElementSibling.textContent);
+  assert.ok(instead.startsWith(`${ran[0].label} `), instead);
 });
 
 test("a blocked state says who ended it, as the wait for a CPU after it does; its name leads there", async () => {
@@ -200,6 +212,13 @@ test("a blocked state says who ended it, as the wait for a CPU after it does; it
   await page.locator("dd button.link", { hasText: by(blocked, "ended by") }).first().click();
   await rest(page);
   assert.equal((await now(page)).row, blocked.waker);
+  // The wait for a CPU after it names the same thread.
+  const [, woken] = found.find(([it]) => it.waker !== undefined);
+  await page.evaluate(({ row, begin, end }) => isochrone.view.set({ row, selection: { begin, end } }), woken);
+  await rest(page);
+  await page.locator("dd button.link", { hasText: by(woken, "woken by") }).first().click();
+  await rest(page);
+  assert.equal((await now(page)).row, woken.waker);
 });
 
 test("matches of an expression are a list; n and N go from one to the next, also where the window is moved", async () => {

@@ -143,6 +143,36 @@ test("a message is followed to the thread whose socket it is of, not to the CPU 
   assert.ok(found.owned > found.cpus, JSON.stringify(found));
 });
 
+test("where a message was followed to is what is seen then: the line of the thread, selected, at the instant at which it was received", async () => {
+  const message = await page.evaluate(async () => {
+    const { begin, end } = isochrone.view.now.experiment, { messages } = await (await fetch(`api/messages?begin=${begin}&end=${end}&limit=20000`)).json(), kind = (row) => isochrone.rows.row(row).kind;
+    for (const [from, to, sent, received] of messages) {
+      if (kind(from) !== "thread" || kind(to) === "thread") continue;
+      const state = await (await fetch(`api/state?row=${from}&at=${sent}`)).json(), target = await (await fetch(`api/follow?row=${from}&at=${(state.begin + state.end) / 2}&what=message`)).json();
+      if (target.at === received && kind(target.row) === "thread") return { from, to, state, target, received };
+    }
+    return null;
+  });
+  await page.evaluate(({ from, state }) => { isochrone.navigation.go(from, state.begin, { begin: state.begin - 2e6, end: state.begin + 4e6 }); isochrone.view.set({ row: from, selection: { begin: state.begin, end: state.end } }); }, message);
+  await rest(page);
+  await page.locator("[role=tree]").focus();
+  await page.keyboard.press("m");
+  await page.waitForFunction((row) => isochrone.view.now.row === row, message.target.row);
+  await rest(page);
+  const selected = page.locator("[role=treeitem][aria-selected=true]"), { tid, label } = await page.evaluate((row) => isochrone.rows.row(row), message.target.row);
+  assert.equal(await selected.locator(".name").textContent(), `${label} ${tid}`);
+  const { window } = await now(page), box = await page.locator(".graph").boundingBox(), line = await selected.boundingBox(), drawer = await page.locator(".drawer").boundingBox();
+  assert.ok(window.begin <= message.received && message.received <= window.end);
+  assert.ok(line.y >= box.y && line.y + line.height <= drawer.y, "its line is on the screen");
+  // The band of the selected row is drawn there, and the end of the arrow: at the instant of receipt.
+  const drawn = await page.evaluate(([row, at]) => {
+    const scene = isochrone.graph.scene(), middle = scene.middle(isochrone.rows.placeOf(row)), x = scene.x(at);
+    return { x, band: isochrone.pixel(3, middle - 9), width: isochrone.graph.canvas.clientWidth };
+  }, [message.target.row, message.received]);
+  assert.ok(drawn.x >= 0 && drawn.x <= drawn.width);
+  assert.ok(drawn.band[2] > drawn.band[0] + 15, `the selected row stands out: ${drawn.band}`);
+});
+
 test("threads of MPI programs have the names of their ranks, in all of the page", async () => {
   const other = await serve(mpi4, project), seen = await open(browser, other.address);
   const ranks = await seen.evaluate(() => isochrone.view.now.rows.filter((row) => row.rank !== undefined).map((row) => isochrone.rows.name(row)).sort());

@@ -146,6 +146,54 @@ test("traces that are still being recorded: a new look is shown by itself, and t
   await server.stop();
 });
 
+test("what is being looked at stays when more has been recorded: scroll position, undo, searches, the analysis, orders, arrows", async () => {
+  const server = await serve(chain3), page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  let growth = { look: 1, grows: true };
+  await page.route("**/api/experiment", async (route) => route.fulfill({ json: { ...await (await route.fetch()).json(), ...growth } }));
+  await page.goto(server.address);
+  await page.waitForFunction(() => globalThis.isochrone?.isReady());
+  await rest(page);
+  const panel = async (id) => { await page.evaluate((id) => isochrone.drawer.open(id), id); await rest(page); };
+  const { begin } = await page.evaluate(() => isochrone.navigation.boundsOf("common"));
+  await page.evaluate(() => { window.isSamePage = true; isochrone.activity.off(); });
+  await page.locator("[role=tree]").focus();
+  // Two windows, one after the other: the first is gone back to at the end.
+  for (const at of [1e9, 3e9]) { await page.evaluate(([from, to]) => isochrone.navigation.set({ begin: from, end: to }, "glide"), [begin + at, begin + at + 1e9]); await rest(page); await page.waitForTimeout(700); }
+  await panel("events");
+  await page.locator(".events input").fill("sched_wakeup");
+  await rest(page);
+  await panel("analyses");
+  await page.locator(".analyses [role=option]", { hasText: "schedtop" }).first().click();
+  await rest(page);
+  await page.locator(".analyses th button").nth(1).click();
+  await rest(page);
+  for (const key of ["g", "W"]) { await page.locator("[role=tree]").focus(); await page.keyboard.press(key); await rest(page); }
+  await page.evaluate(() => isochrone.layout.scrollBy(160));
+  await rest(page);
+  const state = () => page.evaluate(() => ({
+    first: isochrone.layout.shown().first, window: isochrone.view.now.window, arrows: [isochrone.graph.arrows.areMessagesOn, isochrone.graph.arrows.areWakeupsOn], analysis: document.querySelector(".analyses [aria-selected=true]").dataset.name,
+    order: [...document.querySelectorAll(".analyses th")].map((it) => it.getAttribute("aria-sort")), lines: isochrone.rows.lines.length,
+  }));
+  const before = await state();
+  assert.ok(before.first > 0 && before.arrows[0] === false && before.arrows[1] === true && before.analysis === "schedtop" && before.order.some((it) => it !== "none"), JSON.stringify(before));
+  growth = { look: 2, grows: true };
+  await page.waitForFunction(() => isochrone.view.now.experiment.look === 2);
+  await rest(page);
+  assert.ok(await page.evaluate(() => window.isSamePage));
+  assert.deepEqual(await state(), before);
+  await panel("events");
+  assert.equal(await page.locator(".events input").inputValue(), "sched_wakeup");
+  const names = await page.locator(".events tbody tr:not(.gap) td:nth-child(5)").allTextContents();
+  assert.ok(names.length > 5 && names.every((it) => it.includes("sched_wakeup")), `${names.slice(0, 3)}`);
+  await page.locator("[role=tree]").focus();
+  await page.keyboard.press("z");
+  await rest(page);
+  const { window } = await page.evaluate(() => isochrone.view.now);
+  assert.ok(Math.abs(window.begin - begin - 1e9) < 1e6 && Math.abs(window.end - begin - 2e9) < 1e6, JSON.stringify(window));
+  await page.close();
+  await server.stop();
+});
+
 test("a tab whose server shows other traces says so, and shows these; a link to others is not followed", async () => {
   const server = await serve(chain3), page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
   await page.goto(server.address);

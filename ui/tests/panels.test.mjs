@@ -275,6 +275,24 @@ describe("events", () => {
     await page.waitForSelector(".events .notice.empty");
   });
 
+  test("a switch is listed under the thread that was switched out, in the graph, too", async () => {
+    await panel("events");
+    await page.locator(".events input").fill("=$event == \"sched_switch\" && prev_tid > 0");
+    await settled();
+    const listed = await copied("Events"), wrong = listed.filter(({ thread, fields }) => Number(/ (\d+)$/.exec(thread)?.[1]) !== Number(/prev_tid = (\d+)/.exec(fields)[1]));
+    assert.ok(listed.length > 100);
+    // Before the first switch of a CPU, what ran there is not known: that one is listed under the CPU.
+    const first = new Set(listed.filter((it, place) => listed.findIndex((other) => other.host === it.host) === place));
+    assert.deepEqual(wrong.filter((it) => !first.has(it)), []);
+    // Others than those that come next: the two are told apart.
+    assert.ok(listed.every(({ fields }) => /prev_tid = (\d+)/.exec(fields)[1] !== /next_tid = (\d+)/.exec(fields)[1]));
+    await lines("Events").nth(9).click();
+    await settled();
+    // The click shows the line of that thread.
+    const seen = await page.evaluate(() => { const { first, last } = isochrone.layout.shown(); return isochrone.rows.lines.slice(first, last).map((it) => `${isochrone.view.now.experiment.hosts[it.host].name} ${it.label}`); });
+    assert.ok(seen.includes(`${listed[9].host} ${listed[9].thread}`), `${listed[9].thread}: ${seen}`);
+  });
+
   test("rows come page after page, and few exist; a click goes there", async () => {
     await panel("events");
     const first = await page.locator(".events tbody tr").count();

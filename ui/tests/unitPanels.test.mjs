@@ -160,6 +160,22 @@ for (const theme of ["light", "dark"]) {
     // What is unknown is lower, and has the colour of other causes.
     const causes = clear.causeNames.filter((it) => it !== "unknown"), of = (cause) => clear.rgbOf(clear.causeStyle(cause));
     for (const a of causes) for (const b of causes) if (a < b) for (const vision of visions) assert.ok(distance(seen(of(a), vision), seen(of(b), vision)) >= 15, `${a}, ${b}: ${vision}`);
+    // Phases touch each other; and what a thread does in one is not to be taken for another.
+    const phases = [...new Set(Array.from({ length: clear.PHASES }, (_, phase) => clear.rgbOf(clear.FIRST_PHASE + phase).join()))].map((it) => it.split(",").map(Number)), doing = [1, 2, 4, 5, 8];
+    assert.ok(phases.length >= 9, `${phases.length} colours of phases`);
+    phases.forEach((phase, place) => {
+      for (const vision of visions) {
+        for (const other of phases.slice(0, place)) assert.ok(distance(seen(phase, vision), seen(other, vision)) >= 15, `phases ${phase}, ${other}: ${vision}`);
+        for (const state of doing) assert.ok(distance(seen(phase, vision), seen(clear.rgbOf(state), vision)) >= 15, `phase ${phase}, ${clear.LOOKS[state].name}: ${vision}`);
+        assert.ok(distance(seen(phase, vision), seen(theme === "light" ? [255, 255, 255] : [22, 24, 29], vision)) >= 15, `phase ${phase}, background: ${vision}`);
+      }
+    });
+    // Text on them can be read.
+    const light = (rgb) => { const [r, g, b] = rgb.map((value) => { const c = value / 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    for (let phase = 0; phase < clear.PHASES; phase += 1) {
+      const style = clear.FIRST_PHASE + phase, it = light(clear.rgbOf(style)), contrast = clear.inkOn(style) === "black" ? (it + 0.05) / 0.05 : 1.05 / (it + 0.05);
+      assert.ok(contrast >= 4.4, `text on phase ${phase}: ${contrast}`);
+    }
     kept.set("isochrone.palette", "usual");
     const usual = await load("colours");
     for (let phase = 0; phase < usual.PHASES; phase += 1) for (const state of [0, 1, 2, 3, 4, 5, 6, 8]) assert.ok(distance(usual.rgbOf(usual.FIRST_PHASE + phase), usual.rgbOf(state)) >= 15, `phase ${phase}, ${usual.LOOKS[state].name}`);

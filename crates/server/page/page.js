@@ -93,12 +93,13 @@ var api = {
 		return decodeStates(await (await answer("states", posted(asked), signal)).arrayBuffer());
 	},
 	/** `isReceived`: only those that are received in the time, not also those that are sent in it or under way. */
-	messages: (begin, end, clock, limit, signal, isReceived = false) => get("messages", {
+	messages: (begin, end, clock, limit, signal, isReceived = false, ask = null) => get("messages", {
 		begin,
 		end,
 		clock,
 		limit,
-		received: isReceived
+		received: isReceived,
+		ask
 	}, signal),
 	messageCounts: (signal) => get("message-counts", {}, signal),
 	matching: (text, begin, end, clock, list = null, signal) => get("matching", {
@@ -164,15 +165,20 @@ var api = {
 	phases: (area, signal) => post("phases", area, signal),
 	files: (area, signal) => post("files", area, signal),
 	exchanged: (area, signal) => post("exchanged", area, signal),
+	/** What comes to these rows and goes from them; times are on the clock that is asked for. */
+	flows: (asked, signal) => post("flows", asked, signal),
+	/** Waits that end in the time, in full. */
+	causes: (area, signal) => post("causes", area, signal),
 	activity: (begin, end) => get("activity", {
 		begin,
 		end
 	}),
-	usage: (begin, end, points, signal, queue = false) => get("usage", {
+	usage: (begin, end, points, signal, queue = false, ask = null) => get("usage", {
 		begin,
 		end,
 		points,
-		queue
+		queue,
+		ask
 	}, signal),
 	resources: (begin, end, steps, ask, signal) => get("resources", {
 		begin,
@@ -180,16 +186,18 @@ var api = {
 		steps,
 		ask
 	}, signal),
-	lives: (begin, end, steps, limit, signal) => get("lives", {
+	lives: (begin, end, steps, limit, ask, signal) => get("lives", {
 		begin,
 		end,
 		steps,
-		limit
+		limit,
+		ask
 	}, signal),
-	accesses: (begin, end, limit, signal) => get("accesses", {
+	accesses: (begin, end, limit, ask, signal) => get("accesses", {
 		begin,
 		end,
-		limit
+		limit,
+		ask
 	}, signal),
 	events: (asked, signal) => get("events", asked, signal),
 	sync: () => get("sync"),
@@ -259,10 +267,20 @@ function aheadOfUtc(unix) {
 function localized(origin, t) {
 	return t + Number(aheadOfUtc(BigInt(origin ?? "0") + BigInt(Math.round(t))));
 }
-/** An instant as all instants are shown: "05:54:31.203216897", or "12.203216897 s". */
+/** An instant as all instants are shown: "05:54:31.203216897", "12.203216897 s", or "1795154071.203216897". */
 function formatTime(origin, t, places = 9) {
 	if (shownAs.format === "since begin") return `${((t - shownAs.begin) / 1e9).toFixed(places).replace("-", MINUS$1)} s`;
+	if (shownAs.format === "Unix") return formatUnix(origin, t, places);
 	return formatUtc(origin, shownAs.format === "local" ? localized(origin, t) : t, places);
+}
+/** Seconds since 1970: "1795154071.203216897". */
+function formatUnix(origin, t, places = 9) {
+	const [seconds, ns] = parts(origin, t);
+	return places <= 0 ? String(seconds) : `${seconds}.${String(ns).padStart(9, "0").slice(0, places)}`;
+}
+/** Nanoseconds since 1970: "1795154071203216897". */
+function unixNs(origin, t) {
+	return String(BigInt(origin ?? "0") + BigInt(Math.round(t)));
 }
 /** Time of the day (UTC) with as many decimal places as asked for: "05:54:31.203216897". */
 function formatUtc(origin, t, places = 9) {
@@ -273,6 +291,7 @@ function formatUtc(origin, t, places = 9) {
 /** The day and what times are: "2026-11-20 UTC". */
 function formatDay(origin, t) {
 	if (shownAs.format === "since begin") return "seconds since the begin";
+	if (shownAs.format === "Unix") return "seconds since 1970";
 	return shownAs.format === "UTC" ? `${formatDate(origin, t)} UTC` : `${formatDate(origin, localized(origin, t))}, local time`;
 }
 /** The day (UTC): "2026-11-20". */
@@ -351,6 +370,8 @@ var Layout = class {
 	}
 };
 // src/activity.ts
+/** Of disks that read or write. */
+var DISK_STYLES = [12, 13];
 var Activity = class {
 	view;
 	rows;
@@ -397,18 +418,34 @@ var Activity = class {
 			end: experiment?.end ?? 1
 		});
 		this.asked += 1;
-		const answer = await api.activity(range.begin, range.end).catch(() => null);
+		const [answer, disks] = await Promise.all([api.activity(range.begin, range.end).catch(() => null), isGrouped ? [] : this.busyDisks(range)]);
 		this.asked -= 1;
 		if (answer === null) {
 			if (asked === void 0) this.status.say("The rows could not be sorted: the server does not say what ran.", true);
 			return;
 		}
 		const activity = this.withParents(answer.threads), parts = isGrouped ? this.withParents(answer.messages) : null;
+		for (const disk of disks) activity.set(disk, 0);
 		this.sortedBy = range;
 		const hosts = Math.max(1, experiment?.hosts.length ?? 1);
 		this.rows.setActivity(activity, Math.floor(this.layout.height / 20 / hosts) - (isGrouped ? 4 : 2), parts);
 		if (asked === void 0) this.status.say(`${isGrouped ? "By messages, then" : "Sorted by"} CPU time in ${formatDuration(range.end - range.begin)}`);
 		for (const watcher of this.watchers) watcher();
+	}
+	/** Disks that did something in that time; all of them, where the server does not say. */
+	async busyDisks({ begin, end }) {
+		const disks = this.view.now.rows.filter((row) => row.kind === "disk").map((row) => row.id);
+		if (disks.length === 0) return disks;
+		const states = await api.states({
+			rows: disks,
+			begin: Math.floor(begin),
+			end: Math.ceil(end),
+			pixels: 1e3,
+			clock: "common"
+		}).catch(() => null);
+		if (states === null) return disks;
+		const isBusy = (place) => states.style.subarray(states.starts[place], states.starts[place + 1]).some((style) => DISK_STYLES.includes(style));
+		return [...states.rows].filter((_, place) => isBusy(place));
 	}
 	/** Figures of rows, and their sums for what they are in. */
 	withParents(figures) {
@@ -616,6 +653,43 @@ function lossesText(losses, total) {
 	const parts = [events > 0 ? `${formatCount(events)} events` : "", others > 0 ? `${formatCount(others)} ${others === 1 ? "other loss" : "other losses"}` : ""].filter((part) => part !== "");
 	return parts.length === 0 ? "" : `${total > losses.length ? "at least " : ""}${parts.join(", ")}${events > 0 && others === 0 ? " lost" : ""}`;
 }
+/** Parts of time that do not overlap, in order. */
+function joined$1(parts) {
+	const all = [];
+	for (const [begin, end] of [...parts].sort((a, b) => a[0] - b[0])) {
+		const last = all.at(-1);
+		if (last !== void 0 && begin <= last[1]) last[1] = Math.max(last[1], end);
+		else all.push([begin, end]);
+	}
+	return all;
+}
+var lengthOf = (parts) => parts.reduce((sum, [begin, end]) => sum + end - begin, 0);
+/** Whether a stream is not there at all, not only some of its events. */
+var isAbsent = ({ what }) => [
+	"stream",
+	"CPU",
+	"chunk"
+].includes(what) || !isLost({ what });
+/** Of each CPU of a host, which was recorded from its begin to its end, in a time; what is missing twice counts once, as absent rather than as lost. */
+function coverageOf(losses, { host, cpus, ...recorded }, { begin, end }) {
+	const of = losses.filter((it) => it.host === host), named = of.flatMap((it) => it.cpu ?? []), around = [[begin, recorded.begin], [recorded.end, end]];
+	return [.../* @__PURE__ */ new Set([...cpus, ...named])].sort((a, b) => a - b).map((cpu) => {
+		const times = (some) => some.filter((it) => it.cpu === null || it.cpu === cpu).map((it) => [it.begin, it.end]);
+		const inside = ([from, to]) => [Math.max(from, begin), Math.min(to, end)];
+		const parts = (some) => joined$1([...times(some), ...around].map(inside).filter(([from, to]) => from < to));
+		const absent = parts(of.filter(isAbsent)), missing = lengthOf(parts(of)), [first] = absent, last = absent.at(-1);
+		const from = first?.[0] === begin ? first[1] : begin;
+		return {
+			host,
+			cpu,
+			begin: from,
+			end: last?.[1] === end && from < end ? last[0] : end,
+			whole: end - begin - missing,
+			lost: missing - lengthOf(absent),
+			absent: lengthOf(absent)
+		};
+	});
+}
 // src/dom.ts
 /** An element with properties (`on…`: listeners; the others: attributes) and children. */
 function h(tag, properties = {}, ...children) {
@@ -697,8 +771,8 @@ async function copyText(text) {
 	}
 }
 /** A button that copies what `text` gives, and says so. */
-function copyButton(shown, title, text) {
-	const it = button(shown, title, () => void copyText(text()).then((isDone) => tell(it, shown, isDone)), { class: "copy" });
+function copyButton(shown, title, text, look = "copy") {
+	const it = button(shown, title, () => void copyText(text()).then((isDone) => tell(it, shown, isDone)), { class: look });
 	return it;
 }
 function tell(it, shown, isDone) {
@@ -707,7 +781,7 @@ function tell(it, shown, isDone) {
 		it.textContent = shown;
 	}, TOLD_MS);
 }
-/** The command line that gives the same, as text. */
+/** The command line that gives the same, as text; or why there is none. */
 var CommandText = class {
 	command = "";
 	code = h("code", {
@@ -715,14 +789,34 @@ var CommandText = class {
 		tabindex: 0,
 		"aria-label": "The command that gives the same as text"
 	});
+	copy = copyButton("as text", "Copy the command that gives the same as text", () => this.command);
+	why = h("span", {
+		class: "muted",
+		hidden: true
+	});
 	element = h("span", {
 		class: "as-text",
 		hidden: true
-	}, this.code, copyButton("as text", "Copy the command that gives the same as text", () => this.command));
+	}, this.code, this.copy, this.why);
 	set(command) {
 		this.command = command;
 		this.code.textContent = this.code.title = command;
 		this.element.hidden = command === "";
+		this.code.hidden = this.copy.hidden = false;
+		this.why.hidden = true;
+	}
+	/** No command gives the same: says so, and why. */
+	none(why) {
+		this.set("");
+		this.why.textContent = "no command gives this";
+		this.why.title = why;
+		this.element.hidden = this.why.hidden = false;
+		this.code.hidden = this.copy.hidden = true;
+	}
+	/** The command of an answer, where it has one. */
+	setOr(command, why) {
+		if (command === void 0 || command === "") this.none(why);
+		else this.set(command);
 	}
 };
 // src/theme.ts
@@ -894,11 +988,11 @@ function commandsOf(doers) {
 		() => void inspector.path()
 	], [
 		"n",
-		"next match of the search, or event of the list",
+		"next of the list that was used last: matches of the search, events, messages, losses",
 		() => drawer.step(1, "matches")
 	], [
 		"N",
-		"the match before",
+		"the one before of that list",
 		() => drawer.step(-1, "matches")
 	], [
 		"l",
@@ -1120,6 +1214,53 @@ function notice(kind, title, text = "", ...actions) {
 function withCode(text) {
 	return text.split("`").map((part, place) => place % 2 === 1 ? h("code", {}, part) : part);
 }
+// src/panels/pairs.ts
+/** "h1 wget 208" → "h1 wget": of processes, their program. */
+function programOf(name) {
+	return name.replace(/ \d+$/, "");
+}
+function summed(pairs) {
+	const sums = /* @__PURE__ */ new Map();
+	for (const { from, to, count } of pairs) sums.set(`${from}\n${to}`, {
+		from,
+		to,
+		count: (sums.get(`${from}\n${to}`)?.count ?? 0) + count
+	});
+	return [...sums.values()].sort((a, b) => b.count - a.count);
+}
+/** Which programs asked which, those with the most requests first. */
+function programPairs(requests) {
+	return summed(requests.map(({ client, server }) => ({
+		from: programOf(client),
+		to: programOf(server),
+		count: 1
+	})));
+}
+/** Which hosts sent messages to which. */
+function hostPairs(pairs, hostOf, name) {
+	return summed(pairs.flatMap(({ from, to, count }) => {
+		const [a, b] = [hostOf(from), hostOf(to)];
+		return a === void 0 || b === void 0 || a === b ? [] : [{
+			from: name(a),
+			to: name(b),
+			count
+		}];
+	}));
+}
+/** The filter that means these alone. */
+function filterOf({ from, to }) {
+	return `${from} → ${to}`;
+}
+/**
+* Whether two ends fit a filter: "h1 wget → h2" is what the names of both begin with, word by word; else all words are anywhere in the names, or in what
+* else is given.
+*/
+function fitsFilter(filter, from, to, more = "") {
+	const [a, b] = filter.split("→").map((part) => part.trim().toLowerCase()), begins = (name, with_) => `${name.toLowerCase()} `.startsWith(with_ === "" ? "" : `${with_} `);
+	if (b !== void 0) return begins(from, a ?? "") && begins(to, b);
+	const text = `${more} ${from} ${to}`.toLowerCase();
+	return filter.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+}
 // src/panels/services.ts
 /** The value of a place in a sorted list: the nearest rank, as the commands do. */
 function nearestRank(sorted, percent) {
@@ -1146,47 +1287,248 @@ function servicesOf(requests) {
 		};
 	}).sort((a, b) => b.count - a.count);
 }
-// src/panels/firstLook.ts
-/** Requests of traces with more messages are only looked for when they are asked for: that takes a while. */
-var MANY_MESSAGES = 2e5;
-var MOST_SERVICES = 3;
-/** A panel is asked for, by its name: the drawer listens. */
-var OPEN_PANEL = "openpanel";
-var link = (text, panel) => {
-	const it = button(text, `Open the panel that tells more: ${panel}`, () => it.dispatchEvent(new CustomEvent(OPEN_PANEL, {
-		bubbles: true,
-		detail: panel
-	})), { class: "link" });
-	return it;
-};
-/** At once what the page knows; `more` is done when the server has told the rest. */
-function firstLook(experiment, signal) {
-	const { hosts, begin, end, origin_unix_ns: origin, is_synchronized: isSynchronized } = experiment, messages = h("li", { hidden: true }), services = h("li", {}, link("requests", "critical-path"), " and where they spend their time"), losses = h("li", {}, "…");
-	const clocks = hosts.length < 2 ? "" : isSynchronized ? " on one clock" : ", not all on one clock";
-	const list = h("ul", {}, h("li", {}, link(`${formatCount(hosts.length)} ${hosts.length === 1 ? "host" : "hosts"}${clocks}`, "synchronization"), `, ${formatDuration((end ?? 0) - (begin ?? 0))} from ${formatTime(origin, begin ?? 0, 3)}`), messages, losses, services, h("li", {}, "what is short: ", link("resources", "resources"), "; what threads did: ", link("statistics", "statistics"), "; everything else: ", link("analyses", "analyses")));
-	return {
-		element: h("div", { class: "notice first-look" }, h("strong", {}, "Nothing is selected"), list, h("p", {}, ...withCode("Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state; `?` has all keys and colours."))),
-		more: more$1(messages, losses, services, signal)
+// src/panels/times.ts
+function hostOf(view, row) {
+	const it = row === null ? void 0 : rowOf(view, row);
+	return it === void 0 ? void 0 : view.now.experiment?.hosts[it.host];
+}
+/** Rows by their numbers: made once for each list of rows. */
+var places = /* @__PURE__ */ new WeakMap();
+function rowOf(view, id) {
+	if (id === null) return void 0;
+	const { rows } = view.now;
+	let byId = places.get(rows);
+	if (byId === void 0) places.set(rows, byId = new Map(rows.map((row) => [row.id, row])));
+	return byId.get(id);
+}
+/** The row that a line of a table is about, by its host and the number of a thread, a process or a CPU; of several threads that had one number, the one that lived at the instant. */
+function rowOfLine(view, value, at) {
+	const { rows, experiment } = view.now, named = experiment?.hosts.find((it) => it.name === value("host")), hosts = experiment?.hosts ?? [], host = named ?? (hosts.length === 1 ? hosts[0] : void 0);
+	if (host === void 0) return null;
+	for (const key of [
+		"tid",
+		"pid",
+		"cpu"
+	]) {
+		const number = value(key);
+		if (typeof number !== "number") continue;
+		const found = rows.filter((row) => row.host === host.host && row[key] === number && (key === "cpu" || row.kind === "thread" || row.kind === "process"));
+		const alive = found.find((row) => at !== null && row.begin !== void 0 && row.end !== void 0 && at >= row.begin && at <= row.end);
+		if (found.length > 0) return (alive ?? found[0]).id;
+	}
+	return host.row;
+}
+var ENDS = [
+	"",
+	"from_",
+	"to_",
+	"client_",
+	"server_",
+	"by_",
+	"parent_"
+];
+/** What lines of a table are about, by what names of columns begin with: "" for `host`, "from_" and "to_" for `from_host` and `to_host`; two at most. */
+function endsOfLines(columns) {
+	return ENDS.filter((end) => columns.includes(`${end}host`)).slice(0, 2);
+}
+/** "h1 wget 228" */
+function nameOf$1(view, id) {
+	const row = rowOf(view, id);
+	if (row === void 0) return "";
+	if (row.kind === "host") return row.label;
+	const number = row.tid ?? row.pid;
+	return `${view.now.experiment?.hosts[row.host]?.name ?? ""} ${row.rank === void 0 ? "" : `rank ${row.rank} · `}${row.label}${number === void 0 ? "" : ` ${number}`}`;
+}
+/** A command about the same traces as the page is, with the same corrections and store. */
+function commandLike(view, command) {
+	return `isochrone ${command}${view.now.experiment?.command.replace(/^isochrone view/, "") ?? ""}`;
+}
+/** An instant as commands take it: Unix seconds. */
+function unixSeconds(view, at) {
+	const unix = BigInt(view.now.experiment?.origin_unix_ns ?? "0") + BigInt(Math.round(at));
+	return `${unix / 1000000000n}.${String(unix % 1000000000n).padStart(9, "0")}`;
+}
+/** A word of a command line, quoted for a shell where it has to be. */
+function quotedWord(word) {
+	return /^[\w\-./:=,+@%]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
+}
+/** A time of the common clock on the one that is shown, where a row (its host) is. */
+function toShown(view, row, at) {
+	return view.now.clock === "common" ? at : at + (hostOf(view, row)?.shift_ns ?? 0);
+}
+/** A time as it is shown, on the common clock. */
+function toCommon(view, row, at) {
+	return view.now.clock === "common" ? at : at - (hostOf(view, row)?.shift_ns ?? 0);
+}
+/** The range on the common clock; not beyond the traces. Own clocks: by the selected row's host, else what any host shows. */
+function panelRange(view, scope = "range") {
+	const { selection, window, clock, row, experiment } = view.now;
+	const isSelected = scope === "range" && selection !== null && selection.end - selection.begin >= 1;
+	let { begin, end } = isSelected ? selection : window;
+	if (clock === "own") {
+		const host = hostOf(view, row), shifts = host !== void 0 ? [host.shift_ns] : experiment?.hosts.map((it) => it.shift_ns) ?? [0];
+		begin -= Math.max(...shifts);
+		end -= Math.min(...shifts);
+	}
+	const least = experiment?.begin ?? begin, most = experiment?.end ?? end;
+	const inside = {
+		begin: Math.max(begin, least),
+		end: Math.min(end, most)
+	};
+	return inside.begin < inside.end ? {
+		begin: Math.round(inside.begin),
+		end: Math.round(inside.end),
+		what: isSelected ? "selection" : "window"
+	} : {
+		begin: least,
+		end: most,
+		what: "window"
 	};
 }
-async function more$1(messages, losses, services, signal) {
-	const overview = await api.overview(1, signal).catch(() => null);
-	if (overview === null) losses.remove();
-	else losses.replaceChildren(overview.losses.length === 0 ? "nothing is missing of the traces" : link(lossesText(overview.losses, overview.losses_total) || "no event was lost, but not all CPUs were recorded all of the time", "losses"));
-	const counts = await api.messageCounts(signal).catch((error) => error);
-	if (counts instanceof Error) {
-		messages.replaceChildren(`messages: ${counts.message}`);
-		messages.hidden = signal.aborted;
-		return;
+/** The step that a time is in; −1 before the first. */
+function stepOf(x, at) {
+	let low = 0, high = x.length;
+	while (low < high) {
+		const middle = low + high >> 1;
+		if (x[middle] <= at) low = middle + 1;
+		else high = middle;
 	}
-	if (counts.count === 0) return;
-	messages.replaceChildren(link(`${formatCount(counts.count)} messages between hosts`, "messages"), `, ${formatCount(counts.inverted)} of them arrive before they were sent (${formatCount(counts.inverted_own)} by the hosts' own clocks)`);
-	messages.hidden = false;
-	if (counts.count > MANY_MESSAGES || signal.aborted) return;
-	const { requests } = await api.requests().catch(() => ({ requests: [] }));
-	const told = servicesOf(requests).slice(0, MOST_SERVICES).map((it) => `${it.name}: median ${formatDuration(it.median)}, p95 ${formatDuration(it.p95)}, the slowest ${formatDuration(it.most)}`);
-	services.replaceChildren(link(`${formatCount(requests.length)} ${requests.length === 1 ? "request" : "requests"}`, "critical-path"), told.length === 0 ? "" : ` to ${told.join("; ")}`);
+	return low - 1;
 }
+// src/panels/firstLook.ts
+/**
+* Requests of traces with more messages are only looked for when they are asked for: that takes a while. Hosts are asked one by one what their threads
+* waited for.
+*/
+var MANY_MESSAGES = 2e5;
+var MANY_HOSTS = 16;
+var MOST_SERVICES = 3;
+var MOST_PAIRS = 3;
+var MOST_HOSTS = 3;
+var WAIT_CPU$1 = 4;
+/** A panel is asked for, by its name, and what is to be chosen in it (null: what was): the drawer listens. */
+var OPEN_PANEL = "openpanel";
+/** Opens a panel from an element of another one. */
+function openFrom(element, id, kept = null) {
+	element.dispatchEvent(new CustomEvent(OPEN_PANEL, {
+		bubbles: true,
+		detail: {
+			id,
+			kept
+		}
+	}));
+}
+/** A button that opens a panel. */
+function panelButton(text, panel, title, properties = {}, kept = null) {
+	const it = button(text, title, () => openFrom(it, panel, kept), { ...properties });
+	return it;
+}
+var link = (text, panel, title = `Open the panel that tells more: ${panel}`, kept = null) => panelButton(text, panel, title, { class: "link" }, kept);
+/** Parts of a sentence with something between them. */
+function joined(parts, between, draw) {
+	return parts.flatMap((part, place) => [...place > 0 ? [between] : [], ...draw(part)]);
+}
+var FirstLook = class {
+	view;
+	navigator;
+	during;
+	messages = h("li", { hidden: true });
+	services = h("li", {}, link("requests", "critical-path"), " and where they spend their time");
+	losses = h("li", {}, "…");
+	pairs = h("li", { hidden: true });
+	waits = h("li", { hidden: true });
+	element;
+	experiment;
+	/** At once what the page knows. `during`: what a link has to look for. */
+	constructor(view, navigator, during) {
+		this.view = view;
+		this.navigator = navigator;
+		this.during = during;
+		const { hosts, begin, end, origin_unix_ns: origin, is_synchronized: isSynchronized } = this.experiment = view.now.experiment;
+		const clocks = hosts.length < 2 ? "" : isSynchronized ? " on one clock" : ", not all on one clock";
+		const list = h("ul", {}, h("li", {}, link(`${formatCount(hosts.length)} ${hosts.length === 1 ? "host" : "hosts"}${clocks}`, "synchronization"), `, ${formatDuration((end ?? 0) - (begin ?? 0))} from ${formatTime(origin, begin ?? 0, 3)}`), this.messages, this.losses, this.services, this.pairs, this.waits, h("li", {}, "what is short: ", link("resources", "resources"), "; what threads did: ", link("statistics", "statistics"), "; everything else: ", link("analyses", "analyses")));
+		this.element = h("div", { class: "notice first-look" }, h("strong", {}, "Nothing is selected"), list, h("p", {}, ...withCode("Click a state in the time graph, or a name beside it. `↑` and `↓` go from row to row, `[` and `]` from state to state; `?`: all keys and colours.")));
+	}
+	/** The rest, as the server answers. */
+	async ask(signal) {
+		const overview = await api.overview(1, signal).catch(() => null);
+		if (overview === null) this.losses.remove();
+		else this.losses.replaceChildren(overview.losses.length === 0 ? "nothing is missing of the traces" : link(lossesText(overview.losses, overview.losses_total) || "no event was lost, but not all CPUs were recorded all of the time", "losses"));
+		await Promise.all([this.askMessages(signal), this.askWaits(signal)]);
+	}
+	async askMessages(signal) {
+		const { messages } = this, counts = await api.messageCounts(signal).catch((error) => error);
+		if (counts instanceof Error) {
+			messages.replaceChildren(`messages: ${counts.message}`);
+			messages.hidden = signal.aborted;
+			return;
+		}
+		if (counts.count === 0) return;
+		messages.replaceChildren(link(`${formatCount(counts.count)} messages between hosts`, "messages"), `, ${formatCount(counts.inverted)} of them arrive before they were sent (${formatCount(counts.inverted_own)} by the hosts' own clocks)`);
+		messages.hidden = false;
+		if (counts.count > MANY_MESSAGES || signal.aborted) return;
+		const { requests } = await api.requests().catch(() => ({ requests: [] }));
+		this.services.replaceChildren(link(`${formatCount(requests.length)} ${requests.length === 1 ? "request" : "requests"}`, "critical-path"), ...requests.length === 0 ? [] : [" to "], ...joined(servicesOf(requests).slice(0, MOST_SERVICES), "; ", (it) => [`${it.name}: median ${formatDuration(it.median)}, p95 ${formatDuration(it.p95)}, `, this.slowest(requests.find(({ request }) => request === it.slowest))]));
+		if (!signal.aborted) await this.askPairs(requests, signal);
+	}
+	/** Leads to a request: to its rows, its time, and where that went. */
+	slowest(request) {
+		const it = button(`the slowest ${formatDuration(request.total_ns)}`, `Show the critical path of request ${request.request}, which took longest`, () => this.during((async () => {
+			const path = await api.path({ request: request.request }), begin = toShown(this.view, request.client_row, path.begin), end = toShown(this.view, request.client_row, path.end);
+			this.view.set({
+				path,
+				onlyRows: new Set(path.steps.map((step) => step.row).filter((row) => row !== null))
+			});
+			this.navigator.go(null, begin, {
+				begin,
+				end
+			});
+			openFrom(this.element, "critical-path");
+		})().catch((error) => {
+			it.after(` (${error instanceof Error ? error.message : ""})`);
+		})), { class: "link" });
+		return it;
+	}
+	async askPairs(requests, signal) {
+		const { hosts, begin, end } = this.experiment, answer = await api.exchanged({
+			begin: begin ?? 0,
+			end: (end ?? 0) + 1,
+			rows: null
+		}, signal).catch(() => null);
+		const sent = hostPairs(answer?.pairs ?? [], (row) => rowOf(this.view, row)?.host, (host) => hosts[host]?.name ?? ""), isCut = answer !== null && answer.pairs.length < answer.pair_count;
+		const told = (pairs, what, panel, kept, isLeast) => joined(pairs.slice(0, MOST_PAIRS), ", ", (it) => {
+			const count = `${isLeast ? "at least " : ""}${formatCount(it.count)} ${it.count === 1 ? what : `${what}s`}`;
+			return [link(filterOf(it), panel, `List what ${it.from} sent to ${it.to}: ${count}`, kept(filterOf(it))), ` ${count}`];
+		});
+		const parts = [told(programPairs(requests), "request", "critical-path", (filter) => `~~${filter}`, false), told(sent, "message", "messages", (filter) => filter, isCut)].filter((part) => part.length > 0);
+		this.pairs.replaceChildren("who talks to whom: ", ...joined(parts, "; ", (part) => part));
+		this.pairs.hidden = parts.length === 0;
+	}
+	/** Which hosts are short of CPUs: by what their threads waited for them. */
+	async askWaits(signal) {
+		const { hosts, begin, end } = this.experiment;
+		if (hosts.length > MANY_HOSTS) return;
+		const most = (await Promise.all(hosts.map(async (host) => {
+			const { states } = await api.statistics({
+				begin: begin ?? 0,
+				end: end ?? 1,
+				rows: [host.row]
+			}, signal);
+			return {
+				host,
+				waited: states.find((it) => it.style === WAIT_CPU$1)?.total_ns ?? 0
+			};
+		})).catch(() => [])).filter((it) => it.waited > 0).sort((a, b) => b.waited - a.waited).slice(0, MOST_HOSTS);
+		this.waits.replaceChildren("waits for CPUs: ", ...joined(most, ", ", ({ host, waited }) => {
+			const it = button(`${host.name} ${formatDuration(waited)}`, `What ran while threads of ${host.name} waited for a CPU`, () => {
+				this.navigator.go(host.row, this.navigator.window.begin);
+				openFrom(it, "statistics", "instead,row");
+			}, { class: "link" });
+			return [it, ` (${(waited / Math.max(1, host.end - host.begin)).toFixed(2)} threads on average)`];
+		}));
+		this.waits.hidden = most.length === 0;
+	}
+};
 // src/drawer.ts
 var KEPT$4 = "isochrone.drawer";
 var LEAST$1 = 120;
@@ -1206,6 +1548,8 @@ var Drawer = class {
 	element;
 	shown = null;
 	last = null;
+	/** The panel whose list was used last: n and N go on in it. */
+	lister = null;
 	height = Number(localStorage.getItem(KEPT$4) ?? "") || Math.round(innerHeight * .32);
 	watchers = /* @__PURE__ */ new Set();
 	constructor(panels) {
@@ -1229,7 +1573,13 @@ var Drawer = class {
 			for (const watcher of this.watchers) watcher();
 		});
 		this.tabs.addEventListener("keydown", (event) => this.key(event));
-		this.body.addEventListener(OPEN_PANEL, (event) => this.open(event.detail));
+		for (const kind of ["pointerdown", "keydown"]) this.body.addEventListener(kind, () => {
+			if (this.shown?.stepList !== void 0) this.lister = this.shown.id;
+		});
+		this.body.addEventListener(OPEN_PANEL, (event) => {
+			const { id, kept } = event.detail;
+			this.open(id, kept);
+		});
 		addEventListener("resize", () => this.fit());
 		this.mark();
 	}
@@ -1239,6 +1589,14 @@ var Drawer = class {
 	/** What was chosen in the panel that is seen; "": nothing. */
 	get kept() {
 		return this.shown?.kept ?? "";
+	}
+	/** What was chosen in the others, by their names. */
+	get keptOthers() {
+		return Object.fromEntries(this.panels.filter((panel) => panel !== this.shown).map((panel) => [panel.id, panel.kept ?? ""]).filter(([, kept]) => kept !== ""));
+	}
+	/** Chooses in all panels but one what was chosen there. */
+	keepOthers(of, kept) {
+		for (const panel of this.panels) if (panel.id !== of && (panel.kept ?? "") !== (kept[panel.id] ?? "")) panel.keep?.(kept[panel.id] ?? "");
 	}
 	get isIdle() {
 		return this.shown?.isIdle ?? true;
@@ -1261,6 +1619,7 @@ var Drawer = class {
 		this.shown?.hide();
 		this.shown = next;
 		this.last = next?.id ?? this.last;
+		if (next?.stepList !== void 0) this.lister = next.id;
 		this.body.replaceChildren(...next === null ? [] : [next.element]);
 		this.mark();
 		next?.show();
@@ -1270,9 +1629,13 @@ var Drawer = class {
 	retry() {
 		this.shown?.retry?.();
 	}
-	/** The next of what the panel that is seen lists, else of the panel of matches. */
+	/** The list of a panel is the one that is used now. */
+	use(id) {
+		this.lister = id;
+	}
+	/** The next of the list that was used last, else of that of a panel. */
 	step(by, otherwise) {
-		if (this.shown?.stepList === void 0) this.open(otherwise);
+		this.open(this.lister ?? otherwise);
 		this.shown?.stepList?.(by);
 	}
 	toggle() {
@@ -1814,6 +2177,90 @@ var CLEAR = {
 		123
 	]]
 };
+/** The same of phases: from each other, and from what threads and CPUs do. So far apart, there are no more; some phases share one. */
+var CLEAR_PHASES = [
+	[[
+		34,
+		136,
+		153
+	], [
+		255,
+		255,
+		187
+	]],
+	[[
+		153,
+		102,
+		102
+	], [
+		102,
+		255,
+		238
+	]],
+	[[
+		187,
+		255,
+		187
+	], [
+		136,
+		119,
+		136
+	]],
+	[[
+		136,
+		102,
+		255
+	], [
+		51,
+		0,
+		238
+	]],
+	[[
+		187,
+		34,
+		0
+	], [
+		170,
+		170,
+		170
+	]],
+	[[
+		187,
+		187,
+		187
+	], [
+		51,
+		85,
+		68
+	]],
+	[[
+		85,
+		68,
+		85
+	], [
+		102,
+		0,
+		0
+	]],
+	[[
+		0,
+		0,
+		119
+	], [
+		51,
+		0,
+		85
+	]],
+	[[
+		51,
+		0,
+		0
+	], [
+		119,
+		68,
+		119
+	]]
+];
 function phaseStyle(label) {
 	let hash = 0;
 	for (let at = 0; at < label.length; at += 1) hash = hash * 31 + label.charCodeAt(at) >>> 0;
@@ -1824,8 +2271,18 @@ function look(style) {
 	return (full >= FIRST_CAUSE ? causeLooks[full - FIRST_CAUSE] : full >= 16 ? phaseLooks[full - 16] : LOOKS[full]) ?? LOOKS[0];
 }
 function rgbOf(style) {
-	const it = look(style), full = style % PALE, cause = full >= FIRST_CAUSE ? causeRgb(causeNames[full - FIRST_CAUSE] ?? "other") : void 0, [light, dark] = (cause !== void 0 ? [cause, cause] : isClear() ? CLEAR[full] : void 0) ?? [it.light, it.dark], rgb = isDark() ? dark : light;
+	const it = look(style), full = style % PALE, phase = full - 16;
+	const cause = full >= FIRST_CAUSE ? causeRgb(causeNames[full - FIRST_CAUSE] ?? "other") : void 0;
+	const clear = !isClear() ? void 0 : phase >= 0 ? CLEAR_PHASES[phase % CLEAR_PHASES.length] : CLEAR[full];
+	const [light, dark] = (cause !== void 0 ? [cause, cause] : clear) ?? [it.light, it.dark], rgb = isDark() ? dark : light;
 	return style < PALE ? rgb : pale(rgb);
+}
+/** The colour of text on a bar: of phases, which have many, what is read best there. */
+function inkOn(style) {
+	const full = style % PALE;
+	if (!(full >= 16 && full < FIRST_CAUSE)) return look(style).ink;
+	const [r, g, b] = rgbOf(full).map((value) => (value / 255) ** 2.2);
+	return .2126 * r + .7152 * g + .0722 * b > .18 ? "black" : "white";
 }
 function pale(rgb) {
 	const { background } = ink(), mix = (place) => Math.round(background[place] + (rgb[place] - background[place]) * PALENESS);
@@ -2303,19 +2760,19 @@ function ticks$1(scene) {
 	let second = "";
 	const isSince = shownAs.format === "since begin", zero = isSince ? shownAs.begin : 0;
 	for (let t = Math.ceil((scene.begin - zero) / step) * step + zero; t <= scene.end; t += step) {
-		const text = formatTime(origin, t, places), whole = text.slice(0, 8), isFull = isSince || whole !== second;
+		const text = formatTime(origin, t, places), [whole = "", fraction] = text.split("."), isFull = isSince || whole !== second;
 		second = whole;
 		list.push({
 			x: scene.x(t),
-			text: isFull ? text : grouped(text.slice(8)),
+			text: isFull ? text : grouped(fraction),
 			isFull
 		});
 	}
 	return list;
 }
-/** ".203216" → ".203 216": digits that can be read. */
-function grouped(fraction) {
-	return "." + fraction.slice(1).replace(/(\d{3})(?=\d)/g, "$1 ");
+/** "203216" → ".203 216": digits that can be read. */
+function grouped(fraction = "") {
+	return "." + fraction.replace(/(\d{3})(?=\d)/g, "$1 ");
 }
 function drawGrid(ctx, scene) {
 	ctx.fillStyle = ink().line;
@@ -2360,7 +2817,7 @@ function drawSelected(ctx, scene, begin, end, left, right) {
 	if (x1 < 0 || x0 > scene.layout.width) return;
 	ctx.fillStyle = colours.edge;
 	ctx.fillRect(x0, 31, Math.max(1, x1 - x0), 2);
-	const { area } = scene.view.now, text = `${formatDuration(end - begin)}${area === null ? "" : `, ${formatCount(area.size)} ${area.size === 1 ? "row" : "rows"}`}`, room = ctx.measureText(text).width;
+	const { area, isAbout } = scene.view.now, text = `${isAbout ? "≈ " : ""}${formatDuration(end - begin)}${area === null ? "" : `, ${formatCount(area.size)} ${area.size === 1 ? "row" : "rows"}`}`, room = ctx.measureText(text).width;
 	ctx.fillText(text, Math.max(left, Math.min((x0 + x1) / 2 - room / 2, right - room)), 11);
 }
 function drawFlag(ctx, scene, bookmark) {
@@ -2408,7 +2865,7 @@ var PAST = {
 };
 /** A difference is worth a word from this share of the whole time on. */
 var WORTH = .03;
-var MOST$3 = 3;
+var MOST$4 = 3;
 function causeWord(cause) {
 	return WORDS$1[cause] ?? cause;
 }
@@ -2422,18 +2879,26 @@ function differs(path) {
 	const more = known.map((it) => ({
 		it,
 		by: it.total_ns - it.median_ns
-	})).filter(({ by }) => by > WORTH * all).sort((a, b) => b.by - a.by).slice(0, MOST$3);
+	})).filter(({ by }) => by > WORTH * all).sort((a, b) => b.by - a.by).slice(0, MOST$4);
 	if (more.length === 0) return "It does not differ from the others: nothing took much longer than the median of its service.";
 	return `Where it differs from the others: ${more.map(({ it }) => `${who(it)} ${(PAST[it.cause] ?? ((time) => `${it.cause} took ${time}`))(formatDuration(it.total_ns))} (median ${formatDuration(it.median_ns)})`).join("; ")}.`;
+}
+/** An address may be wrong: what is no encoded text stands for itself. */
+function decoded(text) {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
 }
 // src/pathRows.ts
 /** The number of the line above them; theirs follow, downwards. Rows of the traces have none below 0, folds of hosts −1 − host. */
 var PATH_HEAD = -1e6;
-var made = /* @__PURE__ */ new WeakMap();
+var made$1 = /* @__PURE__ */ new WeakMap();
 function pathRows(path) {
 	if (path === null) return [];
-	let rows = made.get(path);
-	if (rows === void 0) made.set(path, rows = rowsOf$1(path));
+	let rows = made$1.get(path);
+	if (rows === void 0) made$1.set(path, rows = rowsOf$1(path));
 	return rows;
 }
 function pathRow(path, id) {
@@ -2911,8 +3376,8 @@ function drawLabels(ctx, scene, labels) {
 	for (const ink of ["black", "white"]) {
 		ctx.fillStyle = ink;
 		for (const { x0, x1, y, tile, place } of labels) {
-			const { ink: own, height } = look(tile.style[place]);
-			if (own !== ink || height < .5 || isPale(tile.style[place])) continue;
+			const { height } = look(tile.style[place]);
+			if (inkOn(tile.style[place]) !== ink || height < .5 || isPale(tile.style[place])) continue;
 			const text = labelOfTile(tile, place);
 			if (text === "" || (left -= 1) < 0) continue;
 			const fits = cut(ctx, text, x1 - x0 - 6);
@@ -3300,9 +3765,11 @@ var Fetched = class {
 	}
 };
 // src/graph/arrows.ts
-/** Asked for, and drawn at most. */
+/** Asked for, and drawn at most; those that arrive before they were sent are all drawn, as far as the server sends them. */
 var MAX_ASKED = 5e3;
+var MAX_INVERTED = 2e4;
 var MAX_DRAWN = 1e3;
+var MIN_OTHERS = 200;
 var MAX_WAKEUPS = 2e3;
 var HEAD$2 = 5;
 var Arrows = class {
@@ -3322,13 +3789,20 @@ var Arrows = class {
 	/** Packets, then what MPI programs sent. */
 	messages;
 	wakeups;
-	/** How many messages there are for each that was sent here. */
+	/** How many messages there are for each that was sent here, of those that arrive after they were sent. */
 	factor = 1;
+	/** How many messages arrive before they were sent, where not even all of these are here. */
+	red = null;
+	/** How many wake-ups there are in all of what was asked for. */
+	wakeupTotal = 0;
 	constructor(view, arrived) {
 		this.view = view;
 		this.messages = new Fetched(async (range, clock, signal) => {
-			const { total, messages, mpi_total, mpi } = await api.messages(range.begin, range.end, clock, MAX_ASKED, signal);
-			this.factor = (total + mpi_total) / Math.max(1, messages.length + mpi.length);
+			let answer = await api.messages(range.begin, range.end, clock, MAX_ASKED, signal);
+			if (answer.inverted > redOf(answer)) answer = await api.messages(range.begin, range.end, clock, MAX_INVERTED, signal);
+			const { total, inverted, messages, mpi_total, mpi } = answer, red = redOf(answer);
+			this.factor = (total + mpi_total - inverted) / Math.max(1, messages.length + mpi.length - red);
+			this.red = inverted > red ? inverted : null;
 			return {
 				value: [messages, mpi],
 				isThinned: total > messages.length || mpi_total > mpi.length
@@ -3336,6 +3810,7 @@ var Arrows = class {
 		}, arrived);
 		this.wakeups = new Fetched(async (range, clock, signal) => {
 			const { total, wakeups } = await api.wakeups(range.begin, range.end, clock, [this.view.now.row ?? 0], MAX_WAKEUPS, signal);
+			this.wakeupTotal = total;
 			return {
 				value: wakeups,
 				isThinned: total > wakeups.length
@@ -3386,10 +3861,15 @@ var Arrows = class {
 		};
 		packets.forEach((message) => look(message, false));
 		mpi.forEach((message) => look(message, true));
-		const inverted = some(seen.filter((it) => it.isInverted), MAX_DRAWN), arrows = [...some(seen.filter((it) => !it.isInverted), MAX_DRAWN - inverted.length), ...inverted];
+		const inverted = seen.filter((it) => it.isInverted), others = seen.filter((it) => !it.isInverted);
+		const arrows = [...some(others, Math.max(MIN_OTHERS, MAX_DRAWN - inverted.length)), ...inverted];
+		if (this.red !== null) return {
+			arrows,
+			left: redText(inverted.length, this.red)
+		};
 		return {
 			arrows,
-			left: leftText(arrows.length, seen.length, this.factor)
+			left: leftText(arrows.length, seen.length, seen.length === 0 ? 1 : (inverted.length + others.length * this.factor) / seen.length)
 		};
 	}
 	draw(ctx, scene) {
@@ -3400,8 +3880,8 @@ var Arrows = class {
 		drawArrows(ctx, arrows.filter((arrow) => !arrow.isInverted && arrow.isMpi), colours.mpi, 1);
 		ctx.globalAlpha = 1;
 		drawArrows(ctx, arrows.filter((arrow) => arrow.isInverted), colours.inverted, 1.25);
-		if (this.areWakeupsOn) this.drawWakeups(ctx, scene);
-		if (left !== "") drawLeft(ctx, scene, left);
+		const text = [left, this.areWakeupsOn ? this.drawWakeups(ctx, scene) : ""].filter((it) => it !== "").join("; ");
+		if (text !== "") drawLeft(ctx, scene, text);
 	}
 	/** Bars at the received ends: surely within the light one, likely within the dark one. */
 	bounds(ctx, scene, arrows) {
@@ -3422,6 +3902,7 @@ var Arrows = class {
 			}
 		}
 	}
+	/** Says how many are drawn, if not all. */
 	drawWakeups(ctx, scene) {
 		const clock = this.wakeups.clock, arrows = [];
 		for (const [from, to, at] of this.wakeups.value ?? []) {
@@ -3436,6 +3917,7 @@ var Arrows = class {
 			});
 		}
 		drawArrows(ctx, arrows, ink().wakeup, 1);
+		return wakeupsText(this.wakeups.value?.length ?? 0, this.wakeupTotal);
 	}
 };
 /** At most so many, evenly chosen. */
@@ -3448,6 +3930,16 @@ function leftText(drawn, seen, factor) {
 	const all = Math.round(seen * factor);
 	return all <= drawn ? "" : `${formatCount(drawn)} of ${factor > 1 ? "about " : ""}${formatCount(all)} arrows are drawn`;
 }
+/** How many red arrows are drawn of those that there are. */
+function redText(drawn, all) {
+	return `${formatCount(drawn)} of ${formatCount(all)} red arrows in and around the window are drawn`;
+}
+/** How many wake-ups are known here of how many, if not all: of the window and a margin around it. */
+function wakeupsText(known, total) {
+	return known >= total ? "" : `${formatCount(known)} of ${formatCount(total)} wake-ups in and around the window are drawn`;
+}
+/** How many of the messages that are here arrive before they were sent. */
+var redOf = ({ messages, mpi }) => [...messages, ...mpi].filter((message) => message[7] === 1).length;
 function drawLeft(ctx, scene, text) {
 	const colours = ink(), { width, height } = scene.layout;
 	ctx.font = FONT$1;
@@ -3464,8 +3956,18 @@ function sureOf(message) {
 function likelyOf(message) {
 	return [-(message[4] ?? 0), message[4] ?? 0];
 }
+/** Of arrows with the same pixels at both ends one: the others would be drawn over it. */
+function unlike(arrows) {
+	return [...new Map(arrows.map((it) => [[
+		it.x0,
+		it.y0,
+		it.x1,
+		it.y1
+	].map(Math.round).join(), it])).values()];
+}
 function drawArrows(ctx, arrows, colour, width) {
 	if (arrows.length === 0) return;
+	if (arrows.length > MAX_DRAWN) arrows = unlike(arrows);
 	ctx.strokeStyle = ctx.fillStyle = colour;
 	ctx.lineWidth = width;
 	for (const { x0, y0, x1, y1 } of arrows) {
@@ -3803,6 +4305,35 @@ var Raster = class {
 function packed(rgb) {
 	return (4278190080 | rgb[2] << 16 | rgb[1] << 8 | rgb[0]) >>> 0;
 }
+// src/graph/phaseNames.ts
+var PhaseNames = class {
+	tell;
+	names = /* @__PURE__ */ new Set();
+	tiles = /* @__PURE__ */ new WeakSet();
+	told = 0;
+	/** `tell` gets the names, in their order, whenever they are others. */
+	constructor(tell) {
+		this.tell = tell;
+	}
+	see(line, pieces) {
+		if (line.row?.kind !== "phase") return;
+		for (const { tile } of pieces) {
+			if (this.tiles.has(tile)) continue;
+			this.tiles.add(tile);
+			for (const name of tile.labels) if (name !== "") this.names.add(name);
+		}
+	}
+	/** The picture is complete. Names stay as long as there are such rows, seen or not: what the legend takes of the height must not depend on what there is room for. */
+	drawn(lines) {
+		if (this.names.size > 0 && !lines.some((line) => line.row?.kind === "phase")) {
+			this.names.clear();
+			this.tiles = /* @__PURE__ */ new WeakSet();
+		}
+		if (this.names.size === this.told) return;
+		this.told = this.names.size;
+		this.tell([...this.names].sort());
+	}
+};
 // src/graph/graph.ts
 /** Rows above and below the screen whose states are fetched, too. */
 var NEAR$2 = 20;
@@ -3822,15 +4353,17 @@ var Graph = class {
 	arrows;
 	counters;
 	losses = [];
+	phaseNames;
 	raster = null;
 	frame = 0;
 	times = [];
-	constructor(view, rows, layout, clock, bookmarks, failed) {
+	constructor(view, rows, layout, clock, bookmarks, failed, namedPhases) {
 		this.view = view;
 		this.rows = rows;
 		this.layout = layout;
 		this.clock = clock;
 		this.bookmarks = bookmarks;
+		this.phaseNames = new PhaseNames(namedPhases);
 		this.element.className = "graph";
 		this.canvas.setAttribute("role", "img");
 		this.canvas.setAttribute("aria-label", "Time graph: states of the rows over time. The line at the bottom of the page tells the state under the pointer or the selected one.");
@@ -3989,6 +4522,7 @@ var Graph = class {
 		this.ctx.putImageData(this.raster.image, 0, Math.round(34 * ratio));
 		this.ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
 		drawPicture(this.ctx, this.scene(), this.parts(labels));
+		this.phaseNames.drawn(this.rows.lines);
 		this.times.push(performance.now() - start);
 		if (this.times.length > KEPT_FRAMES) this.times.shift();
 		this.tiles.isPaused = this.clock.isSliding;
@@ -3999,7 +4533,8 @@ var Graph = class {
 		this.empty.hidden = this.rows.lines.length > 0;
 		if (this.empty.hidden) return;
 		const among = this.view.now.onlyRows === null ? "" : " among the rows of the request";
-		if (this.rows.isFiltered && !this.rows.isFilterWhole) this.empty.textContent = `No long state fits the search${among}; there are too many states here to look at each. Zoom in to find short ones. Esc in the search box clears it.`;
+		const unknown = `No long state is known to fit the search${among}; there are too many states here to look at each.`;
+		if (this.rows.isFiltered && !this.rows.isFilterWhole) this.empty.textContent = `${unknown} Zoom in to find short ones. Esc in the search box clears it.`;
 		else this.empty.textContent = this.rows.isFiltered ? `No row fits the search${among}. Esc in the search box clears it.` : `No row is left to show${among}. H shows hidden rows again.`;
 	}
 	drawBars(raster, ratio) {
@@ -4016,6 +4551,7 @@ var Graph = class {
 				const stripe = line.isOverlaid === true ? 0 : source;
 				const from = Math.round((y + inner + 14 * stripe / count) * ratio), to = Math.round((y + inner + 14 * (stripe + 1) / count) * ratio);
 				const { pieces, offset } = this.pieces(row, line.host);
+				this.phaseNames.see(line, pieces);
 				bars.length = 0;
 				raster.row(pieces, begin, scale, offset, from, to - from - (count > 1 ? 1 : 0), [least, raster.height], 26 * ratio, bars);
 				if (count > 1 || top < least) return;
@@ -4605,6 +5141,7 @@ var GESTURES = [
 	["drag", "select time: from the axis or along one row, of all rows; across rows, of these; its edges can be dragged"],
 	["middle button or Shift + drag", "pan"],
 	["click", "select row and state"],
+	["Ctrl or Shift + click", "on a second request: compare it with the one that is shown (Ctrl + Enter); on a line about two ends: go to the other one"],
 	["double click", "zoom to the state"],
 	["minimap", "drag the lens, its edges, or a new window; double click: all"]
 ];
@@ -4618,12 +5155,14 @@ var SEARCH = [
 ];
 var Help = class {
 	commands;
+	phases;
 	element = h("dialog", {
 		class: "help",
 		"aria-label": "Help"
 	});
-	constructor(commands) {
+	constructor(commands, phases) {
 		this.commands = commands;
+		this.phases = phases;
 		this.element.addEventListener("click", (event) => {
 			if (event.target === this.element) this.element.close();
 		});
@@ -4638,7 +5177,7 @@ var Help = class {
 		groups.set("Mouse", [...GESTURES]);
 		groups.set("Search", [...SEARCH]);
 		const lists = [...groups].map(([title, pairs]) => h("section", {}, h("h3", {}, title), definitions(pairs)));
-		const colours = h("ul", { class: "legend" }, ...LOOKS.map((look, style) => h("li", {}, swatch(stateColour(style), look.name))));
+		const colours = h("ul", { class: "legend" }, ...LOOKS.map((look, style) => h("li", {}, swatch(stateColour(style), look.name))), ...this.phases());
 		const close = button("×", "Close", () => this.element.close(), {
 			class: "close",
 			autofocus: true
@@ -4694,7 +5233,8 @@ var Inspector = class {
 		};
 		this.view.set({
 			row,
-			selection: guess
+			selection: guess,
+			isAbout: guess !== null
 		});
 		const state = await this.ask(() => api.state(row, at, this.view.now.clock), false);
 		if (state === null || this.view.now.row !== row || this.view.now.selection !== guess) return state;
@@ -4806,7 +5346,7 @@ var Inspector = class {
 };
 // src/legend.ts
 var KEPT$3 = "isochrone.legend";
-/** Styles that are seen most, of threads first; dead ones are not drawn, phases have many colours. */
+/** Styles that are seen most, of threads first; dead ones are not drawn, phases have a line of their own. */
 var SHOWN = [
 	1,
 	2,
@@ -4821,23 +5361,55 @@ var SHOWN = [
 	12,
 	13
 ];
+/** Names of phases; more do not fit. */
+var MOST$3 = 16;
 var Legend = class {
 	list = h("ul", { "aria-label": "Colours of states" });
+	watchers = /* @__PURE__ */ new Set();
+	phaseList = h("ul", {
+		"aria-label": "Colours of phases",
+		hidden: true
+	});
 	element = h("section", {
 		class: "state-legend",
 		"aria-label": "Legend"
-	}, this.list);
+	}, this.list, this.phaseList);
+	phases = [];
 	constructor() {
 		this.element.hidden = localStorage.getItem(KEPT$3) === "off";
 		watchTheme(() => this.draw());
 		this.draw();
 	}
+	watch(watcher) {
+		this.watchers.add(watcher);
+	}
+	get isShown() {
+		return !this.element.hidden;
+	}
 	toggle() {
-		this.element.hidden = !this.element.hidden;
-		localStorage.setItem(KEPT$3, this.element.hidden ? "off" : "on");
+		this.give(!this.isShown);
+		localStorage.setItem(KEPT$3, this.isShown ? "on" : "off");
+	}
+	/** Shows it, or not, as an address asks for; what a reader chose for other pages stays that. */
+	give(isShown) {
+		if (isShown === null) return;
+		this.element.hidden = !isShown;
+		for (const watcher of this.watchers) watcher();
+	}
+	/** Names of phases and calls of MPI whose rows are shown. */
+	name(phases) {
+		this.phases = phases;
+		this.draw();
+	}
+	/** Each phase that is named, with its colour. */
+	phaseSwatches() {
+		return this.phases.map((name) => h("li", {}, swatch(stateColour(paintStyle(14, name)), name)));
 	}
 	draw() {
 		this.list.replaceChildren(...SHOWN.map((style) => h("li", {}, swatch(stateColour(style), LOOKS[style].name))));
+		const named = this.phaseSwatches(), beyond = named.length - MOST$3;
+		this.phaseList.replaceChildren(...named.slice(0, MOST$3), ...beyond > 0 ? [h("li", {}, `… ${beyond} more: ?`)] : []);
+		this.phaseList.hidden = named.length === 0;
 	}
 };
 // src/minimap.ts
@@ -4845,7 +5417,8 @@ var BINS = 1e3;
 var USE_POINTS = 500;
 /** How near to the edge of the lens the pointer has to be to take it. */
 var EDGE$1 = 6;
-var MIN_LANE = 7;
+/** Lanes of this height have the names of their hosts; lower ones only under the pointer. */
+var NAMED$1 = 9;
 var Minimap = class {
 	view;
 	navigation;
@@ -4856,10 +5429,15 @@ var Minimap = class {
 		role: "img",
 		"aria-label": "All hosts over the whole time; the window is marked"
 	});
+	/** The host under the pointer, and how busy it was. */
+	under = h("span", {
+		class: "minimap-host",
+		hidden: true
+	});
 	element = h("section", {
 		class: "minimap",
 		"aria-label": "Overview"
-	}, this.canvas);
+	}, this.canvas, this.under);
 	overview = null;
 	frame = 0;
 	/** The hosts' bytes, losses and breaks, drawn once for a size, a clock and a theme; and which. */
@@ -4884,6 +5462,7 @@ var Minimap = class {
 		});
 		this.canvas.addEventListener("pointerleave", () => {
 			this.status.show("");
+			this.under.hidden = true;
 			this.view.set({ hover: null });
 		});
 		this.canvas.addEventListener("dblclick", () => this.navigation.fit());
@@ -4895,8 +5474,7 @@ var Minimap = class {
 	async load() {
 		this.overview = await api.overview(BINS).catch(() => this.overview);
 		this.overview?.hosts.sort((a, b) => names$2.compare(a.name, b.name));
-		const hosts = this.overview?.hosts.length ?? 1;
-		this.element.style.setProperty("--lanes", String(Math.max(3, Math.min(hosts, 8))));
+		this.element.style.setProperty("--lanes", String(Math.max(3, this.overview?.hosts.length ?? 1)));
 		this.invalidate();
 	}
 	/** Asks how busy the CPUs were: that takes a while, and is drawn when it is there. */
@@ -4968,21 +5546,22 @@ var Minimap = class {
 		ctx.fillStyle = css(ink().background);
 		ctx.fillRect(0, 0, width, height);
 		if (it === null) return;
-		const lane = Math.max(height / Math.max(it.hosts.length, 1), MIN_LANE);
-		it.hosts.forEach((host, place) => this.lane(ctx, it, host.host, host.bytes, place * lane, lane, lane > 15 ? host.name : ""));
+		const lane = height / Math.max(it.hosts.length, 1);
+		it.hosts.forEach((host, place) => this.lane(ctx, it, host.host, host.bytes, place * lane, lane, lane >= NAMED$1 ? host.name : ""));
 	}
 	lane(ctx, it, host, bytes, top, height, name) {
 		const colours = ink(), moved = this.isReady ? this.clock.convert(host, "common") + this.clock.offset(host) : 0, most = Math.max(...bytes, 1);
 		const bin = (it.end - it.begin) / bytes.length, wide = Math.max(1, this.at(bin) - this.at(0) + .5);
+		const gap = Math.min(1, height / 8), full = height - 2 * gap, foot = top + height - gap;
 		ctx.fillStyle = colours.bytes;
 		const use = this.use.get(host);
 		if (use === void 0) bytes.forEach((count, place) => {
-			const high = Math.sqrt(count / most) * (height - 2);
-			if (high > 0) ctx.fillRect(this.at(it.begin + place * bin + moved), top + height - high - 1, wide, high);
+			const high = Math.sqrt(count / most) * full;
+			if (high > 0) ctx.fillRect(this.at(it.begin + place * bin + moved), foot - high, wide, high);
 		});
 		else use.x.forEach((from, place) => {
-			const x = this.at(from + moved), to = this.at((use.x[place + 1] ?? from + (from - (use.x[place - 1] ?? from))) + moved), high = Math.min(100, use.y[place] ?? 0) / 100 * (height - 2);
-			if (high > 0) ctx.fillRect(x, top + height - high - 1, Math.max(1, to - x + .5), high);
+			const x = this.at(from + moved), to = this.at((use.x[place + 1] ?? from + (from - (use.x[place - 1] ?? from))) + moved), high = Math.min(100, use.y[place] ?? 0) / 100 * full;
+			if (high > 0) ctx.fillRect(x, foot - high, Math.max(1, to - x + .5), high);
 		});
 		ctx.strokeStyle = colours.loss;
 		ctx.beginPath();
@@ -5006,9 +5585,14 @@ var Minimap = class {
 			ctx.fill();
 		}
 		if (name === "") return;
-		ctx.fillStyle = colours.faint;
-		ctx.font = "10px system-ui, sans-serif";
-		ctx.fillText(name, 4, top + 11);
+		ctx.font = `${height > 11 ? 10 : NAMED$1}px system-ui, sans-serif`;
+		ctx.textBaseline = "middle";
+		ctx.strokeStyle = colours.halo;
+		ctx.lineWidth = 3;
+		ctx.strokeText(name, 4, top + Math.min(height / 2, 8));
+		ctx.lineWidth = 1;
+		ctx.fillStyle = colours.text;
+		ctx.fillText(name, 4, top + Math.min(height / 2, 8));
 	}
 	lens(ctx, width, height) {
 		const colours = ink(), { window, selection, hover, path, marks } = this.view.now, x0 = this.at(window.begin), x1 = Math.max(this.at(window.end), x0 + 2);
@@ -5032,13 +5616,18 @@ var Minimap = class {
 		const x = this.x(event), { begin, end } = this.view.now.window, x0 = this.at(begin), x1 = this.at(end);
 		this.canvas.style.cursor = Math.abs(x - x0) <= EDGE$1 || Math.abs(x - x1) <= EDGE$1 ? "ew-resize" : x > x0 && x < x1 ? "grab" : "crosshair";
 		if (this.isReady) this.view.set({ hover: this.time(x) });
-		this.tellLosses(x, event.clientY - this.canvas.getBoundingClientRect().top);
+		this.tellHost(x, event.clientY - this.canvas.getBoundingClientRect().top);
 	}
-	/** Says what is missing of the host and the time under the pointer. */
-	tellLosses(x, y) {
-		const it = this.overview, hosts = it?.hosts ?? [], host = hosts[Math.floor(y / Math.max(this.canvas.clientHeight / Math.max(hosts.length, 1), MIN_LANE))];
+	/** Says which host is under the pointer, how busy it was then, and what is missing of it. */
+	tellHost(x, y) {
+		const it = this.overview, hosts = it?.hosts ?? [], host = hosts[Math.floor(y * hosts.length / this.canvas.clientHeight)];
+		this.under.hidden = host === void 0;
 		if (it === null || host === void 0) return;
-		const room = this.time(2) - this.time(0), losses = lossesAt(it.losses, host.host, null, this.time(x) + this.clock.back(host.host), room);
+		const at = this.time(x) + this.clock.back(host.host), use = this.use.get(host.host);
+		this.under.textContent = use === void 0 ? host.name : `${host.name}: ${COUNTERS[0].label} ${counterText(COUNTERS[0], [use], at)}`;
+		const left = x + 14 + this.under.offsetWidth > this.canvas.clientWidth ? x - 14 - this.under.offsetWidth : x + 14;
+		this.under.style.transform = `translate(${left}px, ${Math.max(0, Math.min(y - 9, this.canvas.clientHeight - this.under.offsetHeight))}px)`;
+		const room = this.time(2) - this.time(0), losses = lossesAt(it.losses, host.host, null, at, room);
 		this.status.show(losses.length === 0 ? host.name : `${host.name}: ${losses.slice(0, 3).map((loss) => `${loss.cpu === null ? "" : `CPU ${loss.cpu}: `}${lossText(loss)}`).join("; ")}`);
 	}
 	down(event) {
@@ -5257,88 +5846,6 @@ var Asking = class {
 		this.timer = window.setTimeout(() => void this.tell(ask), AGAIN_MS);
 	}
 };
-// src/panels/times.ts
-function hostOf(view, row) {
-	const it = row === null ? void 0 : rowOf(view, row);
-	return it === void 0 ? void 0 : view.now.experiment?.hosts[it.host];
-}
-/** Rows by their numbers: made once for each list of rows. */
-var places = /* @__PURE__ */ new WeakMap();
-function rowOf(view, id) {
-	if (id === null) return void 0;
-	const { rows } = view.now;
-	let byId = places.get(rows);
-	if (byId === void 0) places.set(rows, byId = new Map(rows.map((row) => [row.id, row])));
-	return byId.get(id);
-}
-/** The row that a line of a table is about, by its host and the number of a thread, a process or a CPU; of several threads that had one number, the one that lived at the instant. */
-function rowOfLine(view, value, at) {
-	const { rows, experiment } = view.now, named = experiment?.hosts.find((it) => it.name === value("host")), hosts = experiment?.hosts ?? [], host = named ?? (hosts.length === 1 ? hosts[0] : void 0);
-	if (host === void 0) return null;
-	for (const key of [
-		"tid",
-		"pid",
-		"cpu"
-	]) {
-		const number = value(key);
-		if (typeof number !== "number") continue;
-		const found = rows.filter((row) => row.host === host.host && row[key] === number && (key === "cpu" || row.kind === "thread" || row.kind === "process"));
-		const alive = found.find((row) => at !== null && row.begin !== void 0 && row.end !== void 0 && at >= row.begin && at <= row.end);
-		if (found.length > 0) return (alive ?? found[0]).id;
-	}
-	return host.row;
-}
-/** "h1 wget 228" */
-function nameOf$1(view, id) {
-	const row = rowOf(view, id);
-	if (row === void 0) return "";
-	if (row.kind === "host") return row.label;
-	const number = row.tid ?? row.pid;
-	return `${view.now.experiment?.hosts[row.host]?.name ?? ""} ${row.rank === void 0 ? "" : `rank ${row.rank} · `}${row.label}${number === void 0 ? "" : ` ${number}`}`;
-}
-/** A time of the common clock on the one that is shown, where a row (its host) is. */
-function toShown(view, row, at) {
-	return view.now.clock === "common" ? at : at + (hostOf(view, row)?.shift_ns ?? 0);
-}
-/** A time as it is shown, on the common clock. */
-function toCommon(view, row, at) {
-	return view.now.clock === "common" ? at : at - (hostOf(view, row)?.shift_ns ?? 0);
-}
-/** The range on the common clock; not beyond the traces. Own clocks: by the selected row's host, else what any host shows. */
-function panelRange(view, scope = "range") {
-	const { selection, window, clock, row, experiment } = view.now;
-	const isSelected = scope === "range" && selection !== null && selection.end - selection.begin >= 1;
-	let { begin, end } = isSelected ? selection : window;
-	if (clock === "own") {
-		const host = hostOf(view, row), shifts = host !== void 0 ? [host.shift_ns] : experiment?.hosts.map((it) => it.shift_ns) ?? [0];
-		begin -= Math.max(...shifts);
-		end -= Math.min(...shifts);
-	}
-	const least = experiment?.begin ?? begin, most = experiment?.end ?? end;
-	const inside = {
-		begin: Math.max(begin, least),
-		end: Math.min(end, most)
-	};
-	return inside.begin < inside.end ? {
-		begin: Math.round(inside.begin),
-		end: Math.round(inside.end),
-		what: isSelected ? "selection" : "window"
-	} : {
-		begin: least,
-		end: most,
-		what: "window"
-	};
-}
-/** The step that a time is in; −1 before the first. */
-function stepOf(x, at) {
-	let low = 0, high = x.length;
-	while (low < high) {
-		const middle = low + high >> 1;
-		if (x[middle] <= at) low = middle + 1;
-		else high = middle;
-	}
-	return low - 1;
-}
 // src/panels/panel.ts
 var REST_MS$4 = 180;
 /** Slower answers are not asked for again by themselves when the window moves. */
@@ -5368,10 +5875,16 @@ var AskingPanel = class {
 	/** What the panel is about, and that of then where it stays with it: what is clicked in a panel moves the page, and does not change what the panel is about. */
 	covered = null;
 	held = null;
+	/** A click in the panel is being followed; the window to which the last one led, and the one that was shown before the first one. */
+	isGoing = false;
+	led = null;
+	stayed = null;
 	/** No request is pending or scheduled. */
 	get isIdle() {
 		return this.timer === 0 && this.asking === null && this.works === 0;
 	}
+	/** Done when what was asked for last is there. */
+	loaded = Promise.resolve();
 	stops = [];
 	timer = 0;
 	works = 0;
@@ -5414,7 +5927,7 @@ var AskingPanel = class {
 		this.asking?.abort();
 		this.asking = null;
 		this.progress.end();
-		this.held = this.covered = null;
+		this.held = this.covered = this.led = null;
 		this.forget();
 	}
 	/** Something that the panel watches is another now. */
@@ -5423,7 +5936,7 @@ var AskingPanel = class {
 	}
 	/** The traces have grown: rows and times may have other numbers. */
 	renewed() {
-		this.held = null;
+		this.letGo();
 		this.askSoon();
 	}
 	themed() {}
@@ -5435,8 +5948,34 @@ var AskingPanel = class {
 	hold() {
 		this.held = this.covered;
 	}
+	get isHeld() {
+		return this.held !== null;
+	}
+	/** Goes where a click leads, and stays with the time of now. */
+	goAndStay(act) {
+		this.stayed = this.timesShown();
+		this.hold();
+		this.isGoing = true;
+		try {
+			act();
+		} finally {
+			this.isGoing = false;
+		}
+		this.led = this.navigator.window;
+	}
+	/** What is another now is so because of a click in the panel; of the window: it is where that led, or on the way there. */
+	get isLed() {
+		const { led } = this, { window } = this.navigator;
+		return this.isGoing || led !== null && led.begin === window.begin && led.end === window.end;
+	}
+	/** What pictures in the panel show: the window of the time graph, but where a click in the panel led there. */
+	timesShown = () => (this.isHeld ? this.stayed : null) ?? this.view.now.window;
+	/** Goes with the page again, from now on. */
+	letGo() {
+		this.held = this.led = null;
+	}
 	release() {
-		this.held = null;
+		this.letGo();
 		this.ask();
 	}
 	/** Asks when what it is about has changed; while it stays with a time, that is only offered. */
@@ -5465,7 +6004,10 @@ var AskingPanel = class {
 		this.isStale = true;
 		this.again.hidden = false;
 	}
-	async ask() {
+	ask() {
+		return this.loaded = this.answered();
+	}
+	async answered() {
 		clearTimeout(this.timer);
 		this.timer = 0;
 		this.asking?.abort();
@@ -5522,12 +6064,50 @@ var AskingPanel = class {
 	}
 	/** Says what time the panel is about, and gives it. */
 	showRange(scope = "range") {
-		const covered = this.covered = this.held ?? panelRange(this.view, scope), { experiment, clock } = this.view.now, origin = experiment?.origin_unix_ns ?? null;
-		this.heading.textContent = `${covered.what} ${formatDuration(covered.end - covered.begin)} from ${formatTime(origin, covered.begin, Math.min(9, placesFor((covered.end - covered.begin) / 1e3)))}${clock === "own" ? ", by the common clock" : ""}`;
+		const covered = this.covered = this.held ?? panelRange(this.view, scope), { experiment, clock, isAbout } = this.view.now, origin = experiment?.origin_unix_ns ?? null, about = isAbout && covered.what === "selection" ? "≈ " : "";
+		this.heading.textContent = `${covered.what} ${about}${formatDuration(covered.end - covered.begin)} from ${formatTime(origin, covered.begin, Math.min(9, placesFor((covered.end - covered.begin) / 1e3)))}${clock === "own" ? ", by the common clock" : ""}`;
 		return covered;
 	}
 	get origin() {
 		return this.view.now.experiment?.origin_unix_ns ?? null;
+	}
+};
+// src/panels/columnsBeside.ts
+var ColumnsBeside = class {
+	table;
+	heads;
+	element = button("columns", "Scroll to the columns that are out of sight", () => this.turn(), {
+		class: "columns-beside",
+		hidden: true
+	});
+	constructor(table, heads) {
+		this.table = table;
+		this.heads = heads;
+	}
+	/** Says what is out of sight now. */
+	tell() {
+		const count = this.hidden.length, isCut = count > 0;
+		this.table.classList.toggle("cut", isCut);
+		this.element.hidden = !isCut && this.table.scrollLeft < 1;
+		this.element.textContent = isCut ? `${count} more ${count === 1 ? "column" : "columns"} ▸` : "◂ first columns";
+	}
+	/** The columns right of what is seen. The first one always is. */
+	get hidden() {
+		const right = this.table.scrollLeft + this.table.clientWidth;
+		return this.heads.slice(1).filter((head) => this.leftOf(head) + head.offsetWidth > right + 1);
+	}
+	/** Where a column is, from the left of all of them. */
+	leftOf(head) {
+		return head.getBoundingClientRect().left - this.table.getBoundingClientRect().left + this.table.scrollLeft;
+	}
+	turn() {
+		const [next] = this.hidden, { clientWidth, scrollLeft } = this.table, first = this.heads[0].offsetWidth;
+		if (next === void 0) {
+			this.table.scrollTo({ left: 0 });
+			return;
+		}
+		const left = this.leftOf(next) - first;
+		this.table.scrollTo({ left: left > scrollLeft + 1 ? left : scrollLeft + clientWidth - first });
 	}
 };
 // src/panels/orders.ts
@@ -5600,7 +6180,9 @@ var DataTable = class {
 	tbody = h("tbody");
 	table;
 	element;
-	copy = copyButton("copy", "Copy this table (tabs between the columns, exact numbers)", () => this.tsv());
+	beside;
+	/** What copies the table; before that, where columns are out of sight, what shows them. */
+	copy;
 	constructor(options) {
 		this.options = options;
 		this.name = nameOfTable(options.label);
@@ -5623,13 +6205,22 @@ var DataTable = class {
 			class: `table${canPick ? " pickable" : ""}`,
 			tabindex: canPick ? null : 0
 		}, this.table);
+		this.beside = new ColumnsBeside(this.element, this.heads);
+		this.copy = h("span", { class: "table-acts" }, this.beside.element, copyButton("copy", "Copy this table (tabs between the columns, exact numbers)", () => this.tsv()));
 		this.element.addEventListener(REORDERED, () => this.draw());
 		this.element.addEventListener("scroll", () => this.drawSoon(), { passive: true });
 		this.element.addEventListener("keydown", (event) => this.key(event));
-		this.tbody.addEventListener("click", (event) => {
-			if (getSelection()?.isCollapsed ?? true) this.use(event, options.pick);
+		const isBeside = (event) => options.beside !== void 0 && (event.ctrlKey || event.metaKey || event.shiftKey);
+		this.tbody.addEventListener("mousedown", (event) => {
+			if (isBeside(event)) event.preventDefault();
 		});
-		this.tbody.addEventListener("dblclick", (event) => this.use(event, options.open));
+		this.tbody.addEventListener("click", (event) => {
+			if (isBeside(event)) this.use(event, options.beside);
+			else if (getSelection()?.isCollapsed ?? true) this.use(event, options.pick);
+		});
+		this.tbody.addEventListener("dblclick", (event) => {
+			if (!isBeside(event)) this.use(event, options.open);
+		});
 		new ResizeObserver(() => this.drawSoon()).observe(this.element);
 	}
 	get count() {
@@ -5650,6 +6241,10 @@ var DataTable = class {
 	/** The place of the active row in the order that is seen; −1 if there is none. */
 	get place() {
 		return this.active;
+	}
+	/** The active row. */
+	get current() {
+		return this.sorted[this.active];
 	}
 	/** Makes the next row the active one, or the one before; after the last comes the first. */
 	step(by) {
@@ -5731,7 +6326,7 @@ var DataTable = class {
 		for (let place = first; place < last; place += 1) lines.push(this.line(place));
 		if (last < all) lines.push(gap((all - last) * ROW$2, this.heads.length));
 		this.tbody.replaceChildren(...lines);
-		this.element.classList.toggle("cut", this.element.scrollLeft + this.element.clientWidth < this.element.scrollWidth - 1);
+		this.beside.tell();
 		if (this.active >= first && this.active < last) this.table.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
 		else this.table.removeAttribute("aria-activedescendant");
 		if (last > all - NEAR_END) this.options.nearEnd?.();
@@ -5784,9 +6379,9 @@ var DataTable = class {
 			this.see(this.active);
 			this.draw();
 		} else if (event.key === "Enter" && this.active >= 0) {
-			const row = this.sorted[this.active], isOpened = event.shiftKey || row === this.picked;
+			const row = this.sorted[this.active], isOpened = event.shiftKey || row === this.picked, { pick, open = pick, beside } = this.options;
 			this.picked = row;
-			(isOpened ? this.options.open ?? this.options.pick : this.options.pick)(row);
+			((event.ctrlKey || event.metaKey) && beside !== void 0 ? beside : isOpened ? open : pick)(row);
 			this.draw();
 		} else return;
 		event.preventDefault();
@@ -5821,7 +6416,7 @@ function titled(title, table, ...beside) {
 	return h("section", { class: "block" }, h("div", { class: "block-head" }, title === "" ? null : h("h3", {}, title), ...beside, table.copy), table.element);
 }
 // src/panels/analyses.ts
-var LIMIT$4 = 1e3;
+var LIMIT$5 = 1e3;
 var FIRST = "cputop";
 var AnalysesPanel = class extends AskingPanel {
 	all = [];
@@ -5870,7 +6465,7 @@ var AnalysesPanel = class extends AskingPanel {
 			analysis: this.chosen,
 			begin: isAll ? null : covered.begin,
 			end: isAll ? null : covered.end,
-			limit: LIMIT$4,
+			limit: LIMIT$5,
 			ask: this.progress.ask
 		}, signal).catch((error) => {
 			if (!(error instanceof Error) || error.name === "AbortError") throw error;
@@ -5892,6 +6487,13 @@ var AnalysesPanel = class extends AskingPanel {
 		this.result.scrollTop = isSame ? top : 0;
 	}
 	table(table) {
+		const names = table.columns.map((column) => column.name), [end, farEnd] = endsOfLines(names), far = (line) => this.go(table, line, false, farEnd);
+		const linked = (farEnd === void 0 ? [] : [
+			"comm",
+			"pid",
+			"tid",
+			"host"
+		].map((name) => names.indexOf(`${farEnd}${name}`))).find((place) => place >= 0) ?? -1;
 		const shown = new DataTable({
 			label: table.title,
 			origin: () => this.origin,
@@ -5899,39 +6501,47 @@ var AnalysesPanel = class extends AskingPanel {
 				pick: (line) => this.go(table, line, false),
 				open: (line) => this.go(table, line, true)
 			} : {},
+			...farEnd === void 0 ? {} : { beside: far },
 			columns: table.columns.map((column, place) => ({
 				title: columnTitle(column.name),
 				description: column.name,
 				unit: column.unit,
 				isNumber: column.unit !== "none" || table.rows.every((row) => row[place] === null || typeof row[place] === "number"),
 				value: (line) => line[place] ?? null,
-				grow: column.unit === "none" && table.rows.some((row) => String(row[place] ?? "").length > 24)
+				grow: column.unit === "none" && table.rows.some((row) => String(row[place] ?? "").length > 24),
+				...place !== linked ? {} : { draw: (line) => line[place] === null ? "–" : farLink(String(line[place]), () => far(line)) }
 			}))
 		});
-		const count = table.rows.length >= LIMIT$4 ? `the first ${formatCount(LIMIT$4)} rows` : `${formatCount(table.rows.length)} ${table.rows.length === 1 ? "row" : "rows"}`;
-		const block = titled(table.title, shown, h("span", { class: "muted" }, count));
+		const count = table.rows.length >= LIMIT$5 ? `the first ${formatCount(LIMIT$5)} rows` : `${formatCount(table.rows.length)} ${table.rows.length === 1 ? "row" : "rows"}`;
+		const word = (end) => end === "" ? "the process of the line" : `“${end?.replace("_", "")}”`;
+		const hint = farEnd === void 0 ? "" : `; a click goes to ${word(end)}, the link (Ctrl + click, Ctrl + Enter) to ${word(farEnd)}`;
+		const block = titled(table.title, shown, h("span", {
+			class: "muted",
+			title: `${count}${hint}`
+		}, count, hint));
 		block.style.height = `${Math.min(52 + 21 * table.rows.length + 14, 440)}px`;
 		shown.set(table.rows);
 		return block;
 	}
-	/** Goes to the thread, the CPU or the host of a line, at its first instant; `isZoomed`: shows its time alone. The list stays. */
-	go(table, line, isZoomed) {
+	/** Goes to what a line is about, at its first instant; `isZoomed`: shows its time alone; `end`: which of two ends, else the first. The list stays. */
+	go(table, line, isZoomed, end) {
 		const times = table.columns.flatMap((column, place) => column.unit === "time" && typeof line[place] === "number" ? [line[place]] : []);
-		const { window } = this.view.now, row = rowOfLine(this.view, (name) => line[table.columns.findIndex((column) => column.name === name)] ?? null, times[0] ?? null);
+		const { window } = this.view.now, names = table.columns.map((column) => column.name), prefix = end ?? endsOfLines(names)[0] ?? "";
+		const row = rowOfLine(this.view, (name) => line[names.indexOf(`${prefix}${name}`)] ?? null, times[0] ?? null);
 		this.hold();
 		if (times.length === 0) {
 			this.navigator.go(row, (window.begin + window.end) / 2);
 			return;
 		}
-		const begin = toShown(this.view, row, Math.min(...times)), end = toShown(this.view, row, Math.max(...times));
-		this.navigator.go(row, begin, isZoomed || end - begin > window.end - window.begin ? {
-			begin,
-			end
+		const first = toShown(this.view, row, Math.min(...times)), last = toShown(this.view, row, Math.max(...times));
+		this.navigator.go(row, first, isZoomed || last - first > window.end - window.begin ? {
+			begin: first,
+			end: last
 		} : void 0);
-		this.view.set(end > begin ? { selection: {
-			begin,
-			end
-		} } : { hover: begin });
+		this.view.set(last > first ? { selection: {
+			begin: first,
+			end: last
+		} } : { hover: first });
 	}
 	drawList() {
 		this.list.replaceChildren(...this.all.map((it) => h("div", {
@@ -5969,14 +6579,23 @@ var AnalysesPanel = class extends AskingPanel {
 		event.stopPropagation();
 	}
 };
-/** Whether its lines are of an instant, or of a thread, a CPU or a host. */
-function isSomewhere(table) {
-	return table.columns.some((it) => it.unit === "time" || [
-		"host",
+/** Whether its lines are of an instant, or of a thread, a CPU or a host, or of two of these. */
+function isSomewhere({ columns }) {
+	return columns.some((it) => it.unit === "time" || [
 		"tid",
 		"pid",
 		"cpu"
-	].includes(it.name));
+	].includes(it.name)) || endsOfLines(columns.map((it) => it.name)).length > 0;
+}
+/** A name in a line that leads elsewhere than the line. */
+function farLink(text, go) {
+	const it = button(text, `Go to ${text}, the other end`, go, {
+		class: "link",
+		tabindex: -1
+	});
+	it.addEventListener("click", (event) => event.stopPropagation());
+	it.addEventListener("dblclick", (event) => event.stopPropagation());
+	return it;
 }
 // src/panels/pathDetails.ts
 var PathDetails = class {
@@ -6008,18 +6627,12 @@ var PathDetails = class {
 					value: (it) => it.cause,
 					text: (it) => causeWord(it.cause),
 					draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause)),
-					width: 17
+					width: 15
 				},
 				{
 					title: "time",
 					unit: "ns",
 					value: (it) => it.total_ns
-				},
-				{
-					title: "share",
-					unit: "percent",
-					value: share,
-					text: (it) => `${share(it).toFixed(1)} %`
 				},
 				{
 					title: "median",
@@ -6033,7 +6646,14 @@ var PathDetails = class {
 					description: "Time beyond the median",
 					value: more,
 					text: moreText,
+					width: 10,
 					draw: (it) => h("span", { class: (more(it) ?? 0) > .03 * (this.path.end - this.path.begin) ? "much" : null }, moreText(it))
+				},
+				{
+					title: "share",
+					unit: "percent",
+					value: share,
+					text: (it) => `${share(it).toFixed(1)} %`
 				}
 			]
 		});
@@ -6214,6 +6834,8 @@ var PathPair = class {
 	}
 };
 // src/panels/requestList.ts
+/** How two requests are compared. */
+var COMPARES$1 = "With Ctrl or Shift, a click on another request (Ctrl + Enter by keys) compares it with the one that is shown";
 var RequestList = class {
 	pick;
 	filtered;
@@ -6224,7 +6846,7 @@ var RequestList = class {
 	filter = h("input", {
 		type: "search",
 		class: "filter",
-		placeholder: "filter: host, process, number",
+		placeholder: "filter: host, process, number, a → b",
 		"aria-label": "Filter requests",
 		oninput: () => this.refilter()
 	});
@@ -6240,7 +6862,7 @@ var RequestList = class {
 	});
 	table;
 	element;
-	constructor(pick, open, origin, filtered) {
+	constructor(pick, open, beside, origin, filtered) {
 		this.pick = pick;
 		this.filtered = filtered;
 		this.table = new DataTable({
@@ -6248,6 +6870,7 @@ var RequestList = class {
 			origin,
 			pick,
 			open,
+			beside,
 			sort: [1, true],
 			columns: [
 				{
@@ -6337,11 +6960,10 @@ var RequestList = class {
 		};
 	}
 	draw() {
-		const words = this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== ""), service = this.service.value;
+		const filter = this.filter.value.trim(), service = this.service.value;
 		const shown = this.all.filter((it) => {
 			if (this.service.selectedIndex > 0 && it.service !== service) return false;
-			const text = `${it.request} ${it.client} ${it.server} ${it.service}`.toLowerCase();
-			return words.every((word) => text.includes(word));
+			return fitsFilter(filter, it.client, it.server, `${it.request} ${it.service}`);
 		});
 		this.most = shown.reduce((most, it) => Math.max(most, it.total_ns), 1);
 		this.spread.textContent = shown.length === 0 ? "No request has that in its names." : servicesOf(shown).slice(0, 4).map((it) => `${it.name}: ${formatCount(it.count)}, median ${formatDuration(it.median)}, p95 ${formatDuration(it.p95)}, most ${formatDuration(it.most)}`).join(" · ");
@@ -6384,7 +7006,11 @@ var CriticalPathPanel = class extends AskingPanel {
 	/** Another path that the one that is shown is held against. */
 	other = null;
 	pair;
-	against = button("compare with another", "Keep this path, and hold the next one that is picked against it", () => this.holdAgainst(this.view.now.path));
+	against = button("compare with another", `Keep this path, and hold the next one that is picked against it. ${COMPARES$1}`, () => this.holdAgainst(this.view.now.path));
+	orClick = h("span", {
+		class: "muted",
+		title: COMPARES$1
+	}, "or Ctrl + click one");
 	/** The one that an address asks for, until it is there. */
 	wanted = null;
 	leave = button("close the path ×", "Leave the path: all rows again (Esc)", () => this.view.set({
@@ -6399,10 +7025,10 @@ var CriticalPathPanel = class extends AskingPanel {
 			"onlyRows"
 		]);
 		const origin = () => this.origin;
-		this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), origin, () => this.tellKept());
+		this.list = new RequestList((it) => void this.pick(it), (it) => void this.pick(it), (it) => void this.pickBeside(it), origin, () => this.tellKept());
 		this.details = new PathDetails((step) => this.go(step, false), (step) => this.go(step, true), origin);
 		this.pair = new PathPair(() => this.holdAgainst(null), origin);
-		this.controls.append(this.ofThread, this.against, this.only, this.leave);
+		this.controls.append(this.ofThread, this.against, this.orClick, this.only, this.leave);
 	}
 	/** What the list is filtered by, and the path that is held against the one that is shown. */
 	get kept() {
@@ -6480,7 +7106,7 @@ var CriticalPathPanel = class extends AskingPanel {
 		this.ofThread.disabled = !isThread;
 		this.ofThread.textContent = isThread ? `path of ${nameOf$1(this.view, row)}` : "path of the thread";
 		this.leave.hidden = path === null;
-		this.against.hidden = path === null;
+		this.against.hidden = this.orClick.hidden = path === null;
 		this.against.setAttribute("aria-pressed", String(this.other !== null));
 		this.against.textContent = this.other === null ? "compare with another" : this.other === path ? `${pathName(path)} is kept: pick another` : `compared with ${pathName(this.other)}`;
 		this.only.hidden = path === null && onlyRows === null;
@@ -6493,7 +7119,7 @@ var CriticalPathPanel = class extends AskingPanel {
 		this.command.set(path?.command ?? this.commandOfAll);
 		this.heading.textContent = this.requests === null ? "" : `${formatCount(this.requests.length)} requests`;
 		if (path === null) {
-			this.detail.replaceChildren(notice("empty", "No path is shown", "Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. Or select a thread, and a time if you like, and press `c`."));
+			this.detail.replaceChildren(notice("empty", "No path is shown", "Pick a request: its critical path is drawn over the time graph, and its time is shown here by cause. With Ctrl or Shift, a click on a second one compares both. Or select a thread, and a time if you like, and press `c`."));
 			return;
 		}
 		if (this.other !== null && this.other !== path) {
@@ -6523,6 +7149,16 @@ var CriticalPathPanel = class extends AskingPanel {
 				end
 			});
 		});
+	}
+	/** Holds it against the path that is shown; of two that are compared, it takes the place of the second. */
+	async pickBeside(request) {
+		const { path } = this.view.now, first = this.other ?? path;
+		if (first !== null && first.request !== request.request) {
+			this.other = first;
+			this.wanted = null;
+		}
+		await this.pick(request);
+		this.tellKept();
 	}
 	async pathOfThread() {
 		const { row } = this.view.now, range = panelRange(this.view);
@@ -6578,14 +7214,6 @@ var CriticalPathPanel = class extends AskingPanel {
 function rowsOf(path) {
 	return new Set(path.steps.map((step) => step.row).filter((row) => row !== null));
 }
-/** An address may be wrong: what is no encoded text stands for itself. */
-function decoded(text) {
-	try {
-		return decodeURIComponent(text);
-	} catch {
-		return text;
-	}
-}
 var FORTH = "#1482dc";
 var BACK = "#d2691e";
 /** Of the band that holds 95 of 100. */
@@ -6602,7 +7230,7 @@ function yOf(scene, offset) {
 	return 6 + (scene.most - offset) / (2 * scene.most) * (scene.height - 6 - 20);
 }
 /** How far the picture goes up and down: all messages of the window, or what the clocks leave open, with a little room. */
-function mostOf(picture, window, isAll) {
+function mostOf$1(picture, window, isAll) {
 	let most = 0;
 	const take = (at, value) => {
 		if (value !== null && at >= window.begin && at <= window.end) most = Math.max(most, Math.abs(value));
@@ -6805,6 +7433,7 @@ var Frame = class {
 };
 var TimePicture = class {
 	view;
+	shown;
 	content = null;
 	frameNumber = 0;
 	canvas = h("canvas", { role: "img" });
@@ -6823,8 +7452,10 @@ var TimePicture = class {
 		class: "time-picture",
 		tabindex: 0
 	}, this.whole, this.tip);
-	constructor(view, mover) {
+	/** `shown`: the window that it shows. */
+	constructor(view, mover, shown) {
 		this.view = view;
+		this.shown = shown;
 		new ResizeObserver(() => this.drawSoon()).observe(this.element);
 		this.element.addEventListener("scroll", () => {
 			this.tip.hidden = true;
@@ -6889,8 +7520,8 @@ var TimePicture = class {
 		};
 	}
 	frameOf(content, width, height, scrolled) {
-		const { window, experiment } = this.view.now;
-		return new Frame(window, experiment?.origin_unix_ns ?? null, content.left, width - content.right, width, content.above, height - BELOW, scrolled);
+		const { experiment } = this.view.now;
+		return new Frame(this.shown(), experiment?.origin_unix_ns ?? null, content.left, width - content.right, width, content.above, height - BELOW, scrolled);
 	}
 	frame() {
 		const { content } = this, { clientWidth: width, clientHeight: height, scrollTop } = this.element;
@@ -7140,6 +7771,7 @@ var PicturePanel = class extends AskingPanel {
 		return svgOfPictures(this.pictures());
 	}
 	changed(_now, changed) {
+		if (changed.has("clock") || changed.has("window") && !this.isLed) this.letGo();
 		for (const { picture } of this.pictures()) if (changed.has("window") || changed.has("clock") || changed.has("selection")) picture.drawSoon();
 		else picture.moveCursor();
 		if (changed.has("window") || changed.has("clock")) this.askWhenQuick();
@@ -7150,7 +7782,7 @@ var PicturePanel = class extends AskingPanel {
 };
 // src/panels/disks.ts
 /** Requests of a disk that are drawn; disks that are. */
-var LIMIT$3 = 5e3;
+var LIMIT$4 = 5e3;
 var MOST_DISKS = 16;
 var DisksPanel = class extends PicturePanel {
 	drawn = [];
@@ -7163,7 +7795,7 @@ var DisksPanel = class extends PicturePanel {
 		this.table = new DataTable({
 			label: "Requests to disks by process: a click goes to the disk",
 			origin: () => this.origin,
-			pick: ({ disk }) => this.navigator.go(disk.row, (view.now.window.begin + view.now.window.end) / 2),
+			pick: ({ disk }) => this.goAndStay(() => this.navigator.go(disk.row, (view.now.window.begin + view.now.window.end) / 2)),
 			columns: [
 				{
 					title: "disk",
@@ -7208,7 +7840,7 @@ var DisksPanel = class extends PicturePanel {
 	}
 	async load(signal) {
 		const range = this.showRange("window");
-		const { disks, command } = await api.accesses(range.begin, range.end, LIMIT$3, signal);
+		const { disks, command } = await api.accesses(range.begin, range.end, LIMIT$4, this.progress.ask, signal);
 		this.command.set(command);
 		if (disks.length === 0) {
 			this.forget();
@@ -7218,7 +7850,7 @@ var DisksPanel = class extends PicturePanel {
 		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
 		this.drawn = disks.slice(0, MOST_DISKS).map((disk) => ({
 			disk,
-			picture: this.drawn.find((it) => it.disk.host === disk.host && it.disk.disk === disk.disk)?.picture ?? new TimePicture(this.view, this.navigator)
+			picture: this.drawn.find((it) => it.disk.host === disk.host && it.disk.disk === disk.disk)?.picture ?? new TimePicture(this.view, this.navigator, this.timesShown)
 		}));
 		const left = disks.length - this.drawn.length;
 		this.charts.replaceChildren(...this.drawn.map(({ disk, picture }) => h("section", { class: "block" }, h("div", { class: "block-head" }, h("h3", {}, this.nameOf(disk)), h("span", {
@@ -7239,11 +7871,13 @@ var DisksPanel = class extends PicturePanel {
 		shift: (host) => toShown(this.view, this.view.now.experiment?.hosts[host]?.row ?? null, 0),
 		click: (disk, [at, , , , , latency]) => {
 			const begin = toShown(this.view, disk.row, at);
-			this.view.set({ selection: {
-				begin,
-				end: begin + (latency ?? 0)
-			} });
-			this.navigator.go(disk.row, begin);
+			this.goAndStay(() => {
+				this.view.set({ selection: {
+					begin,
+					end: begin + (latency ?? 0)
+				} });
+				this.navigator.go(disk.row, begin);
+			});
 		}
 	};
 	nameOf(disk) {
@@ -7298,6 +7932,81 @@ function fieldsOf(group) {
 function searchFor(event, { name, value }, isContext = false) {
 	return (/^-?\d+$/.test(value) || /^"(?:[^"\\]|\\.)*"$/.test(value)) && /^\w+$/.test(name) ? `=$event == ${JSON.stringify(event)} && ${isContext ? "$ctx." : ""}${name} == ${value}` : null;
 }
+// src/panels/stepper.ts
+/** It is not said that there are none: what is cleared is not known to be empty. */
+var NONE = {
+	count: 0,
+	kind: "listed"
+};
+/** "3 of 106", "– of at least 500". */
+function placeText(place, { count, kind }) {
+	if (count === 0) return kind === "all" ? "none" : "";
+	const of = formatCount(count);
+	return `${place < 0 ? "–" : formatCount(place + 1)} of ${kind === "all" ? of : kind === "listed" ? `${of} listed` : `${kind} ${of}`}`;
+}
+/** Says so where the marks on the strip are not all. */
+function markedText(marked, { count, kind }) {
+	return marked === 0 || kind === "all" && marked >= count ? "" : `on the strip: these ${formatCount(marked)} only`;
+}
+var Stepper = class {
+	view;
+	table;
+	at;
+	go;
+	place = h("span", {
+		class: "place",
+		role: "status"
+	});
+	marked = h("span", { class: "marked" });
+	elements;
+	total = NONE;
+	/** What was gone to last, as text: a list that is asked for again has it as another object. */
+	last = null;
+	/** `at`: the instant of a mark; null: what is listed has none. */
+	constructor(view, table, name, at, go) {
+		this.view = view;
+		this.table = table;
+		this.at = at;
+		this.go = go;
+		const previous = button("◀", `Previous ${name} (N)`, () => this.step(-1)), next = button("▶", `Next ${name} (n)`, () => this.step(1));
+		this.elements = [
+			previous,
+			this.place,
+			next,
+			this.marked
+		];
+		for (const kind of ["click", "keydown"]) table.element.addEventListener(kind, () => this.moved());
+	}
+	/** Shows a list, and marks it; where the page was in it, it is again. */
+	set(items, total, areMarked = true) {
+		this.total = total;
+		this.table.set(items);
+		const again = this.table.place >= 0 || this.last === null ? void 0 : items.find((it) => JSON.stringify(it) === this.last);
+		if (again !== void 0) this.table.activate(again);
+		const { at } = this;
+		this.view.set({ marks: areMarked && at !== null ? items.map((it) => at(it)) : null });
+		this.marked.textContent = this.marked.title = markedText(areMarked && at !== null ? items.length : 0, total);
+		this.tell();
+	}
+	/** Nothing is listed any more. */
+	clear() {
+		this.set([], NONE, false);
+	}
+	step(by) {
+		const it = this.table.step(by);
+		if (it === void 0) return;
+		this.moved();
+		this.go(it);
+	}
+	moved() {
+		const { current } = this.table;
+		if (current !== void 0) this.last = JSON.stringify(current);
+		this.tell();
+	}
+	tell() {
+		this.place.textContent = placeText(this.table.place, this.total);
+	}
+};
 // src/panels/events.ts
 var PAGE = 500;
 var MOST$2 = 2e4;
@@ -7319,17 +8028,18 @@ var EventsPanel = class extends AskingPanel {
 	});
 	hosts = h("select", {
 		"aria-label": "Host",
-		onchange: () => void this.ask()
+		onchange: () => this.choose()
 	});
 	scope = h("select", {
 		"aria-label": "Of which time",
-		onchange: () => void this.ask()
+		onchange: () => this.choose()
 	}, h("option", { value: "range" }, "selection / window"), h("option", { value: "window" }, "window"), h("option", { value: "from" }, "from the instant on"));
 	count = h("span", {
 		class: "muted",
 		role: "status"
 	});
 	table;
+	steps;
 	/** The fields of the event that was picked. */
 	fields = h("section", {
 		class: "event-fields",
@@ -7387,19 +8097,37 @@ var EventsPanel = class extends AskingPanel {
 			]
 		});
 		this.parts.append(this.table.element, this.fields);
-		this.controls.append(this.input, this.hosts, this.scope, this.count, button("⇥", "Show the event next to the selected instant", () => this.jump(), { class: "jump" }), this.table.copy);
+		this.steps = new Stepper(view, this.table, "event", (it) => toShown(view, this.rowOf(it), it.at), (it) => this.go(it));
+		this.controls.append(this.input, this.hosts, this.scope, ...this.steps.elements, this.count, button("⇥", "Show the event next to the selected instant", () => this.jump(), { class: "jump" }), this.table.copy);
 	}
+	/** What is searched for; with the host and the time before it, where these are others than at first. */
 	get kept() {
-		return this.input.value.trim();
+		const text = this.input.value.trim();
+		return this.hosts.value === "" && this.scope.value === "range" && !text.startsWith("~") ? text : `~${this.hosts.value}~${this.scope.value}~${text}`;
 	}
 	keep(text) {
-		this.input.value = text;
+		const [, host, scope, search] = /^~(\d*)~(range|window|from)~(.*)$/s.exec(text) ?? [
+			null,
+			"",
+			"range",
+			text
+		];
+		this.shown();
+		this.input.value = search;
+		this.hosts.value = host;
+		this.scope.value = scope;
+		if (this.hosts.selectedIndex < 0) this.hosts.value = "";
 		if (this.isSeen) this.ask();
+	}
+	choose() {
+		this.tellKept();
+		this.ask();
 	}
 	shown() {
 		const hosts = this.view.now.experiment?.hosts ?? [];
 		if (this.hosts.options.length === hosts.length + 1) return;
-		this.hosts.replaceChildren(h("option", { value: "" }, "all hosts"), ...hosts.map((it) => h("option", { value: it.host }, it.name)));
+		const inOrder = [...hosts].sort((a, b) => compare(a.name, b.name, false));
+		this.hosts.replaceChildren(h("option", { value: "" }, "all hosts"), ...inOrder.map((it) => h("option", { value: it.host }, it.name)));
 		this.hosts.hidden = hosts.length < 2;
 	}
 	changed(_now, changed) {
@@ -7418,9 +8146,8 @@ var EventsPanel = class extends AskingPanel {
 		this.events = [];
 		this.next = null;
 		this.nearest = null;
-		this.table.set([]);
+		this.steps.clear();
 		this.fields.hidden = true;
-		this.view.set({ marks: null });
 	}
 	async load(signal) {
 		const range = this.rangeOf(), search = this.input.value.trim(), hosts = this.hosts.value;
@@ -7432,7 +8159,8 @@ var EventsPanel = class extends AskingPanel {
 			end: range.end,
 			limit: PAGE,
 			search,
-			hosts
+			hosts,
+			ask: this.progress.ask
 		}, signal).catch((error) => {
 			if (search !== "") this.input.classList.add("wrong");
 			throw error;
@@ -7446,17 +8174,23 @@ var EventsPanel = class extends AskingPanel {
 		this.next = answer.next;
 		this.command.set(answer.command);
 		if (this.events.length === 0) {
-			this.table.set([]);
+			this.steps.clear();
 			this.count.textContent = "";
 			this.body.replaceChildren(notice("empty", search === "" ? "No events in this time" : "No event has that", search === "" ? "Nothing was recorded then." : "Texts are searched in names and fields as they are written, with upper and lower case. `=$event == \"sched_switch\" && prev_tid == 216` is an expression, as in `isochrone events --where`."));
 			return;
 		}
 		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
 		this.table.element.scrollTop = 0;
-		this.table.set(this.events);
+		this.list();
 		this.find(true);
 		this.tell();
-		this.view.set({ marks: search === "" ? null : this.events.map((it) => toShown(this.view, this.rowOf(it), it.at)) });
+	}
+	/** Those that were searched for are marked; marks of all events would be everywhere. */
+	list() {
+		this.steps.set(this.events, {
+			count: this.events.length,
+			kind: this.next === null ? "all" : "at least"
+		}, this.asked?.search !== "");
 	}
 	rangeOf() {
 		const covered = this.showRange(this.scope.value === "window" ? "window" : "range"), { selection, row, experiment } = this.view.now;
@@ -7485,7 +8219,7 @@ var EventsPanel = class extends AskingPanel {
 		if (answer === null || asked !== this.asked) return;
 		this.events = [...this.events, ...answer.events];
 		this.next = answer.next;
-		this.table.set(this.events);
+		this.list();
 		this.find(false);
 		this.tell();
 	}
@@ -7513,12 +8247,14 @@ var EventsPanel = class extends AskingPanel {
 		}
 		const isLoaded = this.events.length > 0 && at <= this.events.at(-1).at && at >= this.events[0].at;
 		this.scope.value = isLoaded && this.scope.value === "window" ? "window" : "from";
+		this.tellKept();
 		if (isLoaded && this.scope.value === "window") this.find(true);
 		else this.ask();
 	}
 	async stepList(by) {
-		const it = this.table.step(by);
-		if (it !== void 0) this.go(it);
+		await this.during(this.loaded);
+		if (by > 0 && this.table.place === this.table.count - 1) await this.loadMore();
+		this.steps.step(by);
 	}
 	hostName(host) {
 		return this.view.now.experiment?.hosts[host]?.name ?? String(host);
@@ -7564,6 +8300,138 @@ function drawFields(text) {
 	const groups = groupsOf(text);
 	return groups === null ? text : h("span", {}, `${groups.at(-1)} `, h("span", { class: "muted" }, groups.slice(0, -1).join(", ")));
 }
+// src/panels/flows.ts
+var LIMIT$3 = 2e3;
+var KINDS$1 = {
+	message: "message",
+	mpi: "message of MPI",
+	wakeup: "wake-up"
+};
+var FlowsPanel = class extends AskingPanel {
+	count = h("span", {
+		class: "muted",
+		role: "status"
+	});
+	table;
+	constructor(view, navigator) {
+		super("flows", "Flows", view, navigator, [
+			"row",
+			"area",
+			"selection",
+			"window",
+			"clock"
+		]);
+		this.table = new DataTable({
+			label: "Messages and wake-ups: a click goes to the other end",
+			origin: () => this.origin,
+			pick: (it) => this.go(it, false),
+			open: (it) => this.go(it, true),
+			columns: [
+				{
+					title: "at",
+					unit: "time",
+					description: "At the row that the list is about",
+					value: (it) => it[3]
+				},
+				{
+					title: "what",
+					value: ([kind]) => KINDS$1[kind]
+				},
+				{
+					title: "way",
+					value: ([, way]) => way,
+					text: ([, way]) => way === "in" ? "← in" : "out →"
+				},
+				{
+					title: "other end",
+					value: (it) => nameOf$1(view, it[4]),
+					grow: true
+				},
+				{
+					title: "takes",
+					unit: "ns",
+					description: "From where it comes to where it arrives, on the clock that is shown",
+					value: ([kind, way, , at, , other]) => kind === "wakeup" ? null : way === "in" ? at - other : other - at
+				},
+				{
+					title: "details",
+					value: (it) => it[6],
+					width: 34
+				},
+				{
+					title: "row",
+					value: (it) => nameOf$1(view, it[2]),
+					width: 20
+				}
+			]
+		});
+		this.controls.append(this.count, this.table.copy);
+	}
+	changed(now, changed) {
+		if (this.isGoing) {
+			this.askSoon();
+			return;
+		}
+		if (!(changed.has("row") || changed.has("area") || changed.has("selection") || changed.has("clock")) && (now.selection !== null || this.isHeld)) return;
+		this.letGo();
+		this.askWhenQuick();
+	}
+	forget() {
+		this.table.set([]);
+	}
+	async load(signal) {
+		const { row, area, selection, window, clock } = this.view.now, rows = area !== null ? [...area] : row === null ? [] : [row], covered = this.showRange();
+		if (rows.length === 0) {
+			this.heading.textContent = this.count.textContent = "";
+			this.command.set("");
+			this.table.set([]);
+			this.body.replaceChildren(notice("empty", "No row is selected", "Click a state in the time graph, or a name beside it: what its thread, CPU or host sent and received, and its wake-ups are listed here, to be followed."));
+			return;
+		}
+		const range = clock === "common" ? covered : covered.what === "selection" && selection !== null ? selection : window, name = rows.length === 1 ? nameOf$1(this.view, rows[0]) : `${formatCount(rows.length)} rows`;
+		const { total, flows, not_looked_up: others } = await api.flows({
+			rows,
+			begin: range.begin,
+			end: range.end,
+			clock,
+			limit: LIMIT$3,
+			ask: this.progress.ask
+		}, signal);
+		this.heading.textContent = `${name}, ${this.heading.textContent}`;
+		this.command.none("no command lists both; SQL has them in `messages` and `wakeups`");
+		const more = others > 0 ? `; of ${formatCount(others)} ends of messages it was not looked up whose sockets they are: take less time` : "";
+		this.count.textContent = `${formatCount(flows.length)} of ${formatCount(total)} messages and wake-ups${flows.length < total ? ", the first ones" : ""}${more}`;
+		this.table.set(flows);
+		if (flows.length > 0) {
+			if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
+			return;
+		}
+		this.body.replaceChildren(notice("empty", `Nothing comes to ${name} or goes from it in this ${covered.what}`, covered.what === "selection" ? "Esc leaves the selection: then it is the whole window." : "Take more time: `f` shows all there is."));
+	}
+	/** Selects what is at the other end; `isZoomed`: shows both ends alone. */
+	go([, , , at, row, other], isZoomed) {
+		const begin = Math.min(at, other), end = Math.max(at, other), room = Math.max(end - begin, 1e3);
+		this.goAndStay(() => {
+			this.navigator.go(row, other, isZoomed ? {
+				begin: begin - room,
+				end: end + room
+			} : void 0);
+			this.view.set({
+				selection: null,
+				hover: other
+			});
+		});
+		this.during(this.select(row, other));
+	}
+	async select(row, at) {
+		const state = await api.state(row, at, this.view.now.clock).catch(() => null);
+		if (state === null || !this.isSeen || this.view.now.row !== row || this.view.now.selection !== null) return;
+		this.goAndStay(() => this.view.set({ selection: {
+			begin: state.begin,
+			end: state.end
+		} }));
+	}
+};
 // src/panels/histogram.ts
 /** Bars of a decade. */
 var PER_DECADE = 12;
@@ -7673,11 +8541,13 @@ function meansOf({ chosen, others, causes }) {
 var LatencyPanel = class extends AskingPanel {
 	requests = [];
 	range = null;
+	/** The service that an address asks for, until services are known. */
+	wanted = null;
 	service = h("select", {
 		"aria-label": "Service",
 		onchange: () => {
 			this.range = null;
-			this.ask();
+			this.choose();
 		}
 	});
 	said = h("p", {
@@ -7686,7 +8556,7 @@ var LatencyPanel = class extends AskingPanel {
 	});
 	histogram = new Histogram((from, to) => {
 		this.range = [from, to];
-		this.ask();
+		this.choose();
 	});
 	table;
 	list;
@@ -7768,7 +8638,24 @@ var LatencyPanel = class extends AskingPanel {
 		this.controls.append(this.service);
 		this.parts = h("div", { class: "latency-parts" }, h("div", { class: "block" }, this.histogram.element, this.said), titled("Why: all paths together", this.table), titled("The chosen requests", this.list));
 	}
+	/** The service, where it is not the first, and the durations that were chosen. */
+	get kept() {
+		const service = this.wanted ?? (this.service.selectedIndex > 0 ? this.service.value : null);
+		return service === null && this.range === null ? "" : `${service === null ? "" : `=${encodeURIComponent(service)}`}~${this.range?.join(",") ?? ""}`;
+	}
+	keep(text) {
+		const [, service, from, to] = /^(?:=(.*))?~(?:([\d.]+),([\d.]+))?$/.exec(text) ?? [];
+		this.wanted = service === void 0 ? null : decoded(service);
+		this.range = from === void 0 ? null : [Number(from), Number(to)];
+		if (this.wanted === null && this.service.options.length > 0) this.service.selectedIndex = 0;
+		if (this.isSeen) this.ask();
+	}
+	choose() {
+		this.tellKept();
+		this.ask();
+	}
 	renewed() {
+		if (this.service.selectedIndex > 0) this.wanted = this.service.value;
 		this.requests = [];
 		super.renewed();
 	}
@@ -7787,12 +8674,15 @@ var LatencyPanel = class extends AskingPanel {
 			this.requests = answer.requests;
 			this.service.replaceChildren(...servicesOf(answer.requests).map((it) => h("option", { value: it.name }, `${it.name === "" ? "(no name)" : it.name} (${formatCount(it.count)})`)));
 		}
+		if (this.wanted !== null && [...this.service.options].some((it) => it.value === this.wanted)) this.service.value = this.wanted;
+		this.wanted = null;
 		const name = this.service.value, of = this.requests.filter((it) => it.service === name), totals = of.map((it) => it.total_ns).sort((a, b) => a - b);
 		const bars = barsOf(totals), p90 = nearestRank(totals, 90), slow = bars.find((bar) => bar.to > p90)?.from ?? 0, [from, to] = this.range ?? [slow, bars.at(-1)?.to ?? 1];
 		const compared = await api.compared(name, from, to - 1, this.progress.ask, signal);
 		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
 		this.heading.textContent = `${formatCount(of.length)} requests, median ${formatDuration(nearestRank(totals, 50))}, p95 ${formatDuration(nearestRank(totals, 95))}`;
 		this.histogram.set(bars, from, to);
+		this.command.set(commandLike(this.view, `critical-path --service ${quotedWord(name)} --format json --limit 0`));
 		this.table.set(meansOf(compared));
 		this.list.set(of.filter((it) => it.total_ns >= from && it.total_ns < to));
 		const mean = (ns, count) => count === 0 ? "none" : `${formatCount(count)} requests, mean ${formatDuration(ns / count)}`;
@@ -7922,7 +8812,7 @@ var LivesPanel = class extends PicturePanel {
 	parts;
 	constructor(view, navigator) {
 		super("lives", "Lives", view, navigator);
-		this.picture = new TimePicture(view, navigator);
+		this.picture = new TimePicture(view, navigator, this.timesShown);
 		const time = (at) => formatTime(this.origin, at, placesFor((view.now.window.end - view.now.window.begin) / 1e3));
 		this.table = new DataTable({
 			label: "Processes in the window: a click goes to the row",
@@ -7982,7 +8872,7 @@ var LivesPanel = class extends PicturePanel {
 	}
 	async load(signal) {
 		const range = this.showRange("window"), steps = Math.max(60, Math.min(MOST_STEPS$1, Math.round(this.body.clientWidth * .5 / PIXELS_OF_A_STEP$1)));
-		const { total, lives, command } = await api.lives(range.begin, range.end, steps, LIMIT$2, signal);
+		const { total, lives, command } = await api.lives(range.begin, range.end, steps, LIMIT$2, this.progress.ask, signal);
 		this.command.set(command);
 		if (lives.length === 0) {
 			this.body.replaceChildren(notice("empty", "No process was seen to run in this time", "`sched_switch` shows what runs; `f` shows all there is."));
@@ -8000,16 +8890,16 @@ var LivesPanel = class extends PicturePanel {
 		click: (it, at) => this.go(it, at),
 		open: (it) => {
 			const begin = toShown(this.view, it.row, it.begin), end = toShown(this.view, it.row, it.end);
-			this.navigator.go(it.row, begin, {
+			this.goAndStay(() => this.navigator.go(it.row, begin, {
 				begin,
 				end
-			});
+			}));
 		}
 	};
 	/** Goes to the row of a process; without an instant, at the start of its life, if that is not seen now. */
 	go(it, at) {
 		const { begin, end } = this.view.now.window, from = toShown(this.view, it.row, it.begin), to = toShown(this.view, it.row, it.end);
-		this.navigator.go(it.row, at ?? (to < begin || from > end ? from : (begin + end) / 2));
+		this.goAndStay(() => this.navigator.go(it.row, at ?? (to < begin || from > end ? from : (begin + end) / 2)));
 	}
 	nameOf(it) {
 		return `${this.view.now.experiment?.hosts[it.host]?.name ?? ""} ${it.comm ?? "?"} ${it.pid}`;
@@ -8025,18 +8915,27 @@ var LossesPanel = class extends AskingPanel {
 		role: "status"
 	});
 	table;
+	steps;
+	coverage;
+	note = h("span", { class: "marked" });
+	left = h("div", { class: "block" });
+	parts;
+	/** How long all of the time is; whether shares are exact, or what they are. */
+	span = 1;
+	sign = "";
 	constructor(view, navigator) {
 		super("losses", "Losses", view, navigator, []);
+		const origin = () => this.origin, host = (it) => this.hostName(it.host), share = (it) => 100 * it.whole / this.span;
 		this.table = new DataTable({
 			label: "What is missing: a click goes there",
-			origin: () => this.origin,
+			origin,
 			sort: [2, false],
 			pick: (it) => this.go(it, false),
 			open: (it) => this.go(it, true),
 			columns: [
 				{
 					title: "host",
-					value: (it) => this.hostName(it)
+					value: host
 				},
 				{
 					title: "CPU",
@@ -8071,15 +8970,66 @@ var LossesPanel = class extends AskingPanel {
 				}
 			]
 		});
-		this.controls.append(this.count, this.table.copy);
+		this.steps = new Stepper(view, this.table, "loss", (it) => toShown(view, this.rowOf(it), it.begin), (it) => this.go(it, false));
+		this.coverage = new DataTable({
+			label: "How much was recorded: a click goes to the CPU",
+			origin,
+			pick: (it) => this.navigator.go(this.rowOf(it), (view.now.window.begin + view.now.window.end) / 2),
+			columns: [
+				{
+					title: "host",
+					value: host
+				},
+				{
+					title: "CPU",
+					unit: "count",
+					value: (it) => it.cpu,
+					text: (it) => String(it.cpu)
+				},
+				{
+					title: "whole",
+					unit: "percent",
+					description: "Part of all of the time in which nothing of this CPU is missing",
+					value: share,
+					text: (it) => `${this.sign}${shareText(share(it))}`
+				},
+				{
+					title: "lost in",
+					unit: "ns",
+					description: "Times in which events or packets were lost",
+					value: (it) => it.lost
+				},
+				{
+					title: "not recorded",
+					unit: "ns",
+					description: "Times in which a stream is missing, has not begun or has ended",
+					value: (it) => it.absent
+				},
+				{
+					title: "from",
+					unit: "time",
+					value: (it) => it.begin
+				},
+				{
+					title: "to",
+					unit: "time",
+					value: (it) => it.end
+				}
+			]
+		});
+		this.parts = h("div", { class: "losses-parts" }, this.left, titled("How much was recorded", this.coverage, this.note));
+		this.controls.append(...this.steps.elements, this.count, this.table.copy);
 	}
 	forget() {
-		this.table.set([]);
+		this.steps.clear();
+		this.coverage.set([]);
 	}
 	async load(signal) {
-		const { losses, losses_total: total, breaks } = await api.overview(1, signal);
+		const { losses, losses_total: total, breaks, hosts: recorded } = await api.overview(1, signal);
+		const { experiment } = this.view.now, hosts = experiment?.hosts ?? [];
+		const hostOf = (host) => typeof host === "number" ? host : hosts.find((it) => it.name === host)?.host ?? 0;
 		const broken = breaks.map((it) => ({
-			host: typeof it.host === "number" ? it.host : this.view.now.experiment?.hosts.find((host) => host.name === it.host)?.host ?? 0,
+			host: hostOf(it.host),
 			cpu: null,
 			begin: it.at,
 			end: it.at,
@@ -8087,19 +9037,41 @@ var LossesPanel = class extends AskingPanel {
 			count: null
 		}));
 		this.heading.textContent = "all of the time";
+		this.command.set(commandLike(this.view, "sql -c 'SELECT host, cpu, what, count, begin_time, end_time FROM losses ORDER BY begin_time, host, cpu'"));
 		this.count.textContent = `${formatCount(losses.length)}${total > losses.length ? ` of ${formatCount(total)}` : ""} times in which something is missing${broken.length === 0 ? "" : `, ${formatCount(broken.length)} breaks of clocks`}`;
-		if (losses.length + broken.length === 0) {
-			this.body.replaceChildren(notice("empty", "Nothing is missing", "No event was lost, all CPUs were recorded all of the time, and no clock was set."));
-			return;
-		}
-		if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
-		this.table.set([...losses, ...broken]);
+		this.count.title = this.count.textContent;
+		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
+		this.left.replaceChildren(losses.length + broken.length === 0 ? notice("empty", "Nothing is missing", "No event was lost, all CPUs of a host were recorded as long as the host was, and no clock was set.") : this.table.element);
+		this.steps.set([...losses, ...broken], {
+			count: losses.length + broken.length,
+			kind: total === losses.length ? "all" : "listed"
+		});
+		const span = {
+			begin: experiment?.begin ?? 0,
+			end: experiment?.end ?? 1
+		}, isCut = total > losses.length;
+		this.span = Math.max(1, span.end - span.begin);
+		this.sign = isCut ? "≤ " : "";
+		this.note.textContent = this.note.title = isCut ? `${formatCount(total - losses.length)} losses are not listed` : "";
+		const packetsOf = (host) => recorded.find((it) => it.host === host);
+		this.coverage.set(hosts.flatMap((host) => coverageOf(losses, {
+			...host,
+			begin: packetsOf(host.host)?.begin ?? span.end,
+			end: packetsOf(host.host)?.end ?? span.begin
+		}, span)));
 	}
-	hostName({ host }) {
+	async stepList(by) {
+		await this.during(this.loaded);
+		this.steps.step(by);
+	}
+	hostName(host) {
 		return this.view.now.experiment?.hosts[host]?.name ?? String(host);
 	}
+	rowOf({ host, cpu, begin }) {
+		return rowOfLine(this.view, (name) => name === "host" ? this.hostName(host) : name === "cpu" ? cpu : null, begin);
+	}
 	go(it, isZoom) {
-		const row = rowOfLine(this.view, (name) => name === "host" ? this.hostName(it) : name === "cpu" ? it.cpu : null, it.begin), begin = toShown(this.view, row, it.begin), end = toShown(this.view, row, it.end);
+		const row = this.rowOf(it), begin = toShown(this.view, row, it.begin), end = toShown(this.view, row, it.end);
 		this.navigator.go(row, begin, isZoom ? {
 			begin: begin - Math.max(1e3, (end - begin) / 4),
 			end: end + Math.max(1e3, (end - begin) / 4)
@@ -8110,39 +9082,62 @@ var LossesPanel = class extends AskingPanel {
 		} });
 	}
 };
+/** All is only said where it is all. */
+function shareText(share) {
+	return `${share < 100 ? Math.min(99.99, share).toFixed(2) : "100"} %`;
+}
+// src/foundText.ts
+/** Labels are not looked up in windows with very many states. */
+var TOO_MANY = "too many states to look at the label of each; choose a shorter window or list calls in Statistics → by call";
+/** "4 states on 2 rows". */
+function statesText({ states, rows }) {
+	return `${formatCount(states)} ${states === 1 ? "state" : "states"} on ${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`;
+}
+/** That there are none is only said where each was looked at. */
+function foundText(found, count, kind) {
+	if (kind === "unknown") return TOO_MANY;
+	if (kind === "whole") return found;
+	return count === 0 ? "none is known yet" : `at least ${found}`;
+}
 // src/panels/matches.ts
 var LIMIT$1 = 2e3;
 var MatchesPanel = class extends AskingPanel {
-	total = 0;
-	loaded = Promise.resolve();
 	scope = h("select", {
 		"aria-label": "Of which time",
-		onchange: () => void this.ask()
+		onchange: () => this.choose()
 	}, h("option", { value: "all" }, "all of the time"), h("option", { value: "window" }, "window"), h("option", { value: "range" }, "selection / window"));
 	order = h("select", {
 		"aria-label": "Which come first",
-		onchange: () => void this.ask()
+		onchange: () => this.choose()
 	}, h("option", { value: "time" }, "earliest first"), h("option", { value: "longest" }, "longest first"));
-	place = h("span", {
-		class: "place",
-		role: "status"
-	});
+	each = button("look at each state of the window", "List the states of the window only: as soon as it is short enough, each is looked at", () => {
+		this.scope.value = "window";
+		this.choose();
+	}, { hidden: true });
 	count = h("span", {
 		class: "muted",
 		role: "status"
 	});
 	table;
+	states;
+	rowTable;
+	rows;
+	ofStates;
+	ofRows;
+	/** Controls that are there. */
+	shownControls = [];
 	constructor(view, navigator) {
 		super("matches", "Matches", view, navigator, [
 			"filter",
+			"found",
 			"window",
 			"selection",
 			"clock"
 		]);
-		const name = (style) => LOOKS[style]?.name ?? "";
+		const name = (style) => LOOKS[style]?.name ?? "", origin = () => this.origin;
 		this.table = new DataTable({
 			label: "States for which the search holds: a click goes there",
-			origin: () => this.origin,
+			origin,
 			pick: (it) => this.go(it, false),
 			open: (it) => this.go(it, true),
 			columns: [
@@ -8174,60 +9169,155 @@ var MatchesPanel = class extends AskingPanel {
 				}
 			]
 		});
-		this.controls.append(this.scope, this.order, button("◀", "Previous match (N)", () => void this.stepList(-1)), this.place, button("▶", "Next match (n)", () => void this.stepList(1)), this.count, this.table.copy);
+		this.rowTable = new DataTable({
+			label: "Rows that fit the search: a click goes there",
+			origin,
+			pick: (it) => this.goTo(it),
+			columns: [
+				{
+					title: "row",
+					value: (it) => nameOf$1(view, it.id),
+					grow: true
+				},
+				{
+					title: "kind",
+					value: (it) => it.kind
+				},
+				{
+					title: "from",
+					unit: "time",
+					value: (it) => it.begin ?? null
+				},
+				{
+					title: "to",
+					unit: "time",
+					value: (it) => it.end ?? null
+				}
+			]
+		});
+		this.states = new Stepper(view, this.table, "match", ([, , , begin, end]) => (begin + end) / 2, (it) => this.go(it, false));
+		this.rows = new Stepper(view, this.rowTable, "row", null, (it) => this.goTo(it));
+		this.ofStates = [
+			this.scope,
+			this.order,
+			...this.states.elements,
+			this.count,
+			this.each,
+			this.table.copy
+		];
+		this.ofRows = [
+			...this.rows.elements,
+			this.count,
+			this.rowTable.copy
+		];
+	}
+	/** Of which time, and which come first, where that is another than at first. */
+	get kept() {
+		return [this.scope.value, this.order.value].filter((it) => it !== "all" && it !== "time").join(",");
+	}
+	keep(text) {
+		const parts = text.split(",");
+		this.scope.value = parts.find((part) => part === "window" || part === "range") ?? "all";
+		this.order.value = parts.includes("longest") ? "longest" : "time";
+		if (this.isSeen) this.ask();
+	}
+	choose() {
+		this.held = null;
+		this.tellKept();
+		this.ask();
 	}
 	changed(_now, changed) {
 		const isOfTime = changed.has("window") && this.scope.value !== "all" && !(this.scope.value === "range" && this.view.now.selection !== null) || changed.has("selection") && this.scope.value === "range";
-		if (changed.has("filter") || changed.has("clock")) this.askAgain(0);
-		else if (isOfTime) this.askSoon();
+		if (changed.has("filter") || changed.has("found") || changed.has("clock")) {
+			this.held = null;
+			this.askAgain(0);
+		} else if (isOfTime && this.view.now.filter !== null) this.askSoon();
 	}
 	forget() {
-		this.table.set([]);
-		this.total = 0;
-		this.view.set({ marks: null });
-	}
-	ask() {
-		return this.loaded = super.ask();
+		this.states.clear();
+		this.rows.clear();
 	}
 	async load(signal) {
-		const { filter, clock, window, selection, experiment } = this.view.now, scope = this.scope.value;
-		if (filter === null) {
-			this.forget();
-			this.count.textContent = this.place.textContent = this.heading.textContent = "";
-			this.body.replaceChildren(notice("empty", "No expression is searched for", "Type one into the search box (`/`): `duration > 10ms && state == wait-cpu`, `label == write && host == h2`. The states for which it holds are listed here; `n` and `N` go from one to the next."));
+		const { filter, found } = this.view.now;
+		this.control(filter !== null ? this.ofStates : found !== null ? this.ofRows : []);
+		if (filter !== null) {
+			await this.loadStates(filter, signal);
 			return;
 		}
-		const all = { ...(clock === "own" ? experiment?.own : null) ?? {
+		this.forget();
+		this.heading.textContent = this.heading.title = "";
+		if (found !== null) {
+			this.showRows(found);
+			return;
+		}
+		this.body.replaceChildren(notice("empty", "Nothing is searched for", "Type words or an expression into the search box (`/`): `wget`, `duration > 10ms && state == wait-cpu`, `label == write && host == h2`. The rows that fit, or the states for which it holds, are listed here; `n` and `N` go from one to the next."));
+	}
+	/** Those that are there stay: one of them may have the focus. */
+	control(controls) {
+		if (controls === this.shownControls || controls.length === 0 && this.shownControls.length === 0) return;
+		this.shownControls = controls;
+		this.controls.replaceChildren(...controls);
+	}
+	async loadStates(filter, signal) {
+		const { clock, window, selection, experiment } = this.view.now, scope = this.scope.value;
+		const all = (clock === "own" ? experiment?.own : null) ?? {
 			begin: experiment?.begin ?? 0,
 			end: experiment?.end ?? 1
-		} }, shown = scope === "all" ? {
+		};
+		const shown = scope === "all" ? {
 			begin: all.begin,
 			end: all.end + 1
 		} : scope === "range" && selection !== null ? selection : window;
-		const answer = await api.matching(filter, shown.begin, shown.end, clock, {
+		const range = this.covered = this.held ?? {
+			...shown,
+			what: shown === selection ? "selection" : "window"
+		};
+		const answer = await api.matching(filter, range.begin, range.end, clock, {
 			limit: LIMIT$1,
-			order: this.order.value
+			order: this.order.value,
+			ask: this.progress.ask
 		}, signal);
+		this.heading.textContent = this.heading.title = filter;
+		this.each.hidden = answer.kind === "whole" || scope === "window";
+		this.count.textContent = this.count.title = this.textOf(answer, scope);
+		if (answer.kind === "unknown") {
+			const calls = button("open Statistics", "Calls of the window, added up", () => openFrom(calls, "statistics", ""));
+			this.forget();
+			this.command.set("");
+			this.body.replaceChildren(notice("empty", "Too many states to look at the label of each", "Choose a shorter window, or list calls in Statistics → by call.", calls));
+			return;
+		}
 		if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
-		this.heading.textContent = filter;
-		this.heading.title = filter;
-		this.total = answer.states;
-		const states = `${formatCount(answer.states)} ${answer.states === 1 ? "state" : "states"} on ${formatCount(answer.rows.length)} ${answer.rows.length === 1 ? "row" : "rows"}`;
+		this.command.none("The search has a language of its own: its expressions are no option of a command. Questions in SQL to `thread_states` find the same");
+		this.states.set(answer.matches, {
+			count: answer.states,
+			kind: answer.kind === "whole" ? "all" : "at least"
+		});
+	}
+	textOf(answer, scope) {
+		if (answer.kind === "unknown") return "";
 		const cut = answer.matches.length < answer.states ? `; the first ${formatCount(answer.matches.length)} are listed` : "";
-		this.count.textContent = answer.is_whole ? `${states}, ${formatDuration(answer.total_ns)} in all${cut}` : `at least ${states}: in a shorter window, each state is looked at; times are ≈${cut}`;
-		this.count.title = this.count.textContent;
-		this.table.set(answer.matches);
-		this.view.set({ marks: answer.matches.map(([, , , begin, end]) => (begin + end) / 2) });
-		this.tell();
+		const found = foundText(statesText(answer), answer.states, answer.kind);
+		if (answer.total_ns !== null) return `${found}, ${formatDuration(answer.total_ns)} in all${cut}`;
+		return `${found}: too many states to look at each${scope === "window" ? "; zoom in until all are" : ""}${cut}`;
+	}
+	showRows(found) {
+		const rows = found.flatMap((id) => rowOf(this.view, id) ?? []);
+		this.count.textContent = this.count.title = rows.length === 1 ? "1 row" : `${formatCount(rows.length)} rows`;
+		if (rows.length === 0) {
+			this.body.replaceChildren(notice("empty", "No row is listed", "The search box says why: no row fits, or none is known yet."));
+			return;
+		}
+		if (this.body.firstChild !== this.rowTable.element) this.body.replaceChildren(this.rowTable.element);
+		this.rows.set(rows, {
+			count: rows.length,
+			kind: "all"
+		});
 	}
 	/** Goes to the next match of the list (or the one before), once there is one. */
 	async stepList(by) {
 		await this.during(this.loaded);
-		const it = this.table.step(by);
-		if (it !== void 0) this.go(it, false);
-	}
-	tell() {
-		this.place.textContent = this.total === 0 ? "none" : `${this.table.place < 0 ? "–" : formatCount(this.table.place + 1)} of ${formatCount(this.total)}`;
+		(this.view.now.filter === null ? this.rows : this.states).step(by);
 	}
 	go([row, , , begin, end], isZoom) {
 		const { window } = this.view.now, room = Math.max(end - begin, 1e3) / 4;
@@ -8243,7 +9333,12 @@ var MatchesPanel = class extends AskingPanel {
 				end
 			}
 		});
-		this.tell();
+	}
+	/** A row that did not live in the window is shown where it began. */
+	goTo({ id, begin, end }) {
+		const { window } = this.view.now, from = toShown(this.view, id, begin ?? window.begin), to = toShown(this.view, id, end ?? window.end);
+		this.hold();
+		this.navigator.go(id, to < window.begin || from > window.end ? from : (window.begin + window.end) / 2);
 	}
 };
 // src/panels/messages.ts
@@ -8255,19 +9350,20 @@ var MessagesPanel = class extends AskingPanel {
 	isAny = false;
 	filter = h("input", {
 		type: "search",
-		placeholder: "filter: host, thread",
+		placeholder: "filter: host, thread, a → b",
 		"aria-label": "Filter messages",
-		oninput: () => this.draw()
+		oninput: () => this.choose()
 	});
 	inverted = h("input", {
 		type: "checkbox",
-		onchange: () => this.draw()
+		onchange: () => this.choose()
 	});
 	count = h("span", {
 		class: "muted",
 		role: "status"
 	});
 	table;
+	steps;
 	constructor(view, navigator) {
 		super("messages", "Messages", view, navigator, [
 			"window",
@@ -8328,16 +9424,31 @@ var MessagesPanel = class extends AskingPanel {
 				}
 			]
 		});
-		this.controls.append(this.filter, h("label", {}, this.inverted, " only those that arrive before they were sent"), this.count, this.table.copy);
+		this.steps = new Stepper(view, this.table, "message", (it) => it[2], (it) => this.go(it, false));
+		this.controls.append(this.filter, h("label", {}, this.inverted, " only those that arrive before they were sent"), ...this.steps.elements, this.count, this.table.copy);
+	}
+	/** Whether only impossible ones are listed, and the filter. */
+	get kept() {
+		return this.inverted.checked || this.filter.value !== "" ? `${this.inverted.checked ? "inverted" : ""}~${this.filter.value}` : "";
+	}
+	keep(text) {
+		const [inverted, ...filter] = text.split("~");
+		this.inverted.checked = inverted === "inverted";
+		this.filter.value = filter.join("~");
+		if (this.isSeen) this.ask();
+	}
+	choose() {
+		this.tellKept();
+		this.draw();
 	}
 	forget() {
 		this.messages = [];
-		this.table.set([]);
+		this.steps.clear();
 	}
 	async load(signal) {
 		const covered = this.showRange(), { selection, window, clock } = this.view.now, range = clock === "common" ? covered : covered.what === "selection" && selection !== null ? selection : window;
 		if (clock === "own") this.heading.textContent = `${covered.what}, by the hosts' own clocks`;
-		const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal, true);
+		const answer = await api.messages(range.begin, range.end, clock, LIMIT, signal, true, this.progress.ask);
 		this.command.set(answer.command);
 		this.messages = answer.messages;
 		this.total = answer.total;
@@ -8345,17 +9456,25 @@ var MessagesPanel = class extends AskingPanel {
 		this.draw();
 	}
 	draw() {
-		const words = this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
-		const shown = this.messages.filter((it) => (!this.inverted.checked || it[7] === 1) && (words.length === 0 || fits(`${nameOf$1(this.view, it[0])} ${nameOf$1(this.view, it[1])}`.toLowerCase(), words)));
+		const filter = this.kept;
+		const shown = this.messages.filter((it) => (!this.inverted.checked || it[7] === 1) && (filter === "" || fitsFilter(filter, nameOf$1(this.view, it[0]), nameOf$1(this.view, it[1]))));
 		const thinned = this.messages.length < this.total ? `, ${formatCount(this.messages.length)} of them, evenly chosen` : "";
 		this.count.textContent = `${formatCount(this.total)} messages arrive in it${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;
 		if (shown.length === 0) {
-			this.table.set([]);
-			this.body.replaceChildren(this.messages.length > 0 ? notice("empty", "No message fits", this.inverted.checked && words.length === 0 ? "None arrives before it was sent: as it must be. `k` shows the hosts' own clocks." : "Clear the filter to see all.") : this.none());
+			this.steps.clear();
+			this.body.replaceChildren(this.messages.length > 0 ? notice("empty", "No message fits", this.inverted.checked && filter === "" ? "None arrives before it was sent: as it must be. `k` shows the hosts' own clocks." : "Clear the filter to see all.") : this.none());
 			return;
 		}
 		if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
-		this.table.set(shown);
+		const areAll = this.messages.length === this.total || this.inverted.checked && this.messages.some((it) => it[7] === 0);
+		this.steps.set(shown, {
+			count: shown.length,
+			kind: areAll ? "all" : "listed"
+		});
+	}
+	async stepList(by) {
+		await this.during(this.loaded);
+		this.steps.step(by);
 	}
 	none() {
 		if (this.isAny) return notice("empty", `No message arrives in this ${panelRange(this.view).what}`, "There are some at other times: `f` shows all.");
@@ -8371,9 +9490,6 @@ var MessagesPanel = class extends AskingPanel {
 		} : void 0);
 	}
 };
-function fits(text, words) {
-	return words.every((word) => text.includes(word));
-}
 // src/panels/resourceScene.ts
 var HEAD = 22;
 var ROW = 36;
@@ -8560,7 +9676,7 @@ var ResourcesPanel = class extends PicturePanel {
 	parts;
 	constructor(view, navigator) {
 		super("resources", "Resources", view, navigator);
-		this.picture = new TimePicture(view, navigator);
+		this.picture = new TimePicture(view, navigator, this.timesShown);
 		const host = (it) => this.hostName(it.host);
 		this.verdicts = new DataTable({
 			label: "The bottleneck of each host: a click goes to its row",
@@ -8674,14 +9790,16 @@ var ResourcesPanel = class extends PicturePanel {
 	/** Selects a step in the time graph; `isZoomed`: shows it alone. */
 	go(it, step, isZoomed) {
 		const begin = toShown(this.view, it.row, it.begin[step]), end = toShown(this.view, it.row, it.end[step]);
-		this.view.set({ selection: {
-			begin,
-			end
-		} });
-		this.navigator.go(it.row, (begin + end) / 2, isZoomed ? {
-			begin,
-			end
-		} : void 0);
+		this.goAndStay(() => {
+			this.view.set({ selection: {
+				begin,
+				end
+			} });
+			this.navigator.go(it.row, (begin + end) / 2, isZoomed ? {
+				begin,
+				end
+			} : void 0);
+		});
 	}
 	goToMost(it) {
 		const values = it.busy ?? it.waited ?? [], most = values.reduce((best, value, step) => value !== null && value > (values[best] ?? -1) ? step : best, 0);
@@ -8689,7 +9807,7 @@ var ResourcesPanel = class extends PicturePanel {
 	}
 	pick(host) {
 		const { begin, end } = this.view.now.window;
-		this.navigator.go(this.rowOfHost(host), (begin + end) / 2);
+		this.goAndStay(() => this.navigator.go(this.rowOfHost(host), (begin + end) / 2));
 	}
 	rowOfHost(host) {
 		return this.view.now.experiment?.hosts[host]?.row ?? null;
@@ -9097,6 +10215,82 @@ var SqlPanel = class extends AskingPanel {
 		this.text.focus();
 	}
 };
+// src/parseTime.ts
+var TIME_FORMATS = [
+	"UTC",
+	"local",
+	"since begin",
+	"Unix"
+];
+var UNITS = {
+	ns: 1,
+	us: 1e3,
+	"µs": 1e3,
+	ms: 1e6,
+	s: 1e9,
+	min: 6e10,
+	h: 36e11
+};
+var DAY = 86400n * 1000000000n;
+/** ns of a decimal number of seconds, to the last digit. */
+function nsOf(seconds) {
+	const [whole = "0", fraction = ""] = seconds.split(".");
+	return BigInt(whole === "" ? "0" : whole) * 1000000000n + BigInt(fraction.slice(0, 9).padEnd(9, "0"));
+}
+/** An instant; `start`: that of the window, after which "+40ms" is. Null: it is none. */
+function parseInstant(text, base, start = null) {
+	const origin = BigInt(base.origin), since = (unix) => Number(unix - origin);
+	const [, sign = "", number = "", unit = ""] = /^([+-]?)\s*(\d+(?:\.\d+)?|\.\d+)\s*(ns|us|µs|ms|s|min|h)$/.exec(text) ?? [];
+	if (number !== "") return (sign === "" || start === null ? base.begin : start) + (sign === "-" ? -1 : 1) * Number(number) * UNITS[unit];
+	if (/^\d{16,20}$/.test(text)) return since(BigInt(text));
+	if (/^\d{9,11}(\.\d+)?$/.test(text)) return since(nsOf(text));
+	if (base.format === "since begin" && /^\d+(\.\d+)?$/.test(text)) return base.begin + Number(nsOf(text));
+	const [, date, hours, minutes, seconds = "0", zone] = /^(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}):(\d\d)(?::(\d\d(?:\.\d+)?))?\s*(Z|UTC)?$/.exec(text) ?? [];
+	if (hours === void 0 || minutes === void 0 || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) >= 60) return null;
+	const ofDay = (BigInt(hours) * 60n + BigInt(minutes)) * 60000000000n + nsOf(seconds), isLocal = base.format === "local" && zone === void 0;
+	const near = origin + BigInt(Math.round(base.near)), shift = isLocal ? aheadOfUtc(near) : 0n;
+	if (date !== void 0) {
+		const day = Date.parse(`${date}T00:00:00Z`);
+		return Number.isNaN(day) ? null : since(BigInt(day) * 1000000n + ofDay - shift);
+	}
+	const first = (near + shift) / DAY * DAY + ofDay - shift, distance = (unix) => unix > near ? unix - near : near - unix;
+	return since([
+		first - DAY,
+		first,
+		first + DAY
+	].reduce((best, unix) => distance(unix) < distance(best) ? unix : best));
+}
+/** An instant (its begin is its end), or a window "A .. B"; null where the text is neither. */
+function parseTimes(text, base) {
+	const [from = "", to] = text.trim().split(/\s*(?:\.\.|…|\sto\s)\s*/), begin = parseInstant(from, base);
+	if (begin === null || to === void 0) return begin === null ? null : {
+		begin,
+		end: begin
+	};
+	const end = parseInstant(to, base, begin);
+	return end === null || end <= begin ? null : {
+		begin,
+		end
+	};
+}
+/** "h2 raw 123456789", "h2 raw 1 .. 2": raw times of a host, ns, as events and `--raw` have them; null where the text is none. */
+function parseRaw(text) {
+	const [, host, from, to] = /^(\S+)\s+raw\s+(-?\d{1,18})(?:\s*(?:\.\.|…|\sto\s)\s*(-?\d{1,18}))?$/.exec(text.trim()) ?? [];
+	return host === void 0 || from === void 0 ? null : {
+		host,
+		raw: [from, ...to === void 0 ? [] : [to]].map(Number)
+	};
+}
+/** A window as a text that means it, with as many digits as it is worth. */
+function timesText({ begin, end }, base) {
+	const places = Math.max(3, placesFor((end - begin) / 1e3));
+	const text = (at) => {
+		if (base.format === "since begin") return ((at - base.begin) / 1e9).toFixed(places);
+		if (base.format === "Unix") return formatUnix(base.origin, at, places);
+		return formatUtc(base.origin, base.format === "local" ? at + Number(aheadOfUtc(BigInt(base.origin) + BigInt(Math.round(at)))) : at, places);
+	};
+	return `${text(begin)} .. ${text(end)}`;
+}
 // src/panels/meanwhile.ts
 var MOST$1 = 8;
 /** "lttng-consumerd 185 31.2 ms, appsrv 219 22 ms, 4 others 4.3 ms". */
@@ -9119,6 +10313,7 @@ function sum(ran) {
 var StatePanel = class extends AskingPanel {
 	/** How times were shown in what there is to see without a selection. */
 	look = "";
+	/** `common`: the same on the common clock, by which commands take times; null where that was not asked for. */
 	said = null;
 	constructor(view, navigator) {
 		super("state", "State", view, navigator, [
@@ -9144,12 +10339,13 @@ var StatePanel = class extends AskingPanel {
 		this.heading.textContent = name;
 		if (row === null) {
 			this.controls.replaceChildren();
+			this.command.set("");
 			const { experiment, times } = this.view.now, key = `${times} ${experiment?.store ?? ""} ${experiment?.look ?? 0}`;
 			if (this.body.querySelector(".first-look") !== null && this.look === key) return;
-			const { element, more } = firstLook(experiment, signal);
+			const first = new FirstLook(this.view, this.navigator, (work) => void this.during(work));
 			this.look = key;
-			this.body.replaceChildren(element);
-			this.during(more);
+			this.body.replaceChildren(first.element);
+			this.during(first.ask(signal));
 			return;
 		}
 		const at = selection?.begin ?? hover ?? (window.begin + window.end) / 2;
@@ -9158,19 +10354,41 @@ var StatePanel = class extends AskingPanel {
 			throw error;
 		});
 		if (state instanceof ApiError) {
+			this.command.set("");
 			const hasInside = ["host", "process"].includes(rowOf(this.view, row)?.kind ?? "");
 			this.body.replaceChildren(notice("empty", hasInside ? `${name} has no states of its own` : "No state there", hasInside ? "It shows those of its CPUs or threads: select one of them. What it did altogether is in Statistics." : `${state.message}: it was not alive, or nothing was recorded. \`[\` and \`]\` go to the states beside.`));
 			return;
 		}
 		const step = (to) => selection === null ? Promise.resolve(null) : api.step(row, (state.begin + state.end) / 2, to, clock).catch(() => null);
 		const neighbours = selection === null ? null : await Promise.all([step("previous"), step("next")]);
+		const common = clock === "common" ? state : selection === null ? null : await this.onCommon(state, signal);
 		if (signal.aborted) return;
 		this.said = {
 			state,
-			neighbours
+			neighbours,
+			common
 		};
+		this.tellCommand(state);
 		const share = rowOf(this.view, row)?.kind === "thread" && selection !== null ? await this.share(row, signal) : null;
 		this.draw(name, share);
+	}
+	tellCommand({ row, begin, end }) {
+		const it = rowOf(this.view, row), host = this.view.now.experiment?.hosts[it?.host ?? -1]?.name ?? "";
+		if (it?.kind !== "thread" || it.tid === void 0) this.command.none("`isochrone states` has those of threads, not of CPUs, disks and phases");
+		else if (this.view.now.clock === "own") this.command.none("`isochrone states` would need the time on the common clock: `k` goes there");
+		else {
+			const times = `--begin ${unixSeconds(this.view, begin)} --end ${unixSeconds(this.view, end)}`;
+			this.command.set(commandLike(this.view, `states --tid ${quotedWord(`${host}:${it.tid}`)} ${times}`));
+		}
+	}
+	async onCommon(state, signal) {
+		const begin = this.origin === null ? null : parseInstant(state.times.common, {
+			origin: this.origin,
+			begin: 0,
+			near: 0,
+			format: "UTC"
+		});
+		return begin === null ? null : api.state(state.row, begin + (state.end - state.begin) / 2, "common", signal).catch(() => null);
 	}
 	/** What the thread did in the window. */
 	async share(row, signal) {
@@ -9196,7 +10414,7 @@ var StatePanel = class extends AskingPanel {
 		});
 		colour.style.background = stateColour(state.style);
 		const what = this.fieldOf(state);
-		const title = h("div", { class: "state-title" }, colour, h("strong", {}, state.state), what === "" ? null : h("span", {}, what), h("span", { class: "muted" }, name), copyButton("copy", "Copy all of this", () => this.asText(name)));
+		const title = h("div", { class: "state-title" }, colour, h("strong", {}, state.state), what === "" ? null : h("span", {}, what), h("span", { class: "muted" }, name), copyButton("copy", "Copy all of this", () => this.asText(name)), this.options === "" ? null : copyButton("copy times", `Copy its times as options of commands: ${this.options}`, () => this.options));
 		const fields = [
 			["begin", formatTime(this.origin, state.begin)],
 			["end", formatTime(this.origin, state.end)],
@@ -9237,6 +10455,7 @@ var StatePanel = class extends AskingPanel {
 			button("follow the message", "Go to the other end of the message next to it (m)", () => void this.follow("message")),
 			button("whom it wakes", "Go to the thread that it wakes next (e)", () => void this.follow("wakeup")),
 			button("who woke it", "Go to the thread that woke it (E)", () => void this.follow("waker")),
+			panelButton("all of these", "flows", "List the messages and wake-ups that come to it and go from it in this time"),
 			h("span", {
 				class: "wrong",
 				role: "status"
@@ -9278,6 +10497,11 @@ var StatePanel = class extends AskingPanel {
 			return null;
 		}
 	}
+	/** Its begin and end, as options of commands: Unix ns of the common clock. */
+	get options() {
+		const common = this.said?.common ?? null;
+		return common === null ? "" : `--begin ${unixNs(this.origin, common.begin)} --end ${unixNs(this.origin, common.end)}`;
+	}
 	asText(name) {
 		const { state } = this.said, { times } = state;
 		return [
@@ -9287,7 +10511,8 @@ var StatePanel = class extends AskingPanel {
 			`own clock\t${times.own}`,
 			`common clock\t${times.common}`,
 			`surely within\t${times.sure ?? ""}`,
-			`likely within\t${times.likely ?? ""}`
+			`likely within\t${times.likely ?? ""}`,
+			...this.options === "" ? [] : [`options\t${this.options}`]
 		].join("\n");
 	}
 };
@@ -9350,15 +10575,26 @@ var FileTables = class {
 	peersNote = h("span", { class: "muted" });
 	files;
 	peers;
-	constructor(origin, host) {
+	/** What came of a click. */
+	said = h("span", {
+		class: "said",
+		role: "status"
+	});
+	saidOfPeers = h("span", {
+		class: "said",
+		role: "status"
+	});
+	answered = [];
+	constructor(origin, host, doers) {
 		const name = () => ({
 			title: "host",
 			value: (it) => host(it.host)
 		});
 		this.files = new DataTable({
-			label: "Files",
+			label: "Files: a click goes to the thread that uses it most, at its first call",
 			origin,
 			sort: [2, true],
+			pick: (it) => doers.file(it),
 			columns: [
 				name(),
 				{
@@ -9374,9 +10610,10 @@ var FileTables = class {
 			]
 		});
 		this.peers = new DataTable({
-			label: "Peers",
+			label: "Peers: a click goes to the other end, on the other host",
 			origin,
 			sort: [3, true],
+			pick: (it) => doers.peer(it, this.answered),
 			columns: [
 				name(),
 				{
@@ -9396,9 +10633,14 @@ var FileTables = class {
 	}
 	set({ files, file_count: fileCount, peers, peer_count: peerCount, all }) {
 		this.filesNote.textContent = this.filesNote.title = `${usesText(all)}${cutText(files.length, fileCount)}`;
+		this.answered = files;
+		this.say("");
 		this.peersNote.textContent = `${formatCount(peerCount)} peers${cutText(peers.length, peerCount)}`;
 		this.files.set(files);
 		this.peers.set(peers);
+	}
+	say(text) {
+		for (const it of [this.said, this.saidOfPeers]) it.textContent = it.title = text;
 	}
 };
 var ExchangedTable = class {
@@ -9460,15 +10702,112 @@ var ExchangedTable = class {
 		this.table.set(pairs);
 	}
 };
+// src/panels/causes.ts
+/** "a disk": the words of critical paths, else the name that the server has. */
+function waitsFor({ cause, name }) {
+	const word = causeWord(cause);
+	return word === cause ? name : word.replace(/^waits for /, "");
+}
+var CauseTable = class {
+	note = h("span", { class: "muted" });
+	table;
+	constructor(origin) {
+		this.table = new DataTable({
+			label: "Waits by cause",
+			origin,
+			sort: [2, true],
+			columns: [
+				{
+					title: "waits for",
+					value: waitsFor,
+					draw: (it) => swatch(causeColour(it.cause), waitsFor(it)),
+					grow: true
+				},
+				{
+					title: "count",
+					unit: "count",
+					value: (it) => it.count
+				},
+				{
+					title: "time",
+					unit: "ns",
+					value: (it) => it.total_ns
+				},
+				{
+					title: "mean",
+					unit: "ns",
+					value: (it) => it.total_ns / it.count
+				},
+				{
+					title: "longest",
+					unit: "ns",
+					value: (it) => it.max_ns
+				}
+			]
+		});
+	}
+	set({ causes }) {
+		const sum = (of) => causes.reduce((all, it) => all + of(it), 0);
+		this.note.textContent = `${formatCount(sum((it) => it.count))} waits that end in the time, in full: ${formatDuration(sum((it) => it.total_ns))}`;
+		this.note.title = `${this.note.textContent}. A wait counts from its begin, though that be before the time`;
+		this.table.set(causes);
+	}
+};
+// src/panels/instead.ts
+var InsteadTable = class {
+	waited = 1;
+	note = h("span", { class: "muted" });
+	table;
+	constructor(origin, go) {
+		const share = (it) => 100 * it.total_ns / this.waited;
+		this.table = new DataTable({
+			label: "What ran while they waited for a CPU: a click goes there",
+			origin,
+			sort: [1, true],
+			pick: (it) => {
+				if (it.row !== null) go(it.row);
+			},
+			columns: [
+				{
+					title: "ran instead",
+					value: (it) => it.label,
+					grow: true
+				},
+				{
+					title: "time",
+					unit: "ns",
+					value: (it) => it.total_ns
+				},
+				{
+					title: "share",
+					unit: "percent",
+					value: share,
+					text: (it) => `${share(it).toFixed(1)} %`
+				}
+			]
+		});
+	}
+	set({ waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count }) {
+		this.waited = Math.max(1, waited);
+		const notKnown = unknown > 0 ? `; unknown what ran: ${formatDuration(unknown)}` : "";
+		this.note.textContent = `${formatCount(waits)} waits for a CPU, ${formatDuration(waited)}${notKnown}${cutText(ran.length, count)}`;
+		this.note.title = `${this.note.textContent}. Of each wait, what ran on the CPU that the thread got in the end`;
+		this.table.set(ran);
+	}
+};
 // src/panels/phases.ts
 /** Names in the legend. */
 var MOST = 12;
 var colourOf = (phase) => stateColour(paintStyle(14, phase));
 var PhaseTable = class {
+	isRank;
 	outside = 1;
+	/** Those that compute together: the ranks, where there are some, else all. */
+	of = [];
 	note = h("span", { class: "legend" });
 	table;
-	constructor(origin, name, go) {
+	constructor(origin, name, isRank, go) {
+		this.isRank = isRank;
 		this.table = new DataTable({
 			label: "Time by phase: a click goes to the thread",
 			origin,
@@ -9487,9 +10826,9 @@ var PhaseTable = class {
 				{
 					title: "of the mean",
 					unit: "percent",
-					description: "100 %: as much as the threads have on average",
-					value: (it) => 100 * it.outside_ns / this.outside,
-					text: (it) => `${(100 * it.outside_ns / this.outside).toFixed(0)} %`
+					description: "100 %: as much as the ranks have on average, or the threads, where there are no ranks",
+					value: (it) => this.ofMean(it),
+					text: (it) => this.ofMean(it) === null ? "–" : `${this.ofMean(it).toFixed(0)} %`
 				},
 				{
 					title: "by phase",
@@ -9508,12 +10847,17 @@ var PhaseTable = class {
 		});
 	}
 	set({ threads, thread_count: count }) {
-		const sum = threads.reduce((all, it) => all + it.outside_ns, 0), most = Math.max(0, ...threads.map((it) => it.outside_ns));
-		this.outside = Math.max(1, sum / Math.max(1, threads.length));
+		const ranks = threads.filter((it) => this.isRank(it.row)), of = this.of = ranks.length > 0 ? ranks : threads;
+		const sum = of.reduce((all, it) => all + it.outside_ns, 0), most = Math.max(0, ...of.map((it) => it.outside_ns));
+		this.outside = Math.max(1, sum / Math.max(1, of.length));
 		const names = [...new Set(threads.flatMap((it) => it.phases.map((phase) => phase.phase)))];
-		const imbalance = threads.length < 2 ? "" : `imbalance ${(100 * most / this.outside - 100).toFixed(0)} % (the most in no phase, above the mean)`;
+		const among = ranks.length > 0 ? ` of ${formatCount(ranks.length)} ranks` : "", above = (100 * most / this.outside - 100).toFixed(0);
+		const imbalance = of.length < 2 ? "" : `imbalance ${above} % (the most in no phase, above the mean${among})`;
 		this.note.replaceChildren(...names.slice(0, MOST).map((name) => swatch(colourOf(name), name)), h("span", { class: "muted" }, threads.length === 0 ? "no thread has phases in this time" : `${imbalance}${threads.length < count ? `; the first ${formatCount(threads.length)} of ${formatCount(count)} threads` : ""}`));
 		this.table.set(threads);
+	}
+	ofMean(it) {
+		return this.of.includes(it) ? 100 * it.outside_ns / this.outside : null;
 	}
 };
 /** Parts of the whole; phases that lie in others may make them more than that. */
@@ -9531,18 +10875,202 @@ function partsOf(it) {
 		text: formatDuration(it.outside_ns)
 	}];
 }
+// src/panels/pivot.ts
+var BYS$1 = [
+	"host",
+	"process",
+	"thread"
+];
+var DEAD = 7;
+var STATES$1 = LOOKS.slice(0, 9).flatMap(({ name }, style) => style === DEAD ? [] : [{
+	name,
+	style
+}]);
+var sumOf = (byState) => STATES$1.reduce((sum, { style }) => sum + (byState[style] ?? 0), 0);
+/** Lines of an answer: groups of the threads that it lists, the others together, and all. */
+function pivotLines({ threads, thread_count: count, states }, by, groupOf) {
+	const groups = /* @__PURE__ */ new Map(), listed = [], all = [], isWhole = threads.length === count || by === "thread";
+	for (const it of states) all[it.style] = it.total_ns;
+	for (const thread of threads) {
+		const { row, label } = groupOf(thread.row, by), group = groups.get(row) ?? {
+			label,
+			byState: []
+		};
+		groups.set(row, group);
+		for (const { style } of STATES$1) {
+			const ns = thread.by_state[style] ?? 0;
+			group.byState[style] = (group.byState[style] ?? 0) + ns;
+			listed[style] = (listed[style] ?? 0) + ns;
+		}
+	}
+	const lines = [...groups].map(([row, group]) => ({
+		kind: "one",
+		row,
+		...group,
+		isWhole
+	}));
+	if (threads.length < count) {
+		const rest = [];
+		for (const { style } of STATES$1) rest[style] = (all[style] ?? 0) - (listed[style] ?? 0);
+		lines.push({
+			kind: "rest",
+			row: null,
+			label: `${formatCount(count - threads.length)} threads that are not listed`,
+			byState: rest,
+			isWhole: true
+		});
+	}
+	return [...lines, {
+		kind: "all",
+		row: null,
+		label: "all",
+		byState: all,
+		isWhole: true
+	}];
+}
+var PivotTable = class {
+	groupOf;
+	chosen;
+	answer = {
+		threads: [],
+		thread_count: 0,
+		states: []
+	};
+	select = h("select", {
+		"aria-label": "A line for each",
+		onchange: () => {
+			this.draw();
+			this.chosen();
+		}
+	}, ...BYS$1.map((by) => h("option", { value: by }, `by ${by}`)));
+	note = h("span", { class: "muted" });
+	table;
+	constructor(origin, groupOf, go, chosen) {
+		this.groupOf = groupOf;
+		this.chosen = chosen;
+		const last = ({ kind }) => [
+			"one",
+			"rest",
+			"all"
+		].indexOf(kind), text = (it, ns) => ns === 0 && it.isWhole ? "" : `${it.isWhole ? "" : "≥ "}${formatDuration(ns)}`;
+		const time = (title, value, description) => ({
+			title,
+			unit: "ns",
+			description,
+			value,
+			text: (it) => text(it, value(it)),
+			isLast: last
+		});
+		this.table = new DataTable({
+			label: "Pivot: a click goes there",
+			origin,
+			sort: [1, true],
+			pick: (it) => {
+				if (it.row !== null) go(it.row);
+			},
+			mark: (it) => it.kind === "all" ? "sum" : null,
+			columns: [
+				{
+					title: "of",
+					value: (it) => it.label,
+					isLast: last,
+					grow: true
+				},
+				time("on a CPU", (it) => [
+					1,
+					2,
+					3,
+					8
+				].reduce((sum, style) => sum + (it.byState[style] ?? 0), 0), "User mode, system calls, interrupted, and running where it is unknown which"),
+				...STATES$1.map(({ name, style }) => ({
+					...time(name, (it) => it.byState[style] ?? 0, name),
+					draw: (it) => it.kind === "all" ? swatch(stateColour(style), text(it, it.byState[style] ?? 0)) : text(it, it.byState[style] ?? 0)
+				})),
+				time("all", (it) => sumOf(it.byState), "All states together")
+			]
+		});
+	}
+	get by() {
+		return BYS$1.find((by) => by === this.select.value) ?? "host";
+	}
+	show(by) {
+		this.select.value = by;
+		this.draw();
+	}
+	set(answer) {
+		this.answer = answer;
+		this.draw();
+	}
+	clear() {
+		this.answer = {
+			threads: [],
+			thread_count: 0,
+			states: []
+		};
+		this.table.set([]);
+	}
+	draw() {
+		const { threads, thread_count: count } = this.answer, isCut = threads.length < count;
+		this.note.textContent = isCut ? `${this.by === "thread" ? "" : "≥: "}${formatCount(count - threads.length)} threads with the least CPU time are only in the sums` : "exact; system calls by name are not known by thread";
+		this.note.title = this.note.textContent;
+		this.table.set(count === 0 ? [] : pivotLines(this.answer, this.by, this.groupOf));
+	}
+};
+// src/panels/users.ts
+var PATH = "fd_path(host, coalesce(pid, tid), fd, begin_time)";
+var quoted = (text) => `'${text.replace(/'/g, "''")}'`;
+/** What a descriptor of a call is, where it is the file of a line. */
+function isFile(host, { file }) {
+	return `host = ${quoted(host)} AND ${file === null ? `${PATH} IS NULL` : `${PATH} = ${quoted(file)}`}`;
+}
+/**
+* The same of the other end of the sockets to a peer: on other hosts, with the addresses the other way round. `files`: of the same answer, whose sockets
+* have the addresses of the host.
+*/
+function isOtherEnd(hostName, { host, peer }, files) {
+	const pairs = files.flatMap((it) => {
+		const [local, other] = it.host === host ? it.file?.split("->") ?? [] : [];
+		return other?.replace(/:\d+$/, "") === peer ? [local.replace(/:\d+$/, "")] : [];
+	});
+	const of = [...new Set(pairs)].map((local) => `${PATH} LIKE ${quoted(`${peer}:%->${local}:%`)}`);
+	return `host <> ${quoted(hostName)} AND (${of.length === 0 ? `${PATH} LIKE ${quoted(`${peer}:%->%`)}` : of.join(" OR ")})`;
+}
+/** The thread with the most time in such calls that end in a time of the common clock: one of `rows` or below them, if there are any; null: none. */
+async function mostOf(view, condition, range, rows) {
+	const origin = view.now.experiment?.origin_unix_ns ?? "0", time = (at) => quoted(`${formatDate(origin, at)} ${formatUtc(origin, at)}`), wanted = rows === null ? null : new Set(rows);
+	const { rows: found } = await api.sql(`SELECT host, tid, min(begin_time) AS first FROM syscalls
+     WHERE fd IS NOT NULL AND end_time >= ${time(range.begin)} AND end_time < ${time(range.end)} AND ${condition}
+     GROUP BY host, thread, tid ORDER BY sum(duration_ns) DESC, host, thread`);
+	for (const it of found) {
+		const at = sqlInstant(it.first, origin), row = rowOfLine(view, (column) => {
+			const value = it[column];
+			return typeof value === "object" ? null : value ?? null;
+		}, at);
+		if (at === null || row === null) continue;
+		for (let up = rowOf(view, row); up !== void 0; up = rowOf(view, up.parent)) if (wanted === null || wanted.has(up.id)) return {
+			row,
+			at
+		};
+	}
+	return null;
+}
 // src/panels/statistics.ts
 var BYS = {
 	call: ["by call", "System calls"],
-	cause: ["by cause", "What threads waited for, and who ended that"],
+	cause: ["by cause", "What threads waited for"],
 	instead: ["ran instead", "What ran while they waited for a CPU"],
 	phase: ["by phase", "Phases of programs, calls of MPI: a bar for each thread"],
 	file: ["files", "What they read and wrote: calls that end in this time"],
 	peer: ["peers", "With whom they exchanged bytes by sockets"],
 	message: ["messages", "Messages that they sent or received in this time"]
 };
-/** Rows of waits by process and cause that are added up. */
-var MAX_WAITS = 5e3;
+var MIDDLES = {
+	thread: ["by thread", "Time of threads"],
+	process: ["by process", "Time of processes"],
+	pivot: ["pivot", "Hosts, processes or threads against states"]
+};
+/** Why there is no command. */
+var NO_QUERY = "The server has no query with these figures, or it would have to name too many threads or hosts: select fewer rows, or look at all threads";
 var UNKNOWN = 0;
 var USER = 1;
 var CALL = 2;
@@ -9558,6 +11086,11 @@ var onCpu = (it) => [
 ].reduce((sum, state) => sum + (it.byState[state] ?? 0), 0);
 var StatisticsPanel = class extends AskingPanel {
 	range = null;
+	/** The query of the sums by state: what the bar has is that of the table at the right. */
+	stateCommand = "";
+	stateTexts = [0, 1].map(() => copyButton("as text", "", () => this.stateCommand, "query"));
+	/** What the answer is of: these rows, or all. */
+	rows = null;
 	all = 1;
 	most = 1;
 	of = h("select", {
@@ -9578,11 +11111,11 @@ var StatisticsPanel = class extends AskingPanel {
 	instead;
 	/** What the tables at the right add up by. */
 	by = "call";
-	insteadNote = h("span", { class: "muted" });
-	waited = 1;
 	count = h("span", { class: "muted" });
-	ofThreads;
-	ofProcesses;
+	middle = "thread";
+	ofMiddle;
+	ofStates;
+	pivot;
 	phases;
 	fileTables;
 	exchanged;
@@ -9708,97 +11241,46 @@ var StatisticsPanel = class extends AskingPanel {
 				}
 			]
 		});
-		this.causes = new DataTable({
-			label: "Waits by cause",
-			origin,
-			sort: [2, true],
-			columns: [
-				{
-					title: "waits for",
-					value: (it) => causeWord(it.cause).replace(/^waits for /, ""),
-					draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause).replace(/^waits for /, "")),
-					width: 14
-				},
-				{
-					title: "count",
-					unit: "count",
-					value: (it) => it.count
-				},
-				{
-					title: "time",
-					unit: "ns",
-					value: (it) => it.total
-				},
-				{
-					title: "longest",
-					unit: "ns",
-					value: (it) => it.longest
-				},
-				{
-					title: "mostly ended by",
-					value: (it) => it.endedBy,
-					grow: true
-				}
-			]
-		});
-		this.instead = new DataTable({
-			label: "What ran while they waited for a CPU: a click goes there",
-			origin,
-			sort: [1, true],
-			pick: (it) => {
-				if (it.row !== null) this.goTo(it.row);
-			},
-			columns: [
-				{
-					title: "ran instead",
-					value: (it) => it.label,
-					grow: true
-				},
-				{
-					title: "time",
-					unit: "ns",
-					value: (it) => it.total_ns
-				},
-				{
-					title: "share",
-					unit: "percent",
-					value: (it) => 100 * it.total_ns / this.waited,
-					text: (it) => `${(100 * it.total_ns / this.waited).toFixed(1)} %`
-				}
-			]
-		});
+		this.causes = new CauseTable(origin);
+		this.instead = new InsteadTable(origin, (row) => this.goTo(row));
 		this.controls.append(this.of, this.count);
-		const turns = (isProcesses) => h("span", { class: "turns" }, ...[false, true].map((to) => button(to ? "by process" : "by thread", to ? "Time of processes" : "Time of threads", () => {
+		this.pivot = new PivotTable(origin, (thread, by) => this.groupOf(thread, by), (row) => this.goTo(row), () => this.tellKept());
+		const turns = (of) => h("span", { class: "turns" }, ...Object.entries(MIDDLES).map(([to, [text, title]]) => button(text, title, () => {
 			this.turn(to);
 			this.tellKept();
-		}, { "aria-pressed": String(to === isProcesses) })));
-		this.ofThreads = titled("", this.threads, turns(false));
-		this.ofProcesses = titled("", this.processes, turns(true));
+		}, { "aria-pressed": String(to === of) })));
+		this.ofStates = titled("By state", this.states, this.stateTexts[0]);
+		this.ofMiddle = {
+			thread: titled("", this.threads, turns("thread")),
+			process: titled("", this.processes, turns("process")),
+			pivot: titled("", this.pivot.table, turns("pivot"), this.pivot.select, this.pivot.note, this.stateTexts[1])
+		};
+		this.ofMiddle.pivot.classList.add("wide");
 		const turnsOf = (by) => h("span", { class: "turns" }, ...Object.entries(BYS).map(([to, [text, title]]) => button(text, title, () => {
 			this.turnTo(to);
 			this.tellKept();
 			this.ask();
 		}, { "aria-pressed": String(to === by) })));
-		this.phases = new PhaseTable(origin, (row) => nameOf$1(this.view, row), (row) => this.goTo(row));
-		this.fileTables = new FileTables(origin, (host) => this.view.now.experiment?.hosts[host]?.name ?? String(host));
+		this.phases = new PhaseTable(origin, (row) => nameOf$1(this.view, row), (row) => rowOf(this.view, row)?.rank !== void 0, (row) => this.goTo(row));
+		this.fileTables = new FileTables(origin, (host) => this.hostName(host), {
+			file: (it) => void this.goToUser(isFile(this.hostName(it.host), it), this.rows, "it is not known which thread uses it"),
+			peer: (it, files) => void this.goToUser(isOtherEnd(this.hostName(it.host), it, files), null, `no thread on a traced host is known to be at ${it.peer}`)
+		});
 		this.exchanged = new ExchangedTable(origin, (row) => this.goTo(row));
 		this.ofRight = {
 			call: titled("", this.calls, turnsOf("call"), h("span", {
 				class: "muted",
 				title: "Calls take as long as their host's own clock says, as in syscallstats; states are on the common clock. The two differ by the rates of the clocks, some parts in a million."
 			}, "by own clocks")),
-			cause: titled("", this.causes, turnsOf("cause"), h("span", {
-				class: "muted",
-				title: "As in the report blocking, which is by process"
-			}, "of whole processes")),
-			instead: titled("", this.instead, turnsOf("instead"), this.insteadNote),
+			cause: titled("", this.causes.table, turnsOf("cause"), this.causes.note),
+			instead: titled("", this.instead.table, turnsOf("instead"), this.instead.note),
 			phase: titled("", this.phases.table, turnsOf("phase"), this.phases.note),
-			file: titled("", this.fileTables.files, turnsOf("file"), this.fileTables.filesNote),
-			peer: titled("", this.fileTables.peers, turnsOf("peer"), this.fileTables.peersNote),
+			file: titled("", this.fileTables.files, turnsOf("file"), this.fileTables.filesNote, this.fileTables.said),
+			peer: titled("", this.fileTables.peers, turnsOf("peer"), this.fileTables.peersNote, this.fileTables.saidOfPeers),
 			message: titled("", this.exchanged.table, turnsOf("message"), this.exchanged.note)
 		};
-		this.parts = h("div", { class: "statistics-parts" }, titled("By state", this.states), this.ofThreads, this.ofProcesses, ...Object.values(this.ofRight));
-		this.turn(false);
+		this.parts = h("div", { class: "statistics-parts" }, this.ofStates, ...Object.values(this.ofMiddle), ...Object.values(this.ofRight));
+		this.turn("thread");
 		this.turnTo("call");
 	}
 	changed(_now, changed) {
@@ -9810,14 +11292,16 @@ var StatisticsPanel = class extends AskingPanel {
 	get kept() {
 		return [
 			...this.by === "call" ? [] : [this.by],
-			...!this.ofProcesses.hidden ? ["process"] : [],
+			...this.middle === "thread" ? [] : [this.middle === "pivot" ? `pivot-${this.pivot.by}` : this.middle],
 			...this.of.value === "row" ? ["row"] : []
 		].join(",");
 	}
 	keep(text) {
 		const parts = text.split(",");
 		this.turnTo(parts.find((part) => part in BYS) ?? "call");
-		this.turn(parts.includes("process"));
+		const by = parts.find((part) => part.startsWith("pivot-"))?.slice(6);
+		if (by !== void 0) this.pivot.show(by);
+		this.turn(by !== void 0 ? "pivot" : parts.includes("process") ? "process" : "thread");
 		if (this.of.value !== "area") this.of.value = parts.includes("row") ? "row" : "all";
 		if (this.isSeen) this.ask();
 	}
@@ -9838,17 +11322,19 @@ var StatisticsPanel = class extends AskingPanel {
 			this.states,
 			this.threads,
 			this.processes,
-			this.causes
+			this.pivot.table,
+			this.causes.table
 		]) table.redraw();
 	}
 	forget() {
+		this.pivot.clear();
 		for (const table of [
 			this.states,
 			this.threads,
 			this.processes,
 			this.calls,
-			this.causes,
-			this.instead,
+			this.causes.table,
+			this.instead.table,
 			this.phases.table,
 			this.fileTables.files,
 			this.fileTables.peers,
@@ -9864,9 +11350,16 @@ var StatisticsPanel = class extends AskingPanel {
 			ask: this.progress.ask
 		}, answer = await api.statistics(asked, signal);
 		this.range = covered;
-		this.command.set(answer.command);
+		this.rows = rows;
+		if (this.by === "call") this.command.setOr(answer.calls_command, NO_QUERY);
+		this.stateCommand = answer.command;
+		for (const it of this.stateTexts) {
+			it.hidden = answer.command === "";
+			it.title = answer.command;
+		}
 		if (answer.threads.length === 0) {
 			this.forget();
+			this.command.set("");
 			this.body.replaceChildren(rows !== null ? notice("empty", `${isOfRow ? nameOf$1(this.view, row) : "These rows"} ${isOfRow ? "has" : "have"} no threads in this time`, "Choose all threads, or another row or time.") : notice("empty", "No states are known in this time", "They come from `sched_switch` and system calls: record `lttng enable-event --kernel 'sched_*'` and `lttng enable-event --kernel --syscall --all`."));
 			return;
 		}
@@ -9885,61 +11378,27 @@ var StatisticsPanel = class extends AskingPanel {
 		this.states.set(answer.states);
 		this.threads.set(threads);
 		this.processes.set(this.byProcess(threads));
+		this.pivot.set(answer);
 		this.calls.set(answer.calls);
-		if (this.by === "cause") await this.loadCauses(covered, rows, signal);
+		if (this.by === "cause") this.command.set(shown(this.causes, await api.causes(asked, signal)));
 		if (this.by === "phase") this.command.set(shown(this.phases, await api.phases(asked, signal)));
-		if (this.by === "instead") await this.loadInstead(asked, signal);
+		if (this.by === "instead") this.command.setOr(shown(this.instead, await api.instead(asked, signal)), NO_QUERY);
 		if (this.by === "file" || this.by === "peer") this.command.set(shown(this.fileTables, await api.files(asked, signal)));
 		if (this.by === "message") this.command.set(shown(this.exchanged, await api.exchanged(asked, signal)));
 	}
-	async loadInstead(asked, signal) {
-		const { waits, wait_ns: waited, unknown_ns: unknown, ran, ran_count: count } = await api.instead(asked, signal);
-		this.waited = Math.max(1, waited);
-		this.insteadNote.textContent = `${formatCount(waits)} waits for a CPU, ${formatDuration(waited)}${unknown > 0 ? `; unknown what ran: ${formatDuration(unknown)}` : ""}${ran.length < count ? `; the first ${formatCount(ran.length)} of ${formatCount(count)}` : ""}`;
-		this.insteadNote.title = `${this.insteadNote.textContent}. Of each wait, what ran on the CPU that the thread got in the end`;
-		this.instead.set(ran);
-		this.command.set("");
-	}
-	/** Waits are those of the report `blocking`, of all processes or of those of some rows. */
-	async loadCauses(covered, rows, signal) {
-		const answer = await api.table({
-			analysis: "blocking",
-			begin: covered.begin,
-			end: covered.end,
-			limit: MAX_WAITS,
-			ask: this.progress.ask
-		}, signal);
-		const table = answer.tables.find((it) => it.name === "causes"), of = rows?.map((row) => rowOf(this.view, row)), hostName = (host) => this.view.now.experiment?.hosts[host]?.name;
-		const at = (name) => table?.columns.findIndex((column) => column.name === name) ?? -1;
-		const sums = /* @__PURE__ */ new Map();
-		for (const line of table?.rows ?? []) {
-			if (of !== void 0 && !of.some((it) => it !== void 0 && line[at("host")] === hostName(it.host) && (it.kind === "host" || line[at("pid")] === it.pid))) continue;
-			const cause = String(line[at("cause")]), total = Number(line[at("total_ns")]), sum = sums.get(cause) ?? {
-				count: 0,
-				total: 0,
-				longest: 0,
-				most: -1,
-				endedBy: ""
-			};
-			sum.count += Number(line[at("count")]);
-			sum.total += total;
-			sum.longest = Math.max(sum.longest, Number(line[at("max_ns")]));
-			if (total > sum.most) {
-				sum.most = total;
-				sum.endedBy = String(line[at("ended_by")] ?? "");
-			}
-			sums.set(cause, sum);
-		}
-		this.causes.set([...sums].map(([cause, sum]) => ({
-			cause,
-			...sum
-		})));
-		this.command.set(answer.command);
+	/** The process or the host that a thread is of; a thread that is alone stands for its process. */
+	groupOf(thread, by) {
+		const it = rowOf(this.view, thread), parent = rowOf(this.view, it?.parent ?? null), host = this.view.now.experiment?.hosts[it?.host ?? -1]?.row ?? thread;
+		const row = by === "host" ? host : by === "process" && parent?.kind === "process" ? parent.id : thread;
+		return {
+			row,
+			label: nameOf$1(this.view, row)
+		};
 	}
 	byProcess(threads) {
 		const groups = /* @__PURE__ */ new Map();
 		for (const it of threads) {
-			const parent = rowOf(this.view, rowOf(this.view, it.row)?.parent ?? null), id = parent?.kind === "process" ? parent.id : it.row;
+			const { row: id } = this.groupOf(it.row, "process");
 			const group = groups.get(id);
 			if (group === void 0) groups.set(id, {
 				byState: [...it.byState],
@@ -9967,9 +11426,11 @@ var StatisticsPanel = class extends AskingPanel {
 			text: formatDuration(ns)
 		}));
 	}
-	turn(toProcesses) {
-		this.ofThreads.hidden = toProcesses;
-		this.ofProcesses.hidden = !toProcesses;
+	/** The pivot has the sums by state, too: it takes their place. */
+	turn(to) {
+		this.middle = to;
+		for (const [name, part] of Object.entries(this.ofMiddle)) part.hidden = name !== to;
+		this.ofStates.hidden = to === "pivot";
 	}
 	turnTo(by) {
 		this.by = by;
@@ -9986,6 +11447,27 @@ var StatisticsPanel = class extends AskingPanel {
 	}
 	rowText() {
 		return this.view.now.row === null ? "selected row" : `only ${nameOf$1(this.view, this.view.now.row)}`;
+	}
+	hostName(host) {
+		return this.view.now.experiment?.hosts[host]?.name ?? String(host);
+	}
+	/** Goes to the thread that has most to do with a line; `none`: what is said where there is none. */
+	async goToUser(condition, rows, none) {
+		const { range } = this;
+		if (range === null) return;
+		this.fileTables.say("looking for the thread …");
+		const user = await this.during(mostOf(this.view, condition, range, rows)).catch((error) => {
+			if (error instanceof ApiError) return error.message;
+			throw error;
+		});
+		if (!this.isSeen || this.range !== range) return;
+		this.fileTables.say(user === null ? none : typeof user === "string" ? user : `${nameOf$1(this.view, user.row)}, its first call`);
+		if (user === null || typeof user === "string") return;
+		const at = toShown(this.view, user.row, user.at);
+		this.goAndStay(() => {
+			this.navigator.go(user.row, at);
+			this.view.set({ hover: at });
+		});
 	}
 	go(it) {
 		this.goTo(it.row);
@@ -10190,7 +11672,7 @@ var LinkPictureView = class {
 		const seen = this.scene();
 		if (seen === null) return;
 		this.legend.replaceChildren(swatch(FORTH, `${seen.picture.a} → ${seen.picture.b}`), swatch(BACK, `${seen.picture.b} → ${seen.picture.a}`), swatch(likelyColour(), "likely"), swatch(ink().sure, "sure"));
-		this.most = mostOf(seen.picture, seen.window, this.isAll);
+		this.most = mostOf$1(seen.picture, seen.window, this.isAll);
 		const scene = {
 			...seen,
 			most: this.most
@@ -10235,6 +11717,7 @@ var SyncTables = class {
 			label: "Links: a click shows its picture",
 			origin,
 			pick,
+			sort: [0, false],
 			mark: (it) => it === this.picked ? "picked" : null,
 			columns: [
 				{
@@ -10315,6 +11798,7 @@ var SyncTables = class {
 		this.hosts = new DataTable({
 			label: "Hosts and formulas of their clocks",
 			origin,
+			sort: [0, false],
 			columns: [
 				{
 					title: "host",
@@ -14337,6 +15821,7 @@ var LEFT = 62;
 var FONT = "11px system-ui, sans-serif";
 var Chart = class {
 	view;
+	shown;
 	plot = null;
 	names = "";
 	data = null;
@@ -14344,8 +15829,10 @@ var Chart = class {
 	title = h("h3");
 	readout = h("span", { class: "readout" });
 	element = h("figure", { class: "chart" }, h("figcaption", {}, this.title, this.readout), this.place);
-	constructor(view, mover) {
+	/** `shown`: the window that it shows. */
+	constructor(view, mover, shown) {
 		this.view = view;
+		this.shown = shown;
 		new ResizeObserver(() => this.fit()).observe(this.place);
 		listenTime(this.place, view, mover, (x) => this.timeAt(x));
 	}
@@ -14367,7 +15854,7 @@ var Chart = class {
 	/** The window is another: what is there is moved until better comes. */
 	scale() {
 		if (this.plot === null || this.data === null) return;
-		const { begin, end } = this.view.now.window, most = this.data.most ?? largest(this.data);
+		const { begin, end } = this.shown(), most = this.data.most ?? largest(this.data);
 		this.plot.batch(() => {
 			this.plot.setScale("x", {
 				min: begin,
@@ -14575,16 +16062,17 @@ var UsagePanel = class extends AskingPanel {
 			"hover",
 			"selection"
 		]);
-		this.charts = KINDS.map(() => new Chart(view, navigator));
+		this.charts = KINDS.map(() => new Chart(view, navigator, this.timesShown));
 		const text = (value, it) => value === null ? "–" : textOf(it.unit)(value);
 		this.table = new DataTable({
 			label: "Usage in the window: a click goes to the instant of most",
 			origin: () => this.origin,
-			pick: (it) => {
-				if (it.at !== null) {
-					this.view.set({ hover: toShown(view, null, it.at) });
-					this.navigator.go(null, toShown(view, null, it.at));
-				}
+			sort: [0, false],
+			pick: ({ at }) => {
+				if (at !== null) this.goAndStay(() => {
+					this.view.set({ hover: toShown(view, null, at) });
+					this.navigator.go(null, toShown(view, null, at));
+				});
 			},
 			columns: [
 				{
@@ -14622,6 +16110,7 @@ var UsagePanel = class extends AskingPanel {
 		if (changed.has("hover")) for (const chart of this.charts) chart.cursor();
 		if (changed.has("selection")) for (const chart of this.charts) chart.select();
 		if (!changed.has("window") && !changed.has("clock")) return;
+		if (changed.has("clock") || !this.isLed) this.letGo();
 		for (const chart of this.charts) chart.scale();
 		this.askSoon();
 	}
@@ -14637,7 +16126,7 @@ var UsagePanel = class extends AskingPanel {
 	}
 	async load(signal) {
 		const range = this.showRange("window"), points = Math.max(60, Math.min(1e3, Math.round(this.body.clientWidth / 4)));
-		const answer = await api.usage(range.begin, range.end, points, signal);
+		const answer = await api.usage(range.begin, range.end, points, signal, false, this.progress.ask);
 		this.series = answer.series;
 		this.command.set(answer.command);
 		if (this.series.length === 0) {
@@ -14714,6 +16203,7 @@ function textOf(unit) {
 }
 var panels = [
 	StatePanel,
+	FlowsPanel,
 	CriticalPathPanel,
 	LatencyPanel,
 	ServicesPanel,
@@ -14809,9 +16299,18 @@ function arranged(host, children, rank, threads, room, kept, container = () => n
 	};
 	fold(QUIET, `${quiet.length} less active`, quiet);
 	fold(SYSTEM, `tracer and kernel (${system.length})`, system);
+	return devices.length > 0 ? [...shown, devicesOf(host, devices)] : shown;
+}
+/** The fold of CPUs and disks of a host. */
+function devicesOf(host, devices) {
 	const cpus = devices.filter((row) => row.kind === "cpu").length, disks = devices.length - cpus;
-	fold(DEVICES, [cpus > 0 ? `${cpus} ${cpus === 1 ? "CPU" : "CPUs"}` : "", disks > 0 ? `${disks} ${disks === 1 ? "disk" : "disks"}` : ""].filter((text) => text !== "").join(", "), devices);
-	return shown;
+	const parts = [cpus > 0 ? `${cpus} ${cpus === 1 ? "CPU" : "CPUs"}` : "", disks > 0 ? `${disks} ${disks === 1 ? "disk" : "disks"}` : ""];
+	return {
+		key: DEVICES + host,
+		label: parts.filter((text) => text !== "").join(", "),
+		rows: devices,
+		isGroup: false
+	};
 }
 function isBundle(it) {
 	return "key" in it;
@@ -14830,6 +16329,7 @@ var Rows = class {
 	byId = /* @__PURE__ */ new Map();
 	children = /* @__PURE__ */ new Map();
 	places = /* @__PURE__ */ new Map();
+	/** Only the head of the critical path is shown. */
 	isPathClosed = false;
 	collapsed = /* @__PURE__ */ new Set();
 	unfolded = /* @__PURE__ */ new Set();
@@ -14956,8 +16456,10 @@ var Rows = class {
 		const active = /* @__PURE__ */ new Set(), chosen = this.top(this.view.now.row);
 		if (chosen !== null) active.add(chosen);
 		for (const host of activity === null ? [] : this.childrenOf(null)) {
+			const isQuiet = (row) => this.isQuietDevice(row, active);
 			let left = Math.max(room, MIN_LINES);
 			for (const row of this.sorted(this.childrenOf(host.id))) {
+				if (isQuiet(row)) continue;
 				const lines = 1 + this.childrenOf(row.id).length, isFolding = row.kind === "process" || row.kind === "thread";
 				if (isFolding && (lines > left || !activity.has(row.id))) continue;
 				left -= lines;
@@ -15004,7 +16506,8 @@ var Rows = class {
 			hidden: [...this.hidden]
 		};
 	}
-	restore(kept) {
+	restore(kept, isPathClosed) {
+		this.isPathClosed = isPathClosed;
 		for (const [set, ids] of [
 			[this.collapsed, kept.collapsed],
 			[this.unfolded, kept.unfolded],
@@ -15049,6 +16552,11 @@ var Rows = class {
 	/** Whether a row goes to the fold of its host: sorted by activity, and it had little. */
 	folds(row) {
 		return this.activity !== null && this.parts === null && (row.kind === "process" || row.kind === "thread") && this.row(row.parent)?.kind === "host" && !this.active.has(row.id);
+	}
+	/** Sorted by activity, devices do not take lines from threads: disks that did nothing, and the only CPU of a host, which is what the host's own line shows. */
+	isQuietDevice(row, active = this.active) {
+		if (this.activity === null || this.parts !== null || active.has(row.id) || this.hidden.has(row.id) || this.pinned.includes(row.id)) return false;
+		return row.kind === "disk" ? !this.activity.has(row.id) : row.kind === "cpu" && !this.childrenOf(row.parent).some((it) => it !== row && it.kind === "cpu");
 	}
 	/** Rows that are shown because of a filter, with their ancestors; null: all. */
 	wanted() {
@@ -15144,8 +16652,9 @@ var Rows = class {
 			this.addGrouped(lines, row, children, depth);
 			return;
 		}
-		const folded = wanted === null ? children.filter((child) => this.folds(child)) : [];
-		const shown = folded.length > 0 ? children.filter((child) => !this.folds(child)) : children;
+		const isPlain = wanted === null && row.kind === "host", folded = isPlain ? children.filter((child) => this.folds(child)) : [];
+		const devices = isPlain ? children.filter((child) => this.isQuietDevice(child)) : [];
+		const shown = folded.length + devices.length > 0 ? children.filter((child) => !this.folds(child) && !this.isQuietDevice(child)) : children;
 		for (const child of this.sorted(shown)) this.add(lines, child, depth + 1, wanted);
 		if (folded.length > 0) {
 			const isOpen = this.unfolded.has(row.host), label = `${folded.length} less active`;
@@ -15162,7 +16671,8 @@ var Rows = class {
 			});
 			if (isOpen) for (const child of folded) this.add(lines, child, depth + 2, wanted);
 		}
-		if (hasCounters && !areOpen && wanted === null) this.addCounters(lines, row.host, depth + 1);
+		if (devices.length > 0) this.addBundle(lines, devicesOf(row.host, devices), depth);
+		else if (hasCounters && !areOpen && wanted === null) this.addCounters(lines, row.host, depth + 1);
 	}
 	/** Opens the counters of all hosts, or closes them. */
 	toggleCounters() {
@@ -15207,30 +16717,34 @@ var Rows = class {
 			activity: (row) => this.activity.get(row.id) ?? 0
 		};
 		const shown = children.filter((row) => !this.hidden.has(row.id) && !this.pinned.includes(row.id));
-		for (const it of arranged(host.host, shown, rank, (row) => this.isExpanded(row) ? this.childrenOf(row.id).length : 0, this.room, new Set(kept === null ? [] : [kept]), (row) => row.namespace ?? this.childrenOf(row.id).find((child) => child.namespace !== void 0)?.namespace ?? null)) {
-			if (!isBundle(it)) {
-				this.add(lines, it, depth + 1, null);
-				continue;
-			}
-			const isOpen = this.unfolded.has(it.key), members = it.rows.map((row) => row.id), sources = it.isGroup ? it.rows.flatMap((row) => row.kind === "process" ? this.childrenOf(row.id).map((child) => child.id) : [row.id]).slice(0, MAX_OVERLAID) : [];
-			for (const id of members) this.bundles.set(id, it);
-			lines.push({
-				id: BUNDLE - it.key,
-				row: null,
-				host: host.host,
-				label: it.label,
-				depth: depth + 1,
-				expandable: true,
-				expanded: isOpen,
-				pinned: false,
-				sources,
-				isOverlaid: true,
-				members
-			});
-			if (!isOpen) continue;
-			for (const row of this.sorted(it.rows)) this.add(lines, row, depth + 2, null);
-			if (isDevices(it.key) && !this.unfolded.has(countersKey(host.host))) this.addCounters(lines, host.host, depth + 2);
-		}
+		for (const it of arranged(host.host, shown, rank, (row) => this.isExpanded(row) ? this.childrenOf(row.id).length : 0, this.room, new Set(kept === null ? [] : [kept]), (row) => row.namespace ?? this.childrenOf(row.id).find((child) => child.namespace !== void 0)?.namespace ?? null)) if (isBundle(it)) this.addBundle(lines, it, depth);
+		else this.add(lines, it, depth + 1, null);
+	}
+	/** Several rows of a host as one line, and what is in it where it is open. */
+	addBundle(lines, it, depth) {
+		const host = it.rows[0].host, isOpen = this.unfolded.has(it.key), members = it.rows.map((row) => row.id);
+		const inside = (row) => row.kind === "process" ? this.childrenOf(row.id).map((child) => child.id) : [row.id];
+		const sources = it.isGroup ? it.rows.flatMap(inside).slice(0, MAX_OVERLAID) : [];
+		for (const id of members) this.bundles.set(id, it);
+		const line = {
+			id: BUNDLE - it.key,
+			row: null,
+			host,
+			label: it.label,
+			depth: depth + 1,
+			expandable: true,
+			expanded: isOpen,
+			pinned: false
+		};
+		lines.push({
+			...line,
+			sources,
+			isOverlaid: true,
+			members
+		});
+		if (!isOpen) return;
+		for (const row of this.sorted(it.rows)) this.add(lines, row, depth + 2, null);
+		if (isDevices(it.key) && !this.unfolded.has(countersKey(host))) this.addCounters(lines, host, depth + 2);
 	}
 	/** The most active first; CPUs, disks and phases keep their place. */
 	sorted(rows) {
@@ -15499,10 +17013,12 @@ var Search = class {
 	list;
 	element;
 	timer = 0;
-	turn = 0;
+	/** What is looked for now. */
+	looking = new AbortController();
 	runs = 0;
 	found = [];
 	watchers = /* @__PURE__ */ new Set();
+	typers = /* @__PURE__ */ new Set();
 	constructor(view, rows, tree, navigation, openList) {
 		this.view = view;
 		this.rows = rows;
@@ -15514,8 +17030,8 @@ var Search = class {
 			role: "search"
 		}, this.input, this.count, this.list);
 		this.input.addEventListener("input", () => {
-			clearTimeout(this.timer);
-			this.timer = window.setTimeout(() => void this.run(), REST_MS$2);
+			this.later(REST_MS$2);
+			for (const watcher of this.typers) watcher();
 		});
 		this.input.addEventListener("keydown", (event) => {
 			if (event.key === "Enter") {
@@ -15535,9 +17051,18 @@ var Search = class {
 		view.watch(() => {
 			const query = parseQuery(this.input.value);
 			if (query.states.length === 0 && query.expression === null) return;
-			clearTimeout(this.timer);
-			this.timer = window.setTimeout(() => void this.run(), 360);
+			this.later(360);
 		}, "window");
+	}
+	/** Looks when nothing has changed for a moment; what is looked for now is no longer wanted. */
+	later(rest) {
+		this.looking.abort();
+		clearTimeout(this.timer);
+		this.timer = window.setTimeout(() => void this.run(), rest);
+	}
+	/** Calls `watcher` when a reader types. */
+	watchTyping(watcher) {
+		this.typers.add(watcher);
 	}
 	watch(watcher) {
 		this.watchers.add(watcher);
@@ -15561,55 +17086,66 @@ var Search = class {
 		this.runs -= 1;
 	}
 	async look() {
-		const turn = this.turn += 1, text = this.input.value.trim(), query = parseQuery(text);
+		this.looking.abort();
+		const { signal } = this.looking = new AbortController(), text = this.input.value.trim(), query = parseQuery(text);
 		for (const watcher of this.watchers) watcher();
-		this.list.hidden = query.expression === null || text === "";
+		this.list.hidden = text === "" || query.wrong !== "";
 		this.input.classList.toggle("wrong", query.wrong !== "");
 		if (query.expression !== null && text !== "") {
-			await this.byExpression(query, turn);
+			await this.byExpression(query, signal);
 			return;
 		}
-		this.view.set({ filter: null });
 		if (text === "" || query.wrong !== "") {
+			this.view.set({
+				filter: null,
+				found: null
+			});
 			this.count.textContent = query.wrong;
 			this.show([], text === "" ? null : /* @__PURE__ */ new Set(), query);
 			return;
 		}
-		let found = this.view.now.rows.filter((row) => this.fits(row, query)).map((row) => row.id), isWhole = true;
+		this.view.set({ filter: null });
+		let found = this.view.now.rows.filter((row) => this.fits(row, query)).map((row) => row.id), kind = "whole";
 		if (query.states.length > 0) {
 			this.count.textContent = "…";
 			const { window: { begin, end }, clock } = this.view.now, expression = query.states.map((style) => `state == ${STATES[style][0]}`).join(" || ");
-			const inState = await api.matching(expression, begin, end, clock).catch(() => null);
-			if (turn !== this.turn || inState === null) return;
+			const inState = await api.matching(expression, begin, end, clock, null, signal).catch(() => null);
+			if (signal.aborted || inState === null) return;
 			const rows = new Set(inState.rows);
 			found = found.filter((row) => rows.has(row));
-			isWhole = inState.is_whole;
+			({kind} = inState);
 		}
-		this.tell(found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`, isWhole);
-		this.show(found, new Set(found), query, isWhole);
+		this.view.set({ found });
+		this.tell(found.length === 1 ? "1 row" : `${formatCount(found.length)} rows`, found.length, kind);
+		this.show(found, new Set(found), query, kind);
 	}
 	/** Says what was found; where not all states were looked at, that there may be more. */
-	tell(found, isWhole) {
-		this.count.textContent = isWhole ? found : `at least ${found}: zoom in for all`;
-		this.count.title = isWhole ? "" : "The window has too many states to look at each: only those were found that fill most of a part of it. In a shorter window, all are";
+	tell(found, count, kind) {
+		const text = foundText(found, count, kind);
+		this.count.textContent = kind === "whole" || kind === "unknown" ? text : `${text}: zoom in for all`;
+		const more = `${text}. The window has too many states to look at each: in a shorter one, all are looked at`;
+		this.count.title = kind === "whole" ? "" : kind === "unknown" ? TOO_MANY : more;
 	}
 	/** Rows by what they did: the server looks at their states. */
-	async byExpression(query, turn) {
+	async byExpression(query, signal) {
 		const { window: { begin, end }, clock } = this.view.now, expression = query.expression;
 		this.count.textContent = "…";
-		const answer = await api.matching(expression, begin, end, clock).catch((error) => error);
-		if (turn !== this.turn) return;
+		const answer = await api.matching(expression, begin, end, clock, null, signal).catch((error) => error);
+		if (signal.aborted) return;
 		if (answer instanceof Error) {
 			this.input.classList.add("wrong");
 			this.count.textContent = this.count.title = answer.message;
 			return;
 		}
-		const { rows, states, is_whole } = answer;
-		this.tell(`${formatCount(states)} ${states === 1 ? "state" : "states"} on ${formatCount(rows.length)} ${rows.length === 1 ? "row" : "rows"}`, is_whole);
-		this.view.set({ filter: expression });
-		this.show(rows, new Set(rows), query, is_whole);
+		const found = answer, { rows, states, kind } = found;
+		this.tell(statesText(found), states, kind);
+		this.view.set({
+			filter: expression,
+			found: null
+		});
+		this.show(rows, kind === "unknown" ? null : new Set(rows), query, kind);
 	}
-	show(found, filter, query, isWhole = true) {
+	show(found, filter, query, kind = "whole") {
 		this.found = found;
 		this.tree.marked = [
 			...query.words,
@@ -15617,7 +17153,7 @@ var Search = class {
 			...query.pid,
 			...query.tid
 		];
-		this.rows.setFilter(filter, isWhole);
+		this.rows.setFilter(filter, kind === "whole");
 	}
 	async jump(by) {
 		await this.run();
@@ -15777,80 +17313,6 @@ var Status = class {
 		if (this.right.textContent !== text) this.right.textContent = text;
 	}
 };
-// src/parseTime.ts
-var TIME_FORMATS = [
-	"UTC",
-	"local",
-	"since begin"
-];
-var UNITS = {
-	ns: 1,
-	us: 1e3,
-	"µs": 1e3,
-	ms: 1e6,
-	s: 1e9,
-	min: 6e10,
-	h: 36e11
-};
-var DAY = 86400n * 1000000000n;
-/** ns of a decimal number of seconds, to the last digit. */
-function nsOf(seconds) {
-	const [whole = "0", fraction = ""] = seconds.split(".");
-	return BigInt(whole === "" ? "0" : whole) * 1000000000n + BigInt(fraction.slice(0, 9).padEnd(9, "0"));
-}
-/** An instant; `start`: that of the window, after which "+40ms" is. Null: it is none. */
-function parseInstant(text, base, start = null) {
-	const origin = BigInt(base.origin), since = (unix) => Number(unix - origin);
-	const [, sign = "", number = "", unit = ""] = /^([+-]?)\s*(\d+(?:\.\d+)?|\.\d+)\s*(ns|us|µs|ms|s|min|h)$/.exec(text) ?? [];
-	if (number !== "") return (sign === "" || start === null ? base.begin : start) + (sign === "-" ? -1 : 1) * Number(number) * UNITS[unit];
-	if (/^\d{16,20}$/.test(text)) return since(BigInt(text));
-	if (/^\d{9,11}(\.\d+)?$/.test(text)) return since(nsOf(text));
-	if (base.format === "since begin" && /^\d+(\.\d+)?$/.test(text)) return base.begin + Number(nsOf(text));
-	const [, date, hours, minutes, seconds = "0", zone] = /^(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}):(\d\d)(?::(\d\d(?:\.\d+)?))?\s*(Z|UTC)?$/.exec(text) ?? [];
-	if (hours === void 0 || minutes === void 0 || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) >= 60) return null;
-	const ofDay = (BigInt(hours) * 60n + BigInt(minutes)) * 60000000000n + nsOf(seconds), isLocal = base.format === "local" && zone === void 0;
-	const near = origin + BigInt(Math.round(base.near)), shift = isLocal ? aheadOfUtc(near) : 0n;
-	if (date !== void 0) {
-		const day = Date.parse(`${date}T00:00:00Z`);
-		return Number.isNaN(day) ? null : since(BigInt(day) * 1000000n + ofDay - shift);
-	}
-	const first = (near + shift) / DAY * DAY + ofDay - shift, distance = (unix) => unix > near ? unix - near : near - unix;
-	return since([
-		first - DAY,
-		first,
-		first + DAY
-	].reduce((best, unix) => distance(unix) < distance(best) ? unix : best));
-}
-/** An instant (its begin is its end), or a window "A .. B"; null where the text is neither. */
-function parseTimes(text, base) {
-	const [from = "", to] = text.trim().split(/\s*(?:\.\.|…|\sto\s)\s*/), begin = parseInstant(from, base);
-	if (begin === null || to === void 0) return begin === null ? null : {
-		begin,
-		end: begin
-	};
-	const end = parseInstant(to, base, begin);
-	return end === null || end <= begin ? null : {
-		begin,
-		end
-	};
-}
-/** "h2 raw 123456789", "h2 raw 1 .. 2": raw times of a host, ns, as events and `--raw` have them; null where the text is none. */
-function parseRaw(text) {
-	const [, host, from, to] = /^(\S+)\s+raw\s+(-?\d{1,18})(?:\s*(?:\.\.|…|\sto\s)\s*(-?\d{1,18}))?$/.exec(text.trim()) ?? [];
-	return host === void 0 || from === void 0 ? null : {
-		host,
-		raw: [from, ...to === void 0 ? [] : [to]].map(Number)
-	};
-}
-/** A window as a text that means it, with as many digits as it is worth. */
-function timesText({ begin, end }, base) {
-	const places = Math.max(3, placesFor((end - begin) / 1e3));
-	const text = (at) => {
-		if (base.format === "since begin") return ((at - base.begin) / 1e9).toFixed(places);
-		return formatUtc(base.origin, base.format === "local" ? at + Number(aheadOfUtc(BigInt(base.origin) + BigInt(Math.round(at)))) : at, places);
-	};
-	return `${text(begin)} .. ${text(end)}`;
-}
 // src/timeField.ts
 var KEPT = "isochrone.times";
 var EXAMPLES = "06:11:28.259, 06:11:28.25 .. 06:11:28.3, 2.3s .. +40ms (since the begin), 1795155088.259 or 1795155088259000000 (Unix), h2 raw 123456789 (ns of a host's own clock)";
@@ -15879,10 +17341,8 @@ var TimeField = class {
 		this.navigation = navigation;
 		this.status = status;
 		this.formats.addEventListener("change", () => {
-			this.format = this.formats.value;
-			localStorage.setItem(KEPT, this.format);
-			this.apply();
-			this.show();
+			localStorage.setItem(KEPT, this.formats.value);
+			this.give(this.formats.value);
 		});
 		view.watch(() => this.apply(), "experiment", "clock");
 		this.input.addEventListener("keydown", (event) => {
@@ -15899,6 +17359,17 @@ var TimeField = class {
 		view.watch(() => {
 			if (document.activeElement !== this.input) this.show();
 		}, "window", "experiment", "clock");
+	}
+	/** How instants are shown. */
+	get chosen() {
+		return this.format;
+	}
+	/** Shows instants as an address asks for; what a reader chose for other pages stays that. */
+	give(format) {
+		if (format === null) return;
+		this.format = this.formats.value = format;
+		this.apply();
+		this.show();
 	}
 	/** From now on, all instants are shown so. */
 	apply() {
@@ -16119,6 +17590,30 @@ var Tooltip = class {
 		this.element.style.transform = `translate(${Math.max(4, Math.round(left))}px, ${Math.round(top)}px)`;
 	}
 };
+// src/sameNames.ts
+var made = /* @__PURE__ */ new WeakMap();
+/** The shortest part of the directory of a host's traces that other hosts of its name do not have; "" where it is the only one of its name. */
+function directoryOf(hosts, host) {
+	let all = made.get(hosts);
+	if (all === void 0) made.set(hosts, all = directories(hosts));
+	return all.get(host) ?? "";
+}
+function directories(hosts) {
+	const named = /* @__PURE__ */ new Map(), found = /* @__PURE__ */ new Map();
+	for (const host of hosts) {
+		const name = host.name.replace(/#\d+$/, "");
+		named.set(name, [...named.get(name) ?? [], host]);
+	}
+	for (const same of named.values()) {
+		const paths = same.map((host) => (host.traces[0] ?? "").split("/")), first = paths[0], shortest = Math.min(...paths.map((path) => path.length));
+		if (same.length < 2) continue;
+		let left = 0, right = 0;
+		while (left < shortest && paths.every((path) => path[left] === first[left])) left += 1;
+		while (right < shortest - left && paths.every((path) => path.at(-1 - right) === first.at(-1 - right))) right += 1;
+		same.forEach((host, place) => found.set(host.host, paths[place].slice(left, paths[place].length - right).join("/") || (paths[place].at(-1) ?? "")));
+	}
+	return found;
+}
 // src/tree.ts
 /** Rows above and below the screen that are elements, too. */
 var MARGIN = 3;
@@ -16266,21 +17761,24 @@ var Tree = class {
 	}
 	/** The element of a line: that of before, moved, where it looks the same. While rows are scrolled, most do. */
 	kept(place, before) {
-		const line = this.rows.lines[place], marked = this.marked.join("\n"), isActive = line.id === this.active, beside = this.beside(line);
-		const old = before.get(line.id), isSame = old !== void 0 && old.line === line && old.marked === marked && old.isActive === isActive && old.beside === beside;
-		const element = isSame ? old.element : this.item(line, beside), top = this.layout.top(place);
+		const line = this.rows.lines[place], marked = this.marked.join("\n"), isActive = line.id === this.active;
+		const beside = this.beside(line), directory = this.directory(line);
+		const old = before.get(line.id);
+		const isSame = old !== void 0 && old.line === line && old.marked === marked && old.isActive === isActive && old.beside === beside && old.directory === directory;
+		const element = isSame ? old.element : this.item(line, beside, directory), top = this.layout.top(place);
 		if (!isSame || old.top !== top) element.style.transform = `translateY(${top}px)`;
 		this.items.set(line.id, {
 			line,
 			marked,
 			isActive,
+			directory,
 			beside,
 			top,
 			element
 		});
 		return element;
 	}
-	item(line, beside) {
+	item(line, beside, directory) {
 		const { row } = line;
 		const item = h("div", {
 			class: `line ${row?.kind ?? (line.id === -1e6 ? "host path" : line.id <= -2e6 ? line.sources.length > 0 ? "group" : "fold" : line.id < -1e6 ? "path" : counterOf(line.id) !== null ? "counter" : "fold")}`,
@@ -16297,6 +17795,7 @@ var Tree = class {
 			title: this.title(line)
 		});
 		name.append(...this.highlighted(line.label));
+		if (directory !== "") name.append(h("span", { class: "directory" }, directory));
 		item.append(h("span", {
 			class: "twist",
 			"data-do": line.expandable ? "toggle" : null,
@@ -16314,6 +17813,10 @@ var Tree = class {
 			title: "Hide (h)"
 		}, "×")));
 		return item;
+	}
+	/** What tells a host from others of its name. */
+	directory(line) {
+		return line.row?.kind === "host" ? directoryOf(this.view.now.experiment?.hosts ?? [], line.host) : "";
 	}
 	beside(line) {
 		if (line.row?.kind !== "host") return "";
@@ -16367,6 +17870,11 @@ function replace(parent, children) {
 }
 // src/url.ts
 var REST_MS = 250;
+var TIMES = {
+	UTC: "UTC",
+	local: "local",
+	begin: "since begin"
+};
 var LISTS = {
 	collapsed: "x",
 	unfolded: "u",
@@ -16410,6 +17918,13 @@ function unpackOrders(texts) {
 			column,
 			isDown: to === "down"
 		}]];
+	}));
+}
+/** `k=messages~inverted~h1`. */
+function unpackOthers(texts) {
+	return Object.fromEntries(texts.flatMap((text) => {
+		const [, panel, kept] = /^([a-z-]+)~(.+)$/s.exec(text) ?? [];
+		return panel === void 0 ? [] : [[panel, kept]];
 	}));
 }
 /** `request=14`, or `path=` row, begin and end. */
@@ -16464,9 +17979,13 @@ function readAddress(hash) {
 			pinned: unpackIds(values.get("p")),
 			hidden: unpackIds(values.get("h"))
 		},
+		others: unpackOthers(values.getAll("k")),
+		times: TIMES[values.get("time") ?? ""] ?? null,
+		legend: values.has("legend") ? values.get("legend") !== "0" : null,
 		only: unpackIds(values.get("o")),
 		bookmarks,
 		path: unpackPath(values),
+		isPathClosed: values.get("pc") === "1",
 		orders: unpackOrders(values.getAll("t")),
 		theme: values.get("theme") === "dark" ? "dark" : values.get("theme") === "light" ? "light" : null,
 		isClear: values.get("eyes") === "all"
@@ -16482,8 +18001,10 @@ function writeAddress(place) {
 	if (place.clock === "own") values.set("c", "own");
 	if (place.path !== null && "request" in place.path) values.set("request", String(place.path.request));
 	else if (place.path !== null) values.set("path", `${place.path.row},${place.path.begin},${place.path.end}`);
+	if (place.isPathClosed) values.set("pc", "1");
 	values.set("d", place.drawer ?? "");
 	if (place.inner !== "") values.set("i", place.inner);
+	for (const [panel, kept] of Object.entries(place.others)) if (kept !== "") values.append("k", `${panel}~${kept}`);
 	if (place.search !== "") values.set("q", place.search);
 	if (place.sorted !== null) values.set("sort", place.sorted === false ? "0" : packRange(place.sorted));
 	if (place.isByCpu) values.set("by", "cpu");
@@ -16492,6 +18013,8 @@ function writeAddress(place) {
 	for (const [list, key] of Object.entries(LISTS)) if (place.rows[list].length > 0) values.set(key, packIds(place.rows[list], list === "pinned"));
 	if (place.only.length > 0) values.set("o", packIds(place.only, false));
 	for (const [table, { column, isDown }] of Object.entries(place.orders)) values.append("t", `${table}~${column}~${isDown ? "down" : "up"}`);
+	for (const [text, format] of Object.entries(TIMES)) if (format === place.times) values.set("time", text);
+	if (place.legend !== null) values.set("legend", place.legend ? "1" : "0");
 	if (place.theme !== null) values.set("theme", place.theme);
 	if (place.isClear) values.set("eyes", "all");
 	for (const it of place.bookmarks) values.append("b", `${it.at}~${it.row ?? ""}~${it.clock === "own" ? "o" : "c"}~${Math.round(it.span)}~${it.name}`);
@@ -16559,10 +18082,12 @@ var View = class {
 			end: 1
 		},
 		selection: null,
+		isAbout: false,
 		row: null,
 		hover: null,
 		path: null,
 		filter: null,
+		found: null,
 		area: null,
 		marks: null,
 		times: "",
@@ -16575,9 +18100,10 @@ var View = class {
 	}
 	/** Replaces parts, and calls the watchers of one of them. */
 	set(asked) {
-		const before = this.state, parts = "selection" in asked && !("area" in asked) ? {
-			...asked,
-			area: null
+		const before = this.state, parts = "selection" in asked ? {
+			area: null,
+			isAbout: false,
+			...asked
 		} : asked;
 		const changed = new Set(Object.keys(parts).filter((key) => parts[key] !== before[key]));
 		if (changed.size === 0) return;
@@ -16618,7 +18144,7 @@ var minimap = new Minimap(view, navigation, clock, status);
 var stage = new StagePicture(minimap, new SamplePicture(view));
 var activity = new Activity(view, rows, layout, status);
 var tree = new Tree(view, rows, layout, () => void activity.toggle(), () => void activity.group());
-var graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure);
+var graph = new Graph(view, rows, layout, clock, bookmarks, noteFailure, (names) => legend.name(names));
 var search = new Search(view, rows, tree, navigation, () => drawer.open("matches"));
 var drawer = new Drawer(panels.map((make) => make(view, navigation)));
 var timeField = new TimeField(view, navigation, status);
@@ -16646,7 +18172,7 @@ var commands = commandsOf({
 	exportPng: () => exportPng(graph),
 	exportSvg: () => exportSvg(graph)
 });
-var help = new Help(commands);
+var help = new Help(commands, () => legend.phaseSwatches());
 var palette = new Palette(commands);
 var header = new Header(view, clock, search, bookmarks, {
 	requests: () => drawer.open(PATH_PANEL),
@@ -16669,6 +18195,7 @@ var growth = new Growth(view, navigation, [
 	graph.arrows,
 	graph.counters
 ], loadOverview, showOthers);
+search.watchTyping(() => drawer.use("matches"));
 var isReady = false;
 hideToken();
 var asked = readAddress(location.hash);
@@ -16707,14 +18234,15 @@ async function start() {
 	address.changed();
 	minimap.loadUse();
 	const changed = () => address.changed();
-	view.watch(changed, "window", "selection", "area", "row", "clock", "onlyRows", "path");
+	view.watch(changed, "window", "selection", "area", "row", "clock", "onlyRows", "path", "times");
 	for (const part of [
 		rows,
 		drawer,
 		search,
 		bookmarks,
 		activity,
-		graph.arrows
+		graph.arrows,
+		legend
 	]) part.watch(changed);
 	watchOrders(changed);
 	watchTheme(changed);
@@ -16747,7 +18275,9 @@ async function restore(asked) {
 	const row = asked.row !== null && rows.row(asked.row) !== void 0 ? asked.row : null;
 	giveTheme(asked.theme, asked.isClear);
 	setOrders(asked.orders);
-	rows.restore(asked.rows);
+	timeField.give(asked.times);
+	legend.give(asked.legend);
+	rows.restore(asked.rows, asked.isPathClosed);
 	graph.arrows.show(asked.arrows.messages, asked.arrows.wakeups);
 	bookmarks.set(asked.bookmarks);
 	view.set({ clock: asked.clock });
@@ -16762,7 +18292,9 @@ async function restore(asked) {
 	});
 	await restorePath(asked.path);
 	if (asked.search !== search.text) search.set(asked.search);
-	drawer.open(asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null), asked.inner);
+	const panel = asked.drawer ?? (innerHeight >= ROOM_FOR_DRAWER ? drawer.first : null);
+	drawer.keepOthers(panel, asked.others);
+	drawer.open(panel, asked.inner);
 	graph.fit();
 	if (asked.sorted === false) activity.off();
 	else if (activity.sortedBy === null || asked.isByCpu !== rows.isSorted || JSON.stringify(asked.sorted) !== JSON.stringify(activity.sortedBy)) await activity.sort(asked.sorted ?? navigation.boundsOf("common"), !asked.isByCpu);
@@ -16779,16 +18311,19 @@ async function restorePath(of) {
 	}
 }
 function place() {
-	const { window, selection, area, row, clock, onlyRows, path } = view.now;
+	const { window, selection, isAbout, area, row, clock, onlyRows, path } = view.now;
 	return {
 		of: view.now.experiment?.store?.slice(0, OF_LENGTH) ?? null,
 		window: navigation.window ?? window,
-		selection,
+		selection: isAbout ? null : selection,
 		area: [...area ?? []],
 		row,
 		clock,
 		drawer: drawer.id,
 		inner: drawer.kept,
+		others: drawer.keptOthers,
+		times: timeField.chosen,
+		legend: legend.isShown,
 		search: search.text,
 		sorted: activity.sortedBy ?? false,
 		isByCpu: rows.isSorted,
@@ -16800,6 +18335,7 @@ function place() {
 		only: [...onlyRows ?? []],
 		bookmarks: [...bookmarks.list],
 		path: path?.of ?? null,
+		isPathClosed: path !== null && rows.isPathClosed,
 		orders: chosenOrders(),
 		theme: chosenTheme(),
 		isClear: isClear()

@@ -34,20 +34,17 @@ export class Arrows {
   private readonly wakeups: Fetched<Wakeup[]>;
   /** How many messages there are for each that was sent here, of those that arrive after they were sent. */
   private factor = 1;
-  /** How many messages there are in all, where not even all that arrive before they were sent are here. */
-  private most: number | null = null;
+  /** How many messages arrive before they were sent, where not even all of these are here. */
+  private red: number | null = null;
   /** How many wake-ups there are in all of what was asked for. */
   private wakeupTotal = 0;
   constructor(private readonly view: View, arrived: () => void) {
     this.messages = new Fetched(async (range, clock, signal) => {
       let answer = await api.messages(range.begin, range.end, clock, MAX_ASKED, signal);
-      // Those that arrive before they were sent come before all others: if they are all there is, there may be more of them.
-      if (areRed(answer.messages, answer.total) || areRed(answer.mpi, answer.mpi_total)) {
-        answer = await api.messages(range.begin, range.end, clock, MAX_INVERTED, signal);
-      }
-      const { total, messages, mpi_total, mpi } = answer, red = messages.filter(isRed).length + mpi.filter(isRed).length;
-      this.factor = (total + mpi_total - red) / Math.max(1, messages.length + mpi.length - red);
-      this.most = areRed(messages, total) || areRed(mpi, mpi_total) ? total + mpi_total : null;
+      if (answer.inverted > redOf(answer)) answer = await api.messages(range.begin, range.end, clock, MAX_INVERTED, signal);
+      const { total, inverted, messages, mpi_total, mpi } = answer, red = redOf(answer);
+      this.factor = (total + mpi_total - inverted) / Math.max(1, messages.length + mpi.length - red);
+      this.red = inverted > red ? inverted : null;
       return { value: [messages, mpi], isThinned: total > messages.length || mpi_total > mpi.length };
     }, arrived);
     this.wakeups = new Fetched(async (range, clock, signal) => {
@@ -90,7 +87,7 @@ export class Arrows {
     mpi.forEach((message) => look(message, true));
     const inverted = seen.filter((it) => it.isInverted), others = seen.filter((it) => !it.isInverted);
     const arrows = [...some(others, Math.max(MIN_OTHERS, MAX_DRAWN - inverted.length)), ...inverted];
-    if (this.most !== null) return { arrows, left: redText(inverted.length, this.most) };
+    if (this.red !== null) return { arrows, left: redText(inverted.length, this.red) };
     return { arrows, left: leftText(arrows.length, seen.length, seen.length === 0 ? 1 : (inverted.length + others.length * this.factor) / seen.length) };
   }
 
@@ -142,17 +139,16 @@ export function leftText(drawn: number, seen: number, factor: number): string {
   const all = Math.round(seen * factor);
   return all <= drawn ? "" : `${formatCount(drawn)} of ${factor > 1 ? "about " : ""}${formatCount(all)} arrows are drawn`;
 }
-/** How many red arrows are drawn, where more may be: how many there are is not known. */
-export function redText(drawn: number, most: number): string {
-  return `${formatCount(drawn)} of at most ${formatCount(most)} red arrows in and around the window are drawn`;
+/** How many red arrows are drawn of those that there are. */
+export function redText(drawn: number, all: number): string {
+  return `${formatCount(drawn)} of ${formatCount(all)} red arrows in and around the window are drawn`;
 }
 /** How many wake-ups are known here of how many, if not all: of the window and a margin around it. */
 export function wakeupsText(known: number, total: number): string {
   return known >= total ? "" : `${formatCount(known)} of ${formatCount(total)} wake-ups in and around the window are drawn`;
 }
-const isRed = (message: Message) => message[7] === 1;
-/** Whether all that was sent here arrives before it was sent, and is not all there is. */
-function areRed(messages: readonly Message[], total: number): boolean { return messages.length < total && messages.every(isRed); }
+/** How many of the messages that are here arrive before they were sent. */
+const redOf = ({ messages, mpi }: { messages: readonly Message[]; mpi: readonly Message[] }) => [...messages, ...mpi].filter((message) => message[7] === 1).length;
 function drawLeft(ctx: Ctx, scene: Scene, text: string): void {
   const colours = ink(), { width, height } = scene.layout;
   ctx.font = FONT;

@@ -25,14 +25,14 @@ export function ticks(scene: TimeScale): { x: number; text: string; isFull: bool
   let second = "";
   const isSince = shownAs.format === "since begin", zero = isSince ? shownAs.begin : 0;
   for (let t = Math.ceil((scene.begin - zero) / step) * step + zero; t <= scene.end; t += step) {
-    const text = formatTime(origin, t, places), whole = text.slice(0, 8), isFull = isSince || whole !== second;
+    const text = formatTime(origin, t, places), [whole = "", fraction] = text.split("."), isFull = isSince || whole !== second;
     second = whole;
-    list.push({ x: scene.x(t), text: isFull ? text : grouped(text.slice(8)), isFull });
+    list.push({ x: scene.x(t), text: isFull ? text : grouped(fraction), isFull });
   }
   return list;
 }
-/** ".203216" → ".203 216": digits that can be read. */
-function grouped(fraction: string): string { return "." + fraction.slice(1).replace(/(\d{3})(?=\d)/g, "$1\u2009"); }
+/** "203216" → ".203 216": digits that can be read. */
+function grouped(fraction = ""): string { return "." + fraction.replace(/(\d{3})(?=\d)/g, "$1\u2009"); }
 
 export function drawGrid(ctx: Ctx, scene: Scene): void {
   ctx.fillStyle = ink().line;

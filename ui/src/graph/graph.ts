@@ -13,6 +13,7 @@ import type { View } from "../view";
 import { Arrows } from "./arrows";
 import { Counters } from "./counters";
 import { Raster, type Bar } from "./paint";
+import { PhaseNames } from "./phaseNames";
 import { addLabel, drawPicture, LABEL_WIDTH, type Label, type Parts } from "./picture";
 import { BAR, Scene } from "./scene";
 import { Tiles, type Piece } from "./tiles";
@@ -31,14 +32,16 @@ export class Graph {
   readonly arrows: Arrows;
   readonly counters: Counters;
   losses: readonly Loss[] = [];
+  private readonly phaseNames: PhaseNames;
   private raster: Raster | null = null;
   private frame = 0;
   private readonly times: number[] = [];
 
   constructor(
     readonly view: View, readonly rows: Rows, readonly layout: Layout, readonly clock: ClockSwitch, private readonly bookmarks: Bookmarks,
-    failed: (error: ApiError | null) => void,
+    failed: (error: ApiError | null) => void, namedPhases: (names: readonly string[]) => void,
   ) {
+    this.phaseNames = new PhaseNames(namedPhases);
     this.element.className = "graph";
     this.canvas.setAttribute("role", "img");
     this.canvas.setAttribute("aria-label", "Time graph: states of the rows over time. The line at the bottom of the page tells the state under the pointer or the selected one.");
@@ -138,6 +141,7 @@ export class Graph {
     this.ctx.putImageData(this.raster.image, 0, Math.round(AXIS * ratio));
     this.ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     drawPicture(this.ctx, this.scene(), this.parts(labels));
+    this.phaseNames.drawn(this.rows.lines);
     this.times.push(performance.now() - start);
     if (this.times.length > KEPT_FRAMES) this.times.shift();
     this.tiles.isPaused = this.clock.isSliding;
@@ -166,6 +170,7 @@ export class Graph {
         const stripe = line.isOverlaid === true ? 0 : source;
         const from = Math.round((y + inner + (BAR * stripe) / count) * ratio), to = Math.round((y + inner + (BAR * (stripe + 1)) / count) * ratio);
         const { pieces, offset } = this.pieces(row, line.host);
+        this.phaseNames.see(line, pieces);
         bars.length = 0;
         raster.row(pieces, begin, scale, offset, from, to - from - (count > 1 ? 1 : 0), [least, raster.height], LABEL_WIDTH * ratio, bars);
         if (count > 1 || top < least) return;

@@ -2,7 +2,7 @@
 // Talks to: scene and the parts. Used by: graph (screen) and export (files).
 import type { Loss } from "../api";
 import type { Bookmark } from "../bookmarks";
-import { ink, isPale, look } from "../colours";
+import { ink, inkOn, isPale, look } from "../colours";
 import { AXIS, LINE } from "../layout";
 import type { Arrows } from "./arrows";
 import type { Counters } from "./counters";
@@ -64,8 +64,8 @@ function drawLabels(ctx: Ctx, scene: Scene, labels: readonly Label[]): void {
   for (const ink of ["black", "white"] as const) {
     ctx.fillStyle = ink;
     for (const { x0, x1, y, tile, place } of labels) {
-      const { ink: own, height } = look(tile.style[place]!);
-      if (own !== ink || height < 0.5 || isPale(tile.style[place]!)) continue;
+      const { height } = look(tile.style[place]!);
+      if (inkOn(tile.style[place]!) !== ink || height < 0.5 || isPale(tile.style[place]!)) continue;
       const text = labelOfTile(tile, place);
       if (text === "" || (left -= 1) < 0) continue;
       const fits = cut(ctx, text, x1 - x0 - 6);

@@ -4,6 +4,7 @@ import { api, type Time, type TraceEvent } from "../api";
 import { button, h } from "../dom";
 import { formatCount } from "../format";
 import type { ViewState, Navigator, View } from "../view";
+import { compare } from "./cells";
 import { copyButton } from "./copy";
 import { fieldsOf, groupsOf, searchFor, type Field } from "./eventFields";
 import { notice } from "./notice";
@@ -68,7 +69,8 @@ export class EventsPanel extends AskingPanel {
   protected override shown(): void {
     const hosts = this.view.now.experiment?.hosts ?? [];
     if (this.hosts.options.length === hosts.length + 1) return;
-    this.hosts.replaceChildren(h("option", { value: "" }, "all hosts"), ...hosts.map((it) => h("option", { value: it.host }, it.name)));
+    const inOrder = [...hosts].sort((a, b) => compare(a.name, b.name, false));
+    this.hosts.replaceChildren(h("option", { value: "" }, "all hosts"), ...inOrder.map((it) => h("option", { value: it.host }, it.name)));
     this.hosts.hidden = hosts.length < 2;
   }
   protected override changed(_now: ViewState, changed: ReadonlySet<keyof ViewState>): void {

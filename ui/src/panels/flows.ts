@@ -74,10 +74,14 @@ export class FlowsPanel extends AskingPanel {
     // Instants are on the clock that is shown.
     const range = clock === "common" ? covered : covered.what === "selection" && selection !== null ? selection : window,
       name = rows.length === 1 ? nameOf(this.view, rows[0]!) : `${formatCount(rows.length)} rows`;
-    const { total, flows, command } = await api.flows({ rows, begin: range.begin, end: range.end, clock, limit: LIMIT }, signal);
+    const { total, flows, not_looked_up: others } = await api.flows(
+      { rows, begin: range.begin, end: range.end, clock, limit: LIMIT, ask: this.progress.ask },
+      signal,
+    );
     this.heading.textContent = `${name}, ${this.heading.textContent}`;
-    this.command.set(command);
-    this.count.textContent = `${formatCount(flows.length)} of ${formatCount(total)} messages and wake-ups${flows.length < total ? ", the first ones" : ""}`;
+    this.command.none("no command lists both; SQL has them in `messages` and `wakeups`");
+    const more = others > 0 ? `; of ${formatCount(others)} ends of messages it was not looked up whose sockets they are: take less time` : "";
+    this.count.textContent = `${formatCount(flows.length)} of ${formatCount(total)} messages and wake-ups${flows.length < total ? ", the first ones" : ""}${more}`;
     this.table.set(flows);
     if (flows.length > 0) {
       if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);

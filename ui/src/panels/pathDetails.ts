@@ -27,10 +27,11 @@ export class PathDetails {
       label: "Time by cause", origin, sort: [2, true],
       columns: [
         { title: "where", value: who, grow: true },
-        { title: "cause", value: (it) => it.cause, text: (it) => causeWord(it.cause), draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause)), width: 17 },
-        { title: "time", unit: "ns", value: (it) => it.total_ns }, { title: "share", unit: "percent", value: share, text: (it) => `${share(it).toFixed(1)} %` },
+        { title: "cause", value: (it) => it.cause, text: (it) => causeWord(it.cause), draw: (it) => swatch(causeColour(it.cause), causeWord(it.cause)), width: 15 },
+        { title: "time", unit: "ns", value: (it) => it.total_ns },
         { title: "median", unit: "ns", description: "Median of all requests of the service", value: (it) => it.median_ns },
-        { title: "more", unit: "ns", description: "Time beyond the median", value: more, text: moreText, draw: (it) => h("span", { class: (more(it) ?? 0) > 0.03 * (this.path!.end - this.path!.begin) ? "much" : null }, moreText(it)) },
+        { title: "more", unit: "ns", description: "Time beyond the median", value: more, text: moreText, width: 10, draw: (it) => h("span", { class: (more(it) ?? 0) > 0.03 * (this.path!.end - this.path!.begin) ? "much" : null }, moreText(it)) },
+        { title: "share", unit: "percent", value: share, text: (it) => `${share(it).toFixed(1)} %` },
       ],
     });
     this.steps = new DataTable<Placed>({

@@ -3,7 +3,8 @@
 import { api, ApiError, type StateAt, type Time } from "../api";
 import { LOOKS, stateColour } from "../colours";
 import { button, h } from "../dom";
-import { formatDuration, formatTime } from "../format";
+import { formatDuration, formatTime, unixNs } from "../format";
+import { parseInstant } from "../parseTime";
 import type { ViewState, Navigator, View } from "../view";
 import { copyButton } from "./copy";
 import { FirstLook, panelButton } from "./firstLook";
@@ -18,7 +19,8 @@ type Neighbours = readonly [previous: StateAt | null, next: StateAt | null];
 export class StatePanel extends AskingPanel {
   /** How times were shown in what there is to see without a selection. */
   private look = "";
-  private said: { state: StateAt; neighbours: Neighbours | null } | null = null;
+  /** `common`: the same on the common clock, by which commands take times; null where that was not asked for. */
+  private said: { state: StateAt; neighbours: Neighbours | null; common: StateAt | null } | null = null;
   constructor(view: View, navigator: Navigator) { super("state", "State", view, navigator, ["row", "selection", "hover", "clock", "window"]); }
 
   protected override changed(now: ViewState, changed: ReadonlySet<keyof ViewState>): void {
@@ -57,8 +59,9 @@ export class StatePanel extends AskingPanel {
     // Its neighbours only where it stays: the pointer passes many.
     const step = (to: "next" | "previous") => (selection === null ? Promise.resolve(null) : api.step(row, (state.begin + state.end) / 2, to, clock).catch(() => null));
     const neighbours = selection === null ? null : await Promise.all([step("previous"), step("next")]) as unknown as Neighbours;
+    const common = clock === "common" ? state : selection === null ? null : await this.onCommon(state, signal);
     if (signal.aborted) return;
-    this.said = { state, neighbours };
+    this.said = { state, neighbours, common };
     this.tellCommand(state);
     const share = rowOf(this.view, row)?.kind === "thread" && selection !== null ? await this.share(row, signal) : null;
     this.draw(name, share);
@@ -71,6 +74,10 @@ export class StatePanel extends AskingPanel {
       const times = `--begin ${unixSeconds(this.view, begin)} --end ${unixSeconds(this.view, end)}`;
       this.command.set(commandLike(this.view, `states --tid ${quotedWord(`${host}:${it.tid}`)} ${times}`));
     }
+  }
+  private async onCommon(state: StateAt, signal: AbortSignal): Promise<StateAt | null> {
+    const begin = this.origin === null ? null : parseInstant(state.times.common, { origin: this.origin, begin: 0, near: 0, format: "UTC" });
+    return begin === null ? null : api.state(state.row, begin + (state.end - state.begin) / 2, "common", signal).catch(() => null);
   }
   /** What the thread did in the window. */
   private async share(row: number, signal: AbortSignal): Promise<HTMLElement | null> {
@@ -85,7 +92,8 @@ export class StatePanel extends AskingPanel {
     colour.style.background = stateColour(state.style);
     const what = this.fieldOf(state);
     const title = h("div", { class: "state-title" }, colour, h("strong", {}, state.state), what === "" ? null : h("span", {}, what), h("span", { class: "muted" }, name),
-      copyButton("copy", "Copy all of this", () => this.asText(name)));
+      copyButton("copy", "Copy all of this", () => this.asText(name)),
+      this.options === "" ? null : copyButton("copy times", `Copy its times as options of commands: ${this.options}`, () => this.options));
     const fields: [string, string][] = [["begin", formatTime(this.origin, state.begin)], ["end", formatTime(this.origin, state.end)], ["lasts", formatDuration(state.end - state.begin)], ...state.fields];
     const times: [string, string][] = [["own clock", state.times.own], ["common clock", state.times.common], ...this.bounds(state)];
     this.controls.replaceChildren(...this.acts(neighbours));
@@ -138,9 +146,15 @@ export class StatePanel extends AskingPanel {
       return null;
     }
   }
+  /** Its begin and end, as options of commands: Unix ns of the common clock. */
+  private get options(): string {
+    const common = this.said?.common ?? null;
+    return common === null ? "" : `--begin ${unixNs(this.origin, common.begin)} --end ${unixNs(this.origin, common.end)}`;
+  }
   private asText(name: string): string {
     const { state } = this.said!, { times } = state;
-    return [`${name}: ${state.state}, ${state.end - state.begin} ns`, ...state.fields.map(([key, value]) => `${key}\t${value}`), ...(state.meanwhile === undefined ? [] : [`ran instead\t${meanwhileText(state.meanwhile, Infinity)}`]), `own clock\t${times.own}`, `common clock\t${times.common}`, `surely within\t${times.sure ?? ""}`, `likely within\t${times.likely ?? ""}`].join("\n");
+    return [`${name}: ${state.state}, ${state.end - state.begin} ns`, ...state.fields.map(([key, value]) => `${key}\t${value}`), ...(state.meanwhile === undefined ? [] : [`ran instead\t${meanwhileText(state.meanwhile, Infinity)}`]), `own clock\t${times.own}`, `common clock\t${times.common}`, `surely within\t${times.sure ?? ""}`, `likely within\t${times.likely ?? ""}`,
+      ...(this.options === "" ? [] : [`options\t${this.options}`])].join("\n");
   }
 }
 function list(title: string, fields: readonly [string, string][], draw: (key: string, value: string) => Node | string = (_, value) => value): HTMLElement {

@@ -31,7 +31,7 @@ export class SyncTables {
 
   constructor(pick: (link: Link) => void, go: (at: number) => void, private readonly hostName: (host: number | string) => string, origin: () => string | null) {
     this.links = new DataTable<Link>({
-      label: "Links: a click shows its picture", origin, pick, mark: (it) => (it === this.picked ? "picked" : null),
+      label: "Links: a click shows its picture", origin, pick, sort: [0, false], mark: (it) => (it === this.picked ? "picked" : null),
       columns: [
         { title: "link", value: (it) => `${it.a} ↔ ${it.b}` }, { title: "quality", value: (it) => it.quality }, { title: "likely ±", unit: "ns", value: (it) => it.likely_ns }, { title: "sure ±", unit: "ns", value: (it) => it.sure_ns },
         { title: "→", unit: "count", description: "Messages from the first to the second", value: (it) => it.a_to_b }, { title: "←", unit: "count", description: "Messages from the second to the first", value: (it) => it.b_to_a },
@@ -43,7 +43,7 @@ export class SyncTables {
       ],
     });
     this.hosts = new DataTable<OfHost>({
-      label: "Hosts and formulas of their clocks", origin,
+      label: "Hosts and formulas of their clocks", origin, sort: [0, false],
       columns: [
         { title: "host", value: (it) => it.name }, { title: "likely ±", unit: "ns", value: (it) => it.likely_ns, text: (it) => (it.is_reference ? "reference" : formatDuration(it.likely_ns)) }, { title: "sure ±", unit: "ns", value: (it) => it.sure_ns, text: (it) => (it.is_reference ? "" : formatDuration(it.sure_ns)) },
         { title: "own − common", unit: "ns", description: "How far its own clock is ahead, in the middle of its trace", value: (it) => it.shift_ns }, { title: "island", unit: "count", description: "Hosts of one island are on one clock", value: (it) => it.island, text: (it) => String(it.island ?? "–") },

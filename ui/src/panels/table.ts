@@ -3,6 +3,7 @@
 import type { CellValue, Unit } from "../api";
 import { h } from "../dom";
 import { cellText, compare } from "./cells";
+import { ColumnsBeside } from "./columnsBeside";
 import { copyButton } from "./copy";
 import { nameOfTable, orderOf, ordersVersion, REORDERED, sorted } from "./orders";
 
@@ -66,7 +67,9 @@ export class DataTable<T> {
   private readonly tbody = h("tbody");
   private readonly table: HTMLTableElement;
   readonly element: HTMLElement;
-  readonly copy = copyButton("copy", "Copy this table (tabs between the columns, exact numbers)", () => this.tsv());
+  private readonly beside: ColumnsBeside;
+  /** What copies the table; before that, where columns are out of sight, what shows them. */
+  readonly copy: HTMLElement;
 
   constructor(private readonly options: TableOptions<T>) {
     this.name = nameOfTable(options.label);
@@ -76,6 +79,9 @@ export class DataTable<T> {
     const canPick = options.pick !== undefined;
     this.table = h("table", { "aria-label": options.label, role: canPick ? "grid" : null, tabindex: canPick ? 0 : null }, this.cols, h("thead", {}, h("tr", {}, ...this.heads)), this.tbody);
     this.element = h("div", { class: `table${canPick ? " pickable" : ""}`, tabindex: canPick ? null : 0 }, this.table);
+    this.beside = new ColumnsBeside(this.element, this.heads);
+    this.copy = h("span", { class: "table-acts" }, this.beside.element,
+      copyButton("copy", "Copy this table (tabs between the columns, exact numbers)", () => this.tsv()));
     this.element.addEventListener(REORDERED, () => this.draw());
     this.element.addEventListener("scroll", () => this.drawSoon(), { passive: true });
     this.element.addEventListener("keydown", (event) => this.key(event));
@@ -172,7 +178,7 @@ export class DataTable<T> {
     for (let place = first; place < last; place += 1) lines.push(this.line(place));
     if (last < all) lines.push(gap((all - last) * ROW, this.heads.length));
     this.tbody.replaceChildren(...lines);
-    this.element.classList.toggle("cut", this.element.scrollLeft + this.element.clientWidth < this.element.scrollWidth - 1);
+    this.beside.tell();
     if (this.active >= first && this.active < last) this.table.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
     else this.table.removeAttribute("aria-activedescendant");
     if (last > all - NEAR_END) this.options.nearEnd?.();

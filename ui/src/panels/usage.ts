@@ -32,7 +32,7 @@ export class UsagePanel extends AskingPanel {
     this.charts = KINDS.map(() => new Chart(view, navigator, this.timesShown));
     const text = (value: number | null, it: Row) => (value === null ? "–" : textOf(it.unit)(value));
     this.table = new DataTable<Row>({
-      label: "Usage in the window: a click goes to the instant of most", origin: () => this.origin,
+      label: "Usage in the window: a click goes to the instant of most", origin: () => this.origin, sort: [0, false],
       pick: ({ at }) => {
         if (at !== null) this.goAndStay(() => { this.view.set({ hover: toShown(view, null, at) }); this.navigator.go(null, toShown(view, null, at)); });
       },
