@@ -127,7 +127,7 @@ test("a time that is selected by a click is about so long until the server has s
   await page.getByRole("tab", { name: "Statistics", exact: true }).click();
   await rest(page);
   const heading = () => page.locator(".statistics .about").textContent(), axis = async () => (await page.evaluate(() => [...isochrone.svg().matchAll(/>(≈ )?([\d.]+ (?:ns|µs|ms|s))</g)].map((it) => [it[1] ?? "", it[2]]))).at(-1);
-  let answers = [];
+  const answers = [];
   await page.route("**/api/state?*", async (route) => { await new Promise((go) => answers.push(go)); await route.continue().catch(() => undefined); });
   await page.mouse.click(at.x, at.y);
   await page.waitForFunction(() => isochrone.view.now.selection !== null);

@@ -203,7 +203,7 @@ test("a tab whose server shows other traces says so, and shows these; a link to 
   const link = page.url(), of = await page.evaluate(() => window.isochrone.view.now.experiment.store);
   assert.ok(link.includes(`of=${of.slice(0, 8)}`), link);
   // The server was started again, with other traces: an answer says whose it is.
-  let store = "f".repeat(32);
+  const store = "f".repeat(32);
   await page.route("**/api/**", async (route) => {
     const answer = await route.fetch(), headers = { ...answer.headers(), "isochrone-store": store };
     if (!route.request().url().endsWith("/experiment")) { await route.fulfill({ response: answer, headers }); return; }

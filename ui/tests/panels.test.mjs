@@ -33,14 +33,6 @@ const copied = (label) => page.evaluate(async (label) => {
 }, label);
 const command = () => page.locator(".as-text code").textContent();
 const lines = (label) => page.locator(`table[aria-label^="${label}"] tbody tr:not(.gap)`);
-/** Runs the command that a panel shows; gives a table of its answer. */
-function run(text, name) {
-  const [, ...words] = text.split(" ");
-  const answer = JSON.parse(execFileSync(program, ["-q", ...words, "--format", "json"], { maxBuffer: 2 ** 30, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
-  const table = answer.tables.find((it) => it.name === name);
-  return table.rows.map((row) => Object.fromEntries(table.columns.map((column, at) => [column.name, row[at]])));
-}
-
 describe("critical path", () => {
   test("the list has the requests of the command; percentiles, the slowest", async () => {
     await page.locator(".header button", { hasText: "requests" }).click();

@@ -44,7 +44,7 @@ test("in Statistics, what is unknown is the last state, however it is sorted by 
 test("what is unknown is lighter than what is known", () => on(ping5, async (page) => {
   // By how much the pixels of a state's bar differ from the background, added up over the height of a row.
   const ink = await page.evaluate(async () => {
-    const { rows, experiment: { begin, end } } = isochrone.view.now, found = {};
+    const found = {};
     isochrone.activity.off();
     await new Promise((go) => setTimeout(go, 800));
     const scene = isochrone.graph.scene(), back = [255, 255, 255];

@@ -45,9 +45,9 @@ pub(crate) struct FlowList {
 }
 
 impl ExperimentView<'_> {
-    /// The messages and wake-ups with an end in a window, its end included, of a row that is one of `rows` or below one of
-    /// them: the first `limit`. A message is of the thread whose socket it is, where that is known, else of
-    /// what ran. Linear in all messages and in the wake-ups of the window.
+    /// The messages and wake-ups with an end in a window, its end included, of a row that is one of `rows`
+    /// or below one of them: the first `limit`. A message is of the thread whose socket it is, where that is
+    /// known, else of what ran. Linear in all messages and in the wake-ups of the window.
     pub(crate) fn flows(
         &self,
         rows: &[u32],

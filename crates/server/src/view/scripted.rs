@@ -62,7 +62,7 @@ fn threads_of_one_tid_are_two() {
             let number = view.row(row)?.thread.unwrap().0;
             let command = json!(sums)["command"].as_str().unwrap().to_owned();
             assert!(
-                command.contains(&format!("thread = {number})")) && !command.contains("tid ="),
+                command.contains(&format!("thread IN ({number})")) && !command.contains("tid ="),
                 "{command}"
             );
             numbers.push(number);
