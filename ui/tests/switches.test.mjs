@@ -42,7 +42,7 @@ async function seen(page) {
   await tab(page, "Events");
   await note("events", Promise.all([field(".events input"), field(".events select >> nth=0"), field(".events select >> nth=1"), page.locator(".events tbody tr:not(.gap)").first().textContent()]));
   await tab(page, "Messages");
-  await note("messages", Promise.all([field(".messages input[type=search]"), page.locator(".messages input[type=checkbox]").isChecked(), page.locator(".messages .muted").textContent()]));
+  await note("messages", Promise.all([field(".messages input[type=search]"), page.locator(".messages input[type=checkbox]").isChecked(), page.locator(".messages .muted[role=status]").textContent()]));
   await tab(page, "Latency");
   await note("latency", Promise.all([field(".latency select"), page.locator(".latency .sentence").textContent()]));
   await tab(page, "Statistics");

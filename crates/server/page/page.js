@@ -9427,14 +9427,19 @@ var MessagesPanel = class extends AskingPanel {
 		this.steps = new Stepper(view, this.table, "message", (it) => it[2], (it) => this.go(it, false));
 		this.controls.append(this.filter, h("label", {}, this.inverted, " only those that arrive before they were sent"), ...this.steps.elements, this.count, this.table.copy);
 	}
-	/** Whether only impossible ones are listed, and the filter. */
+	/** The filter; where only impossible ones are listed, that before it. */
 	get kept() {
-		return this.inverted.checked || this.filter.value !== "" ? `${this.inverted.checked ? "inverted" : ""}~${this.filter.value}` : "";
+		const filter = this.filter.value.trim();
+		return this.inverted.checked || filter.includes("~") ? `${this.inverted.checked ? "inverted" : ""}~${filter}` : filter;
 	}
 	keep(text) {
-		const [inverted, ...filter] = text.split("~");
-		this.inverted.checked = inverted === "inverted";
-		this.filter.value = filter.join("~");
+		const [, inverted, filter] = /^(inverted)?~(.*)$/s.exec(text) ?? [
+			null,
+			void 0,
+			text
+		];
+		this.inverted.checked = inverted !== void 0;
+		this.filter.value = filter;
 		if (this.isSeen) this.ask();
 	}
 	choose() {
@@ -9456,7 +9461,7 @@ var MessagesPanel = class extends AskingPanel {
 		this.draw();
 	}
 	draw() {
-		const filter = this.kept;
+		const filter = this.filter.value.trim();
 		const shown = this.messages.filter((it) => (!this.inverted.checked || it[7] === 1) && (filter === "" || fitsFilter(filter, nameOf$1(this.view, it[0]), nameOf$1(this.view, it[1]))));
 		const thinned = this.messages.length < this.total ? `, ${formatCount(this.messages.length)} of them, evenly chosen` : "";
 		this.count.textContent = `${formatCount(this.total)} messages arrive in it${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;

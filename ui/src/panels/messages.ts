@@ -41,12 +41,15 @@ export class MessagesPanel extends AskingPanel {
     this.steps = new Stepper(view, this.table, "message", (it) => it[2], (it) => this.go(it, false));
     this.controls.append(this.filter, h("label", {}, this.inverted, " only those that arrive before they were sent"), ...this.steps.elements, this.count, this.table.copy);
   }
-  /** Whether only impossible ones are listed, and the filter. */
-  get kept(): string { return this.inverted.checked || this.filter.value !== "" ? `${this.inverted.checked ? "inverted" : ""}~${this.filter.value}` : ""; }
+  /** The filter; where only impossible ones are listed, that before it. */
+  get kept(): string {
+    const filter = this.filter.value.trim();
+    return this.inverted.checked || filter.includes("~") ? `${this.inverted.checked ? "inverted" : ""}~${filter}` : filter;
+  }
   keep(text: string): void {
-    const [inverted, ...filter] = text.split("~");
-    this.inverted.checked = inverted === "inverted";
-    this.filter.value = filter.join("~");
+    const [, inverted, filter] = /^(inverted)?~(.*)$/s.exec(text) ?? [null, undefined, text];
+    this.inverted.checked = inverted !== undefined;
+    this.filter.value = filter!;
     if (this.isSeen) void this.ask();
   }
   private choose(): void {
@@ -66,7 +69,7 @@ export class MessagesPanel extends AskingPanel {
     this.draw();
   }
   private draw(): void {
-    const filter = this.kept;
+    const filter = this.filter.value.trim();
     const shown = this.messages.filter((it) => (!this.inverted.checked || it[7] === 1) && (filter === "" || fitsFilter(filter, nameOf(this.view, it[0]), nameOf(this.view, it[1]))));
     const thinned = this.messages.length < this.total ? `, ${formatCount(this.messages.length)} of them, evenly chosen` : "";
     this.count.textContent = `${formatCount(this.total)} messages arrive in it${thinned}${shown.length < this.messages.length ? `; ${formatCount(shown.length)} fit` : ""}`;
