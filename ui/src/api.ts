@@ -66,7 +66,7 @@ export type Flow = [FlowKind, "in" | "out", number, Time, number, Time, string];
 /** `flows` are `total` at most, by their instants. Of `not_looked_up` ends of messages it is unknown whether they are of these rows, too. */
 export interface Flows { total: number; flows: Flow[]; not_looked_up: number }
 /** Waits of threads for one cause. */
-export interface CauseSum { cause: string; name: string; count: number; total_ns: number; max_ns: number }
+export interface CauseSum { cause: string; count: number; total_ns: number; max_ns: number }
 export interface Causes { causes: CauseSum[]; command: string }
 export interface ThreadPhases { row: number; label: string; all_ns: number; outside_ns: number; phases: { phase: string; count: number; total_ns: number; max_ns: number }[] }
 export interface Phases { threads: ThreadPhases[]; thread_count: number; command: string }

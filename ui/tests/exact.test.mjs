@@ -48,7 +48,7 @@ class Spans {
 for (const name of process.env.ISOCHRONE_EXACT === "all" ? machines() : ["chain3", "mpi4", "hog2", "web2"]) {
   describe(`random windows and rows of ${name}`, () => {
     const { traces, remove } = machine(name);
-    let server, page, rows, hosts, extent, sql, areas;
+    let server, page, rows, hosts, extent, sql, areas, rowOf;
     before(async () => {
       server = await serve(traces);
       page = await open(browser, server.address);
@@ -58,6 +58,7 @@ for (const name of process.env.ISOCHRONE_EXACT === "all" ? machines() : ["chain3
       // A thread of the store is the row of its host with its tid, and the same life.
       const threads = new Map(all.filter((it) => it.kind === "thread").map((it) => [`${hosts[it.host]} ${it.tid} ${it.begin}`, it.id])), numbers = new Map();
       for (const it of query("SELECT host, thread, tid, @begin_time AS begin FROM threads")) numbers.set(`${it.host} ${it.thread}`, threads.get(`${it.host} ${it.tid} ${it.begin}`));
+      rowOf = ({ host, thread }) => numbers.get(`${host} ${thread}`) ?? null;
       const of = (list) => list.flatMap((it) => { const row = numbers.get(`${it.host} ${it.thread}`); return row === undefined ? [] : [{ ...it, row }]; });
       const cpus = new Map(all.filter((it) => it.kind === "cpu").map((it) => [`${hosts[it.host]} ${it.cpu}`, it.id])), hostRows = new Map(all.filter((it) => it.kind === "host").map((it) => [hosts[it.host], it.id]));
       const end = (host, thread, cpu) => numbers.get(`${host} ${thread}`) ?? cpus.get(`${host} ${cpu}`) ?? hostRows.get(host);
@@ -170,6 +171,18 @@ for (const name of process.env.ISOCHRONE_EXACT === "all" ? machines() : ["chain3
 
     /** The tables of a command, its rows as they are in JSON. */
     const commanded = (command) => JSON.parse(execFileSync("sh", ["-c", `${command.replace(/^isochrone/, `'${program}' -q`)} --format json 2> /dev/null`], { cwd: project, maxBuffer: 2 ** 30, encoding: "utf8" })).tables;
+
+    test("queries that the page gives have the same sums of calls and of what ran instead", async () => {
+      const queried = (command) => JSON.parse(execFileSync("sh", ["-c", `${command.replace(/^isochrone/, `'${program}' -q`)} --format json 2> /dev/null`], { cwd: project, maxBuffer: 2 ** 30, encoding: "utf8" }));
+      const [sums, instead] = [await asked("statistics"), await asked("instead")];
+      for (const at of [0, 3, 7, 11]) {
+        const what = `${name}, ${JSON.stringify(areas[at])}`, { calls, calls_command: command } = sums[at];
+        assert.deepEqual(new Map(queried(command).map((it) => [it.name, [it.count, it.total_ns, it.max_ns]])), new Map(calls.map((it) => [it.call, [it.count, it.total_ns, it.max_ns]])), what);
+        // Idle tasks of a host are one.
+        const key = (host, row) => (row === null ? `${host} idle` : row);
+        same(new Map(instead[at].ran.map((it) => [it.row ?? it.label, it.total_ns])), summed(queried(instead[at].command), (it) => key(it.host, rowOf(it)), (it) => it.total_ns), what);
+      }
+    });
 
     test("requests, and what each spent its time on", async () => {
       const [{ requests, command }] = await get(["requests"]);

@@ -31,7 +31,7 @@ test("events that were lost are counted in the header, listed, hatched, and told
   assert.match(await page.locator(".chip.lost").textContent(), new RegExp(`^${events.toLocaleString("en-US")} events`));
   await page.locator(".chip.lost").click();
   await rest(page);
-  assert.match(await page.locator(".losses .muted").textContent(), new RegExp(`^${total} times in which something is missing`));
+  assert.match(await page.locator(".losses .muted[role=status]").textContent(), new RegExp(`^${total} times in which something is missing`));
   const first = page.locator(".losses tbody tr:not(.gap)", { hasText: "lost" }).first();
   assert.match(await first.textContent(), /\d events? (was|were) lost/);
   await first.dblclick();

@@ -15,16 +15,16 @@ after(async () => {
 const STATES = ["unknown", "usermode", "system call", "interrupted", "waits for a CPU", "blocked", "waits for fork", "", "running"];
 /** Opens traces with the pivot shown, by clicks. */
 async function pivotOf(traces, directory, run) {
-  const server = await serve(traces, directory),
-    page = await open(browser, server.address);
+  const server = await serve(traces, directory);
   try {
+    const page = await open(browser, server.address);
     await page.locator("#tab-statistics").click();
     await page.locator(".turns button:visible", { hasText: /^pivot$/ }).click();
     await rest(page);
     await run(page);
     assert.deepEqual(page.errors, []);
-  } finally {
     await page.close();
+  } finally {
     await server.stop();
   }
 }

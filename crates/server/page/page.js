@@ -9296,7 +9296,8 @@ var MatchesPanel = class extends AskingPanel {
 	}
 	textOf(answer, scope) {
 		if (answer.kind === "unknown") return "";
-		const cut = answer.matches.length < answer.states ? `; the first ${formatCount(answer.matches.length)} are listed` : "";
+		const listed = formatCount(answer.matches.length), some = answer.kind === "whole" ? `the first ${listed}` : `${listed} of them`;
+		const cut = answer.matches.length < answer.states ? `; ${some} are listed` : "";
 		const found = foundText(statesText(answer), answer.states, answer.kind);
 		if (answer.total_ns !== null) return `${found}, ${formatDuration(answer.total_ns)} in all${cut}`;
 		return `${found}: too many states to look at each${scope === "window" ? "; zoom in until all are" : ""}${cut}`;
@@ -10708,11 +10709,8 @@ var ExchangedTable = class {
 	}
 };
 // src/panels/causes.ts
-/** "a disk": the words of critical paths, else the name that the server has. */
-function waitsFor({ cause, name }) {
-	const word = causeWord(cause);
-	return word === cause ? name : word.replace(/^waits for /, "");
-}
+/** "a disk": in the words of critical paths, if they have some. */
+var waitsFor = ({ cause }) => causeWord(cause).replace(/^waits for /, "");
 var CauseTable = class {
 	note = h("span", { class: "muted" });
 	table;

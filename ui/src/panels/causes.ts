@@ -7,11 +7,8 @@ import { causeWord } from "./pathWords";
 import { swatch } from "./stack";
 import { DataTable } from "./table";
 
-/** "a disk": the words of critical paths, else the name that the server has. */
-export function waitsFor({ cause, name }: Pick<CauseSum, "cause" | "name">): string {
-  const word = causeWord(cause);
-  return word === cause ? name : word.replace(/^waits for /, "");
-}
+/** "a disk": in the words of critical paths, if they have some. */
+const waitsFor = ({ cause }: CauseSum) => causeWord(cause).replace(/^waits for /, "");
 
 export class CauseTable {
   readonly note = h("span", { class: "muted" });

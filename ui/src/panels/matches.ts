@@ -113,7 +113,8 @@ export class MatchesPanel extends AskingPanel {
   }
   private textOf(answer: Matching, scope: string): string {
     if (answer.kind === "unknown") return "";
-    const cut = answer.matches.length < answer.states ? `; the first ${formatCount(answer.matches.length)} are listed` : "";
+    const listed = formatCount(answer.matches.length), some = answer.kind === "whole" ? `the first ${listed}` : `${listed} of them`;
+    const cut = answer.matches.length < answer.states ? `; ${some} are listed` : "";
     const found = foundText(statesText(answer), answer.states, answer.kind);
     if (answer.total_ns !== null) return `${found}, ${formatDuration(answer.total_ns)} in all${cut}`;
     return `${found}: too many states to look at each${scope === "window" ? "; zoom in until all are" : ""}${cut}`;
