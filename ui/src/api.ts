@@ -63,7 +63,7 @@ export interface Exchanged { pairs: Pair[]; pair_count: number; total: number; c
 export type FlowKind = "message" | "mpi" | "wakeup";
 /** [kind, which way, row, its instant, the row at the other end, the instant there, details] */
 export type Flow = [FlowKind, "in" | "out", number, Time, number, Time, string];
-/** `flows` are `total` at most, by their instants. Of `not_looked_up` ends of messages it is unknown whether they are of these rows, too. */
+/** `flows` are `total` at most, by their instants. Of `not_looked_up` ends of messages it is only known what ran then, not whose sockets they are. */
 export interface Flows { total: number; flows: Flow[]; not_looked_up: number }
 /** Waits of threads for one cause. */
 export interface CauseSum { cause: string; count: number; total_ns: number; max_ns: number }

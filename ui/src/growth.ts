@@ -66,7 +66,7 @@ export class Growth {
     expected.store = now.store;
     const answer = await api.rows().catch(() => null);
     if (answer === null) { expected.store = shown.store; return; }
-    const { rows: before, clock, window, selection, area, row, onlyRows, path } = this.view.now;
+    const { rows: before, clock, window, selection, isAbout, area, row, onlyRows, path } = this.view.now;
     const bounds = this.navigation.boundsOf(clock), here = this.navigation.window ?? window;
     const by = renewal({ experiment: shown, rows: before }, { experiment: now, rows: answer });
     for (const part of this.parts) part.renew(by);
@@ -76,7 +76,7 @@ export class Growth {
     this.view.set({
       experiment: now, rows: answer, hover: null, path: again,
       area: area === null ? null : new Set([...area].flatMap((id) => by.row(id) ?? [])),
-      selection: selection === null ? null : by.range(selection), row: row === null ? null : by.row(row),
+      selection: selection === null ? null : by.range(selection), isAbout, row: row === null ? null : by.row(row),
       onlyRows: onlyRows === null || again === null ? null : new Set([...onlyRows].flatMap((id) => by.row(id) ?? [])),
     });
     this.view.set({ window: there ?? this.navigation.padded(this.navigation.boundsOf(clock)) });

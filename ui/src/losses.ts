@@ -1,4 +1,4 @@
-// What is missing of the traces, in words: events that were lost, times of CPUs without events. Talks to: none. Used by: tooltip, header, minimap, keys, the panel of losses.
+// What is missing of the traces, in words: events that were lost, times of CPUs without events. Talks to: none. Used by: tooltip, header, minimap, keys, the panel of losses, the first look.
 import type { Host, Loss, Time } from "./api";
 import { formatCount } from "./format";
 

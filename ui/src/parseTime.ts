@@ -1,5 +1,5 @@
 // Instants and windows as people type them: "06:11:28.259", "28.25 .. 28.30" s since the begin, "+40ms" after the start, Unix seconds or ns; and a window as such a text.
-// Talks to: none. Used by: the times field.
+// Talks to: none. Used by: the times field, the panel of a state.
 import type { Time } from "./api";
 import { aheadOfUtc as ahead, formatUnix, formatUtc, placesFor, type TimeFormat } from "./format";
 import type { Range } from "./view";

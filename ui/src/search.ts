@@ -113,7 +113,12 @@ export class Search {
       this.count.textContent = "…";
       const { window: { begin, end }, clock } = this.view.now, expression = query.states.map((style) => `state == ${STATES[style]![0]!}`).join(" || ");
       const inState = await api.matching(expression, begin, end, clock, null, signal).catch(() => null);
-      if (signal.aborted || inState === null) return;
+      if (signal.aborted) return;
+      if (inState === null) {
+        this.view.set({ found: null });
+        this.count.textContent = "the server has no answer";
+        return;
+      }
       const rows = new Set(inState.rows);
       found = found.filter((row) => rows.has(row));
       ({ kind } = inState);
@@ -138,6 +143,7 @@ export class Search {
     if (answer instanceof Error) {
       this.input.classList.add("wrong");
       this.count.textContent = this.count.title = answer.message;
+      this.view.set({ filter: null, found: null });
       return;
     }
     const found = answer as Matching, { rows, states, kind } = found;

@@ -31,7 +31,7 @@ export interface AddressState {
   path: PathOf | null; isPathClosed: boolean;
 }
 const REST_MS = 250;
-const TIMES: Readonly<Record<string, TimeFormat>> = { UTC: "UTC", local: "local", begin: "since begin" };
+const TIMES: Readonly<Record<string, TimeFormat>> = { UTC: "UTC", local: "local", begin: "since begin", Unix: "Unix" };
 const LISTS = { collapsed: "x", unfolded: "u", pinned: "p", hidden: "h" } as const;
 
 /** [1, 2, 3, 7] → "1-3.7". */

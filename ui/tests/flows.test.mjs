@@ -60,7 +60,7 @@ test("messages and wake-ups of a row are those of the time graph; a click goes t
       all.some(([, way]) => way === "out"),
   );
   const told = await page.locator(".flows .controls .muted").textContent(),
-    [, listed, total] = /^([\d,]+) of ([\d,]+) messages and wake-ups; of [\d,]+ ends of messages it was not looked up whose sockets they are: take less time$/.exec(told).map((it) => Number(it.replace(/,/g, "")));
+    [, listed, total] = /^([\d,]+) of ([\d,]+) messages and wake-ups; [\d,]+ ends of messages are of what ran then, sockets are not looked up: take less time$/.exec(told).map((it) => Number(it.replace(/,/g, "")));
   assert.equal(listed, total);
   // What an interrupt wakes comes from no thread: those of `wakeups` are not all.
   assert.ok(total >= all.length, `${total} of ${all.length}`);
@@ -146,6 +146,6 @@ test("nothing selected is said; what does not fit into the list is, too", async 
   });
   await page.evaluate((row) => isochrone.view.set({ row }), await talker());
   await rest(page);
-  assert.match(await page.locator(".flows .controls .muted").textContent(), /^3 of [\d,]+ messages and wake-ups, the first ones; of [\d,]+ ends of messages /);
+  assert.match(await page.locator(".flows .controls .muted").textContent(), /^3 of [\d,]+ messages and wake-ups, the first ones; [\d,]+ ends of messages /);
   assert.equal(await lines().count(), 3);
 });

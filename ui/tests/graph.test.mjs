@@ -43,6 +43,8 @@ for (const traces of [chain3, ping5]) {
 
     test("narrow states are not lost when all is seen", async () => {
       await page.keyboard.press("f");
+      // The test before has scrolled to rows of its own.
+      await page.evaluate(() => isochrone.layout.see(0));
       await rest(page);
       const green = await count(page, COLOURS.usermode);
       assert.ok(green > 50, `${green} green pixels`);

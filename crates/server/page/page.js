@@ -1236,9 +1236,10 @@ function programPairs(requests) {
 		count: 1
 	})));
 }
-/** Which hosts sent messages to which. */
+/** Which hosts sent packets to which. */
 function hostPairs(pairs, hostOf, name) {
-	return summed(pairs.flatMap(({ from, to, count }) => {
+	return summed(pairs.flatMap(({ from, to, is_mpi: isMpi, count }) => {
+		if (isMpi) return [];
 		const [a, b] = [hostOf(from), hostOf(to)];
 		return a === void 0 || b === void 0 || a === b ? [] : [{
 			from: name(a),
@@ -3917,7 +3918,7 @@ var Arrows = class {
 			});
 		}
 		drawArrows(ctx, arrows, ink().wakeup, 1);
-		return wakeupsText(this.wakeups.value?.length ?? 0, this.wakeupTotal);
+		return this.wakeups.value === null ? "" : wakeupsText(this.wakeups.value.length, this.wakeupTotal);
 	}
 };
 /** At most so many, evenly chosen. */
@@ -4886,7 +4887,7 @@ var Growth = class {
 			expected.store = shown.store;
 			return;
 		}
-		const { rows: before, clock, window, selection, area, row, onlyRows, path } = this.view.now;
+		const { rows: before, clock, window, selection, isAbout, area, row, onlyRows, path } = this.view.now;
 		const bounds = this.navigation.boundsOf(clock), here = this.navigation.window ?? window;
 		const by = renewal({
 			experiment: shown,
@@ -4906,6 +4907,7 @@ var Growth = class {
 			path: again,
 			area: area === null ? null : new Set([...area].flatMap((id) => by.row(id) ?? [])),
 			selection: selection === null ? null : by.range(selection),
+			isAbout,
 			row: row === null ? null : by.row(row),
 			onlyRows: onlyRows === null || again === null ? null : new Set([...onlyRows].flatMap((id) => by.row(id) ?? []))
 		});
@@ -8399,7 +8401,7 @@ var FlowsPanel = class extends AskingPanel {
 		}, signal);
 		this.heading.textContent = `${name}, ${this.heading.textContent}`;
 		this.command.none("no command lists both; SQL has them in `messages` and `wakeups`");
-		const more = others > 0 ? `; of ${formatCount(others)} ends of messages it was not looked up whose sockets they are: take less time` : "";
+		const more = others > 0 ? `; ${formatCount(others)} ends of messages are of what ran then, sockets are not looked up: take less time` : "";
 		this.count.textContent = `${formatCount(flows.length)} of ${formatCount(total)} messages and wake-ups${flows.length < total ? ", the first ones" : ""}${more}`;
 		this.table.set(flows);
 		if (flows.length > 0) {
@@ -8682,7 +8684,7 @@ var LatencyPanel = class extends AskingPanel {
 		if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
 		this.heading.textContent = `${formatCount(of.length)} requests, median ${formatDuration(nearestRank(totals, 50))}, p95 ${formatDuration(nearestRank(totals, 95))}`;
 		this.histogram.set(bars, from, to);
-		this.command.set(commandLike(this.view, `critical-path --service ${quotedWord(name)} --format json --limit 0`));
+		this.command.set(commandLike(this.view, "critical-path --format json --limit 0"));
 		this.table.set(meansOf(compared));
 		this.list.set(of.filter((it) => it.total_ns >= from && it.total_ns < to));
 		const mean = (ns, count) => count === 0 ? "none" : `${formatCount(count)} requests, mean ${formatDuration(ns / count)}`;
@@ -8997,13 +8999,15 @@ var LossesPanel = class extends AskingPanel {
 					title: "lost in",
 					unit: "ns",
 					description: "Times in which events or packets were lost",
-					value: (it) => it.lost
+					value: (it) => it.lost,
+					text: (it) => this.least(it.lost)
 				},
 				{
 					title: "not recorded",
 					unit: "ns",
 					description: "Times in which a stream is missing, has not begun or has ended",
-					value: (it) => it.absent
+					value: (it) => it.absent,
+					text: (it) => this.least(it.absent)
 				},
 				{
 					title: "from",
@@ -9059,6 +9063,10 @@ var LossesPanel = class extends AskingPanel {
 			begin: packetsOf(host.host)?.begin ?? span.end,
 			end: packetsOf(host.host)?.end ?? span.begin
 		}, span)));
+	}
+	/** Where not all losses are listed, there may be more. */
+	least(ns) {
+		return `${this.sign === "" ? "" : "≥ "}${formatDuration(ns)}`;
 	}
 	async stepList(by) {
 		await this.during(this.loaded);
@@ -9245,6 +9253,7 @@ var MatchesPanel = class extends AskingPanel {
 			return;
 		}
 		this.forget();
+		this.command.set("");
 		this.heading.textContent = this.heading.title = "";
 		if (found !== null) {
 			this.showRows(found);
@@ -10318,6 +10327,7 @@ function sum(ran) {
 // src/panels/state.ts
 var StatePanel = class extends AskingPanel {
 	/** How times were shown in what there is to see without a selection. */
+	first = new AbortController();
 	look = "";
 	/** `common`: the same on the common clock, by which commands take times; null where that was not asked for. */
 	said = null;
@@ -10335,6 +10345,15 @@ var StatePanel = class extends AskingPanel {
 		if (now.selection === null && !changed.has("row") && !changed.has("selection") && !changed.has("clock") && now.hover === null) return;
 		this.askSoon(90);
 	}
+	/** The first look is not looked at any more. */
+	giveUpFirst() {
+		this.first.abort();
+		this.look = "";
+	}
+	hide() {
+		super.hide();
+		this.giveUpFirst();
+	}
 	forget() {
 		this.said = null;
 		this.controls.replaceChildren();
@@ -10348,12 +10367,15 @@ var StatePanel = class extends AskingPanel {
 			this.command.set("");
 			const { experiment, times } = this.view.now, key = `${times} ${experiment?.store ?? ""} ${experiment?.look ?? 0}`;
 			if (this.body.querySelector(".first-look") !== null && this.look === key) return;
-			const first = new FirstLook(this.view, this.navigator, (work) => void this.during(work));
+			const first = new FirstLook(this.view, this.navigator, (work) => void this.during(work)), { signal: given } = this.first = new AbortController();
 			this.look = key;
 			this.body.replaceChildren(first.element);
-			this.during(first.ask(signal));
+			this.during(first.ask(given).catch((error) => {
+				if (!given.aborted) throw error;
+			}));
 			return;
 		}
+		this.giveUpFirst();
 		const at = selection?.begin ?? hover ?? (window.begin + window.end) / 2;
 		const state = await api.state(row, at, clock, signal).catch((error) => {
 			if (error instanceof ApiError && error.status === 404) return error;
@@ -10975,7 +10997,7 @@ var PivotTable = class {
 			columns: [
 				{
 					title: "of",
-					value: (it) => it.label,
+					value: (it) => it.isWhole ? it.label : `${it.label} (at least)`,
 					isLast: last,
 					grow: true
 				},
@@ -11028,7 +11050,7 @@ function isFile(host, { file }) {
 }
 /**
 * The same of the other end of the sockets to a peer: on other hosts, with the addresses the other way round. `files`: of the same answer, whose sockets
-* have the addresses of the host.
+* have the addresses of the host; null: it has none.
 */
 function isOtherEnd(hostName, { host, peer }, files) {
 	const pairs = files.flatMap((it) => {
@@ -11036,7 +11058,7 @@ function isOtherEnd(hostName, { host, peer }, files) {
 		return other?.replace(/:\d+$/, "") === peer ? [local.replace(/:\d+$/, "")] : [];
 	});
 	const of = [...new Set(pairs)].map((local) => `${PATH} LIKE ${quoted(`${peer}:%->${local}:%`)}`);
-	return `host <> ${quoted(hostName)} AND (${of.length === 0 ? `${PATH} LIKE ${quoted(`${peer}:%->%`)}` : of.join(" OR ")})`;
+	return of.length === 0 ? null : `host <> ${quoted(hostName)} AND (${of.join(" OR ")})`;
 }
 /** The thread with the most time in such calls that end in a time of the common clock: one of `rows` or below them, if there are any; null: none. */
 async function mostOf(view, condition, range, rows) {
@@ -11110,6 +11132,8 @@ var StatisticsPanel = class extends AskingPanel {
 	threads;
 	processes;
 	calls;
+	/** Of the threads that were looked for, the last one counts. */
+	looking = 0;
 	causes;
 	instead;
 	/** What the tables at the right add up by. */
@@ -11383,7 +11407,7 @@ var StatisticsPanel = class extends AskingPanel {
 		this.processes.set(this.byProcess(threads));
 		this.pivot.set(answer);
 		this.calls.set(answer.calls);
-		if (this.by === "cause") this.command.set(shown(this.causes, await api.causes(asked, signal)));
+		if (this.by === "cause") this.command.setOr(shown(this.causes, await api.causes(asked, signal)), "The command `blocking` is of whole processes: choose all threads");
 		if (this.by === "phase") this.command.set(shown(this.phases, await api.phases(asked, signal)));
 		if (this.by === "instead") this.command.setOr(shown(this.instead, await api.instead(asked, signal)), NO_QUERY);
 		if (this.by === "file" || this.by === "peer") this.command.set(shown(this.fileTables, await api.files(asked, signal)));
@@ -11456,14 +11480,14 @@ var StatisticsPanel = class extends AskingPanel {
 	}
 	/** Goes to the thread that has most to do with a line; `none`: what is said where there is none. */
 	async goToUser(condition, rows, none) {
-		const { range } = this;
+		const { range } = this, looking = this.looking += 1;
 		if (range === null) return;
 		this.fileTables.say("looking for the thread …");
-		const user = await this.during(mostOf(this.view, condition, range, rows)).catch((error) => {
+		const user = condition === null ? null : await this.during(mostOf(this.view, condition, range, rows)).catch((error) => {
 			if (error instanceof ApiError) return error.message;
 			throw error;
 		});
-		if (!this.isSeen || this.range !== range) return;
+		if (!this.isSeen || this.range !== range || this.looking !== looking) return;
 		this.fileTables.say(user === null ? none : typeof user === "string" ? user : `${nameOf$1(this.view, user.row)}, its first call`);
 		if (user === null || typeof user === "string") return;
 		const at = toShown(this.view, user.row, user.at);
@@ -17113,7 +17137,12 @@ var Search = class {
 			this.count.textContent = "…";
 			const { window: { begin, end }, clock } = this.view.now, expression = query.states.map((style) => `state == ${STATES[style][0]}`).join(" || ");
 			const inState = await api.matching(expression, begin, end, clock, null, signal).catch(() => null);
-			if (signal.aborted || inState === null) return;
+			if (signal.aborted) return;
+			if (inState === null) {
+				this.view.set({ found: null });
+				this.count.textContent = "the server has no answer";
+				return;
+			}
 			const rows = new Set(inState.rows);
 			found = found.filter((row) => rows.has(row));
 			({kind} = inState);
@@ -17138,6 +17167,10 @@ var Search = class {
 		if (answer instanceof Error) {
 			this.input.classList.add("wrong");
 			this.count.textContent = this.count.title = answer.message;
+			this.view.set({
+				filter: null,
+				found: null
+			});
 			return;
 		}
 		const found = answer, { rows, states, kind } = found;
@@ -17876,7 +17909,8 @@ var REST_MS = 250;
 var TIMES = {
 	UTC: "UTC",
 	local: "local",
-	begin: "since begin"
+	begin: "since begin",
+	Unix: "Unix"
 };
 var LISTS = {
 	collapsed: "x",

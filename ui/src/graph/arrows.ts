@@ -125,7 +125,7 @@ export class Arrows {
       arrows.push({ x0: x, y0: y0 === null || y0 === y1 ? y1 - BAR : y0, x1: x, y1 });
     }
     drawArrows(ctx, arrows, ink().wakeup, 1);
-    return wakeupsText(this.wakeups.value?.length ?? 0, this.wakeupTotal);
+    return this.wakeups.value === null ? "" : wakeupsText(this.wakeups.value.length, this.wakeupTotal);
   }
 }
 

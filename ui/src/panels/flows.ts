@@ -80,7 +80,7 @@ export class FlowsPanel extends AskingPanel {
     );
     this.heading.textContent = `${name}, ${this.heading.textContent}`;
     this.command.none("no command lists both; SQL has them in `messages` and `wakeups`");
-    const more = others > 0 ? `; of ${formatCount(others)} ends of messages it was not looked up whose sockets they are: take less time` : "";
+    const more = others > 0 ? `; ${formatCount(others)} ends of messages are of what ran then, sockets are not looked up: take less time` : "";
     this.count.textContent = `${formatCount(flows.length)} of ${formatCount(total)} messages and wake-ups${flows.length < total ? ", the first ones" : ""}${more}`;
     this.table.set(flows);
     if (flows.length > 0) {

@@ -11,7 +11,7 @@ import { causeWord, decoded, who } from "./pathWords";
 import { nearestRank, servicesOf } from "./services";
 import { swatch } from "./stack";
 import { DataTable, titled } from "./table";
-import { commandLike, quotedWord } from "./times";
+import { commandLike } from "./times";
 
 /** The time on one thing: means over the requests of each part, ns. */
 export interface Mean { readonly where: string; readonly cause: string; readonly chosen: number; readonly others: number | null; readonly more: number | null }
@@ -93,8 +93,8 @@ export class LatencyPanel extends AskingPanel {
     if (this.body.firstChild !== this.parts) this.body.replaceChildren(this.parts);
     this.heading.textContent = `${formatCount(of.length)} requests, median ${formatDuration(nearestRank(totals, 50))}, p95 ${formatDuration(nearestRank(totals, 95))}`;
     this.histogram.set(bars, from, to);
-    // The requests and the causes of each, of which all figures here are sums.
-    this.command.set(commandLike(this.view, `critical-path --service ${quotedWord(name)} --format json --limit 0`));
+    // The requests of all services and the causes of each, of which all figures here are sums.
+    this.command.set(commandLike(this.view, "critical-path --format json --limit 0"));
     this.table.set(meansOf(compared));
     this.list.set(of.filter((it) => it.total_ns >= from && it.total_ns < to));
     const mean = (ns: number, count: number) => (count === 0 ? "none" : `${formatCount(count)} requests, mean ${formatDuration(ns / count)}`);

@@ -2,7 +2,7 @@
 // And how much of the time each CPU was recorded. Talks to: api, view. Used by: the drawer.
 import { api, type Loss } from "../api";
 import { h } from "../dom";
-import { formatCount } from "../format";
+import { formatCount, formatDuration } from "../format";
 import { coverageOf, lossText, type Coverage } from "../losses";
 import type { Navigator, View } from "../view";
 import { notice } from "./notice";
@@ -42,8 +42,8 @@ export class LossesPanel extends AskingPanel {
         { title: "host", value: host }, { title: "CPU", unit: "count", value: (it) => it.cpu, text: (it) => String(it.cpu) },
         { title: "whole", unit: "percent", description: "Part of all of the time in which nothing of this CPU is missing",
           value: share, text: (it) => `${this.sign}${shareText(share(it))}` },
-        { title: "lost in", unit: "ns", description: "Times in which events or packets were lost", value: (it) => it.lost },
-        { title: "not recorded", unit: "ns", description: "Times in which a stream is missing, has not begun or has ended", value: (it) => it.absent },
+        { title: "lost in", unit: "ns", description: "Times in which events or packets were lost", value: (it) => it.lost, text: (it) => this.least(it.lost) },
+        { title: "not recorded", unit: "ns", description: "Times in which a stream is missing, has not begun or has ended", value: (it) => it.absent, text: (it) => this.least(it.absent) },
         { title: "from", unit: "time", value: (it) => it.begin }, { title: "to", unit: "time", value: (it) => it.end },
       ],
     });
@@ -72,6 +72,8 @@ export class LossesPanel extends AskingPanel {
     // A host without packets was not recorded at any time.
     this.coverage.set(hosts.flatMap((host) => coverageOf(losses, { ...host, begin: packetsOf(host.host)?.begin ?? span.end, end: packetsOf(host.host)?.end ?? span.begin }, span)));
   }
+  /** Where not all losses are listed, there may be more. */
+  private least(ns: number): string { return `${this.sign === "" ? "" : "≥ "}${formatDuration(ns)}`; }
   async stepList(by: number): Promise<void> {
     await this.during(this.loaded);
     this.steps.step(by);

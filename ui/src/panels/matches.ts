@@ -79,6 +79,7 @@ export class MatchesPanel extends AskingPanel {
     this.control(filter !== null ? this.ofStates : found !== null ? this.ofRows : []);
     if (filter !== null) { await this.loadStates(filter, signal); return; }
     this.forget();
+    this.command.set("");
     this.heading.textContent = this.heading.title = "";
     if (found !== null) { this.showRows(found); return; }
     this.body.replaceChildren(notice("empty", "Nothing is searched for",

@@ -22,10 +22,11 @@ function summed(pairs: readonly Between[]): Between[] {
 export function programPairs(requests: readonly Request[]): Between[] {
   return summed(requests.map(({ client, server }) => ({ from: programOf(client), to: programOf(server), count: 1 })));
 }
-/** Which hosts sent messages to which. */
+/** Which hosts sent packets to which. */
 export function hostPairs(pairs: readonly Pair[], hostOf: (row: number) => Row["host"] | undefined, name: (host: number) => string): Between[] {
   return summed(
-    pairs.flatMap(({ from, to, count }) => {
+    pairs.flatMap(({ from, to, is_mpi: isMpi, count }) => {
+      if (isMpi) return [];
       const [a, b] = [hostOf(from), hostOf(to)];
       return a === undefined || b === undefined || a === b ? [] : [{ from: name(a), to: name(b), count }];
     }),

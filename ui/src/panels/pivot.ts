@@ -95,7 +95,7 @@ export class PivotTable {
       },
       mark: (it) => (it.kind === "all" ? "sum" : null),
       columns: [
-        { title: "of", value: (it) => it.label, isLast: last, grow: true },
+        { title: "of", value: (it) => (it.isWhole ? it.label : `${it.label} (at least)`), isLast: last, grow: true },
         time(
           "on a CPU",
           (it) => [1, 2, 3, 8].reduce((sum, style) => sum + (it.byState[style] ?? 0), 0),

@@ -18,6 +18,7 @@ type Neighbours = readonly [previous: StateAt | null, next: StateAt | null];
 
 export class StatePanel extends AskingPanel {
   /** How times were shown in what there is to see without a selection. */
+  private first = new AbortController();
   private look = "";
   /** `common`: the same on the common clock, by which commands take times; null where that was not asked for. */
   private said: { state: StateAt; neighbours: Neighbours | null; common: StateAt | null } | null = null;
@@ -28,6 +29,15 @@ export class StatePanel extends AskingPanel {
     if (now.selection !== null && !changed.has("selection") && !changed.has("row") && !changed.has("clock") && !changed.has("window")) return;
     if (now.selection === null && !changed.has("row") && !changed.has("selection") && !changed.has("clock") && now.hover === null) return;
     this.askSoon(90);
+  }
+  /** The first look is not looked at any more. */
+  private giveUpFirst(): void {
+    this.first.abort();
+    this.look = "";
+  }
+  override hide(): void {
+    super.hide();
+    this.giveUpFirst();
   }
   protected forget(): void { this.said = null; this.controls.replaceChildren(); this.body.replaceChildren(); }
 
@@ -40,12 +50,13 @@ export class StatePanel extends AskingPanel {
       // The pointer passes over much: what is there stays.
       const { experiment, times } = this.view.now, key = `${times} ${experiment?.store ?? ""} ${experiment?.look ?? 0}`;
       if (this.body.querySelector(".first-look") !== null && this.look === key) return;
-      const first = new FirstLook(this.view, this.navigator, (work) => void this.during(work));
+      const first = new FirstLook(this.view, this.navigator, (work) => void this.during(work)), { signal: given } = this.first = new AbortController();
       this.look = key;
       this.body.replaceChildren(first.element);
-      void this.during(first.ask(signal));
+      void this.during(first.ask(given).catch((error: unknown) => { if (!given.aborted) throw error; }));
       return;
     }
+    this.giveUpFirst();
     const at = selection?.begin ?? hover ?? (window.begin + window.end) / 2;
     const state = await api.state(row, at, clock, signal).catch((error: unknown) => { if (error instanceof ApiError && error.status === 404) return error; throw error; });
     if (state instanceof ApiError) {

@@ -46,6 +46,8 @@ export class StatisticsPanel extends AskingPanel {
   private readonly threads: DataTable<Sums>;
   private readonly processes: DataTable<Sums>;
   private readonly calls: DataTable<OfCall>;
+  /** Of the threads that were looked for, the last one counts. */
+  private looking = 0;
   private readonly causes: CauseTable;
   private readonly instead: InsteadTable;
   /** What the tables at the right add up by. */
@@ -168,7 +170,7 @@ export class StatisticsPanel extends AskingPanel {
     this.processes.set(this.byProcess(threads));
     this.pivot.set(answer);
     this.calls.set(answer.calls);
-    if (this.by === "cause") this.command.set(shown(this.causes, await api.causes(asked, signal)));
+    if (this.by === "cause") this.command.setOr(shown(this.causes, await api.causes(asked, signal)), "The command `blocking` is of whole processes: choose all threads");
     if (this.by === "phase") this.command.set(shown(this.phases, await api.phases(asked, signal)));
     if (this.by === "instead") this.command.setOr(shown(this.instead, await api.instead(asked, signal)), NO_QUERY);
     if (this.by === "file" || this.by === "peer") this.command.set(shown(this.fileTables, await api.files(asked, signal)));
@@ -213,12 +215,12 @@ export class StatisticsPanel extends AskingPanel {
   private rowText(): string { return this.view.now.row === null ? "selected row" : `only ${nameOf(this.view, this.view.now.row)}`; }
   private hostName(host: number): string { return this.view.now.experiment?.hosts[host]?.name ?? String(host); }
   /** Goes to the thread that has most to do with a line; `none`: what is said where there is none. */
-  private async goToUser(condition: string, rows: readonly number[] | null, none: string): Promise<void> {
-    const { range } = this;
+  private async goToUser(condition: string | null, rows: readonly number[] | null, none: string): Promise<void> {
+    const { range } = this, looking = this.looking += 1;
     if (range === null) return;
     this.fileTables.say("looking for the thread …");
-    const user = await this.during(mostOf(this.view, condition, range, rows)).catch((error: unknown) => { if (error instanceof ApiError) return error.message; throw error; });
-    if (!this.isSeen || this.range !== range) return;
+    const user = condition === null ? null : await this.during(mostOf(this.view, condition, range, rows)).catch((error: unknown) => { if (error instanceof ApiError) return error.message; throw error; });
+    if (!this.isSeen || this.range !== range || this.looking !== looking) return;
     this.fileTables.say(user === null ? none : typeof user === "string" ? user : `${nameOf(this.view, user.row)}, its first call`);
     if (user === null || typeof user === "string") return;
     const at = toShown(this.view, user.row, user.at);

@@ -6,7 +6,7 @@ import { formatCount } from "../format";
 import type { View } from "../view";
 import type { DataTable } from "./table";
 
-/** How many there are: exactly, at least or about so many; "listed": more, of which so many are listed. */
+/** How many there are: exactly, at least so many; "listed": more, of which so many are listed. */
 export interface Total { readonly count: number; readonly kind: "all" | "at least" | "listed" }
 /** It is not said that there are none: what is cleared is not known to be empty. */
 const NONE: Total = { count: 0, kind: "listed" };

@@ -20,15 +20,15 @@ export function isFile(host: string, { file }: Pick<FileSum, "file">): string {
 }
 /**
  * The same of the other end of the sockets to a peer: on other hosts, with the addresses the other way round. `files`: of the same answer, whose sockets
- * have the addresses of the host.
+ * have the addresses of the host; null: it has none.
  */
-export function isOtherEnd(hostName: string, { host, peer }: Pick<PeerSum, "host" | "peer">, files: readonly Pick<FileSum, "host" | "file">[]): string {
+export function isOtherEnd(hostName: string, { host, peer }: Pick<PeerSum, "host" | "peer">, files: readonly Pick<FileSum, "host" | "file">[]): string | null {
   const pairs = files.flatMap((it) => {
     const [local, other] = it.host === host ? (it.file?.split("->") ?? []) : [];
     return other?.replace(/:\d+$/, "") === peer ? [local!.replace(/:\d+$/, "")] : [];
   });
   const of = [...new Set(pairs)].map((local) => `${PATH} LIKE ${quoted(`${peer}:%->${local}:%`)}`);
-  return `host <> ${quoted(hostName)} AND (${of.length === 0 ? `${PATH} LIKE ${quoted(`${peer}:%->%`)}` : of.join(" OR ")})`;
+  return of.length === 0 ? null : `host <> ${quoted(hostName)} AND (${of.join(" OR ")})`;
 }
 /** The thread with the most time in such calls that end in a time of the common clock: one of `rows` or below them, if there are any; null: none. */
 export async function mostOf(view: View, condition: string, range: Range, rows: readonly number[] | null): Promise<User | null> {

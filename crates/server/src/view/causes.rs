@@ -63,7 +63,7 @@ impl ExperimentView<'_> {
         let mut causes: Vec<CauseSum> = sums.into_iter().map(named).collect();
         causes.sort_by_key(|sum| (Reverse(sum.total_ns), sum.cause));
         let command = match rows {
-            None => self.command_of("blocking --table causes", Some(window)),
+            None => self.command_of("blocking --table causes --limit 0", Some(window)),
             Some(_) => String::new(),
         };
         Ok(Causes { causes, command })

@@ -1,6 +1,6 @@
 //! What goes out from some rows and comes in to them in a window: messages and wake-ups, as a list to follow.
 //!
-//! Used by: the panel of a state.
+//! Used by: the panel of flows.
 
 use isochrone_experiment::Work;
 use isochrone_time::{SinceOrigin, Window};
@@ -40,7 +40,7 @@ pub(crate) struct FlowList {
     total: usize,
     /// By time, the first ones.
     flows: Vec<Flow>,
-    /// Ends of messages of which it was not looked up whose sockets they are.
+    /// Ends of messages, listed or not, of which it was not looked up whose sockets they are.
     not_looked_up: usize,
 }
 
@@ -96,14 +96,19 @@ impl ExperimentView<'_> {
         work.expect(ends.len() as u64);
         for (message, end) in ends {
             next_part(work)?;
-            let owner = |end| self.owner_of(&message, end, looks_up);
-            let here = owner(end)?;
-            if self.rows.is_below(here, rows) || self.rows.is_below(message.rows[end], rows) {
-                let there = owner(1 - end)?;
+            let ran = message.rows[end];
+            let (here, there) = match looks_up {
+                true => (self.owner_of(&message, end)?, self.owner_of(&message, 1 - end)?),
+                false => (ran, message.rows[1 - end]),
+            };
+            // What a CPU did is of the CPU, too; what a thread did not send or get, and ran meanwhile, is not.
+            let is_of_cpu = self.rows.get(ran).is_some_and(|row| row.kind != RowKind::Thread);
+            let is_listed = self.rows.is_below(here, rows) || is_of_cpu && self.rows.is_below(ran, rows);
+            if is_listed {
                 self.add_message("message", &message, (end, here, there), clock, all);
-            } else if !looks_up {
-                all.not_looked_up += 1;
             }
+            let is_unknown = |end: usize| !looks_up && !self.is_sender(&message, end);
+            all.not_looked_up += usize::from(is_unknown(end) || is_listed && is_unknown(1 - end));
         }
         for (message, end) in ends_of(&messages.mpi) {
             if self.rows.is_below(message.rows[end], rows) {
@@ -114,12 +119,18 @@ impl ExperimentView<'_> {
         Ok(())
     }
 
-    /// The row that an end of a message is of. That of a thread that ran is what sent it.
-    fn owner_of(&self, message: &Message, end: usize, looks_up: bool) -> Result<u32> {
-        let ran = message.rows[end];
-        let is_sender = end == 0 && self.rows.get(ran).is_some_and(|row| row.kind == RowKind::Thread);
-        let owner = if looks_up && !is_sender { self.socket_owner(message, end)? } else { None };
-        Ok(owner.unwrap_or(ran))
+    /// Whether an end of a message is surely of the thread that ran: it sent it.
+    fn is_sender(&self, message: &Message, end: usize) -> bool {
+        end == 0 && self.rows.get(message.rows[end]).is_some_and(|row| row.kind == RowKind::Thread)
+    }
+
+    /// The row that an end of a message is of: of the thread whose socket it is, if that is known.
+    fn owner_of(&self, message: &Message, end: usize) -> Result<u32> {
+        let owner = match self.is_sender(message, end) {
+            true => None,
+            false => self.socket_owner(message, end)?,
+        };
+        Ok(owner.unwrap_or(message.rows[end]))
     }
 
     fn add_message(

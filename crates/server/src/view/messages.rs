@@ -192,9 +192,8 @@ impl ExperimentView<'_> {
 
     /// The messages among some that have an end in a window, or span it, or, with `are_received`, that are
     /// received in it, as the command lists them: their number, that of those that arrive before they were
-    /// sent, and `limit` of them, by time: those that
-    /// arrive before they were sent, and of the others, evenly chosen, as many as there is room for. Linear
-    /// in the messages.
+    /// sent, and `limit` of them, by time: those, and of the others, evenly chosen, as many as there is room
+    /// for. Linear in the messages.
     pub(crate) fn arrows(
         &self,
         messages: &[Message],
