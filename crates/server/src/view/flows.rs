@@ -101,7 +101,7 @@ impl ExperimentView<'_> {
                 true => (self.owner_of(&message, end)?, self.owner_of(&message, 1 - end)?),
                 false => (ran, message.rows[1 - end]),
             };
-            // What a CPU did is of the CPU, too; what a thread did not send or get, and ran meanwhile, is not.
+            // What a CPU did is of the CPU, too; of a thread that only ran meanwhile, a message is not.
             let is_of_cpu = self.rows.get(ran).is_some_and(|row| row.kind != RowKind::Thread);
             let is_listed = self.rows.is_below(here, rows) || is_of_cpu && self.rows.is_below(ran, rows);
             if is_listed {
