@@ -158,7 +158,10 @@ export class Search {
     this.rows.setFilter(filter, kind === "whole");
   }
   private async jump(by: number): Promise<void> {
+    const { row, selection } = this.view.now;
     await this.run();
+    // The reader has gone elsewhere meanwhile.
+    if (this.view.now.row !== row || this.view.now.selection !== selection) return;
     const shown = this.rows.lines.filter((line) => this.rows.matches(line.id)).map((line) => line.id), all = shown.length > 0 ? shown : this.found;
     if (all.length === 0) return;
     const now = all.indexOf(this.view.now.row ?? -1);

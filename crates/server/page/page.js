@@ -10326,8 +10326,9 @@ function sum(ran) {
 }
 // src/panels/state.ts
 var StatePanel = class extends AskingPanel {
-	/** How times were shown in what there is to see without a selection. */
+	/** What the first look asks for. */
 	first = new AbortController();
+	/** How times were shown in what there is to see without a selection. */
 	look = "";
 	/** `common`: the same on the common clock, by which commands take times; null where that was not asked for. */
 	said = null;
@@ -17192,7 +17193,9 @@ var Search = class {
 		this.rows.setFilter(filter, kind === "whole");
 	}
 	async jump(by) {
+		const { row, selection } = this.view.now;
 		await this.run();
+		if (this.view.now.row !== row || this.view.now.selection !== selection) return;
 		const shown = this.rows.lines.filter((line) => this.rows.matches(line.id)).map((line) => line.id), all = shown.length > 0 ? shown : this.found;
 		if (all.length === 0) return;
 		const now = all.indexOf(this.view.now.row ?? -1);

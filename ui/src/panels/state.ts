@@ -17,8 +17,9 @@ import { commandLike, nameOf, panelRange, quotedWord, rowOf, unixSeconds } from 
 type Neighbours = readonly [previous: StateAt | null, next: StateAt | null];
 
 export class StatePanel extends AskingPanel {
-  /** How times were shown in what there is to see without a selection. */
+  /** What the first look asks for. */
   private first = new AbortController();
+  /** How times were shown in what there is to see without a selection. */
   private look = "";
   /** `common`: the same on the common clock, by which commands take times; null where that was not asked for. */
   private said: { state: StateAt; neighbours: Neighbours | null; common: StateAt | null } | null = null;
