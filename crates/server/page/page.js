@@ -11037,7 +11037,7 @@ var PivotTable = class {
 	}
 	draw() {
 		const { threads, thread_count: count } = this.answer, isCut = threads.length < count;
-		this.note.textContent = isCut ? `${this.by === "thread" ? "" : "≥: "}${formatCount(count - threads.length)} threads with the least CPU time are only in the sums` : "exact; system calls by name are not known by thread";
+		this.note.textContent = isCut ? `${this.by === "thread" ? "" : "≥: "}${formatCount(count - threads.length)} threads with the least CPU time are only in the sums` : "exact, of states";
 		this.note.title = this.note.textContent;
 		this.table.set(count === 0 ? [] : pivotLines(this.answer, this.by, this.groupOf));
 	}
