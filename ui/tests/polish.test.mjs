@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { copied } from "./made.mjs";
-import { chain3, eventsOf, hog2, launch, open, ping5, rest, serve, web2 } from "./page.mjs";
+import { chain3, eventsOf, hog2, launch, open, ping5, project, rest, serve, web2 } from "./page.mjs";
 
 const directory = mkdtempSync(join(tmpdir(), "isochrone-polish-"));
 let browser;
@@ -223,3 +223,24 @@ test("a blocked state says which file or peer its descriptor is of", () => on(we
   assert.ok(opened.has(shown[`fd ${number}`]), JSON.stringify(shown));
   assert.match(shown.call, new RegExp(`\\(fd ${number}\\)`));
 }));
+
+test("a row that moves while the button is pressed is the one that was clicked", async () => {
+  const shop = await serve("examples/shop", project);
+  try {
+    const page = await open(browser, shop.address);
+    await page.locator(".header button", { hasText: "requests" }).click();
+    await rest(page);
+    const line = page.locator("table[aria-label=Requests] tbody tr:not(.gap)").nth(2), number = await line.locator("td").first().textContent(), { x, y, height } = await line.boundingBox();
+    await page.mouse.move(x + 60, y + height / 2);
+    await page.mouse.down();
+    // What is above it takes more room, and the table has another height: its rows would be drawn anew.
+    await page.evaluate(() => { document.querySelector(".critical-path .block-head").style.paddingTop = "50px"; });
+    await page.evaluate(() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(go)))));
+    await page.mouse.up();
+    await page.waitForFunction((number) => document.querySelector(".path-title")?.textContent.startsWith(`Request ${number}:`), number);
+    assert.deepEqual(page.errors, []);
+    await page.close();
+  } finally {
+    await shop.stop();
+  }
+});

@@ -6175,6 +6175,11 @@ var DataTable = class {
 	active = -1;
 	picked = null;
 	frame = 0;
+	isPressed = false;
+	/** The row in which it was. */
+	pressed = null;
+	/** It would have been drawn anew while a button was pressed. */
+	isDue = false;
 	id = `table-${tables += 1}`;
 	name;
 	cols = h("colgroup");
@@ -6216,6 +6221,7 @@ var DataTable = class {
 		this.tbody.addEventListener("mousedown", (event) => {
 			if (isBeside(event)) event.preventDefault();
 		});
+		this.tbody.addEventListener("pointerdown", (event) => this.press(lineOf(event)));
 		this.tbody.addEventListener("click", (event) => {
 			if (isBeside(event)) this.use(event, options.beside);
 			else if (getSelection()?.isCollapsed ?? true) this.use(event, options.pick);
@@ -6312,11 +6318,27 @@ var DataTable = class {
 		this.table.style.minWidth = `${all}px`;
 	}
 	drawSoon() {
-		if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
+		if (this.frame === 0) this.frame = requestAnimationFrame(() => this.drawOrWait());
+	}
+	/** A click is of the row in which the button was pressed: until it is released, rows stay. */
+	drawOrWait() {
+		this.frame = 0;
+		if (this.isPressed) this.isDue = true;
+		else this.draw();
+	}
+	press(line) {
+		this.isPressed = true;
+		this.pressed = line;
+		const release = () => setTimeout(() => {
+			this.isPressed = false;
+			if (this.isDue) this.drawSoon();
+		});
+		for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, release, { once: true });
 	}
 	draw() {
 		cancelAnimationFrame(this.frame);
 		this.frame = 0;
+		this.isDue = false;
 		if (this.version !== ordersVersion()) {
 			this.takeOrder();
 			this.rearrange();
@@ -6351,7 +6373,7 @@ var DataTable = class {
 		}));
 	}
 	use(event, act) {
-		const line = event.target.closest("tr[data-at]");
+		const line = lineOf(event) ?? this.pressed;
 		if (line === null || act === void 0) return;
 		this.active = Number(line.dataset.at);
 		this.picked = this.sorted[this.active];
@@ -6402,6 +6424,10 @@ var DataTable = class {
 		return [columns.map(({ title, unit }) => unit === "ns" ? `${title} (ns)` : unit === "time" ? `${title} (unix ns)` : title).join("	"), ...lines].join("\n");
 	}
 };
+/** The row that an event is in. */
+function lineOf({ target }) {
+	return target.closest("tr[data-at]");
+}
 function isNumber(column) {
 	return column.isNumber ?? (column.unit !== void 0 && column.unit !== "none");
 }

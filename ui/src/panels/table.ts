@@ -60,6 +60,11 @@ export class DataTable<T> {
   private active = -1;
   private picked: T | null = null;
   private frame = 0;
+  private isPressed = false;
+  /** The row in which it was. */
+  private pressed: HTMLElement | null = null;
+  /** It would have been drawn anew while a button was pressed. */
+  private isDue = false;
   private readonly id = `table-${tables += 1}`;
   private readonly name: string;
   private readonly cols = h("colgroup");
@@ -88,6 +93,7 @@ export class DataTable<T> {
     const isBeside = (event: MouseEvent) => options.beside !== undefined && (event.ctrlKey || event.metaKey || event.shiftKey);
     // With Shift, it would select text.
     this.tbody.addEventListener("mousedown", (event) => { if (isBeside(event)) event.preventDefault(); });
+    this.tbody.addEventListener("pointerdown", (event) => this.press(lineOf(event)));
     this.tbody.addEventListener("click", (event) => {
       if (isBeside(event)) this.use(event, options.beside);
       else if (getSelection()?.isCollapsed ?? true) this.use(event, options.pick);
@@ -165,11 +171,27 @@ export class DataTable<T> {
     this.table.style.minWidth = `${all}px`;
   }
   private drawSoon(): void {
-    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.drawOrWait());
+  }
+  /** A click is of the row in which the button was pressed: until it is released, rows stay. */
+  private drawOrWait(): void {
+    this.frame = 0;
+    if (this.isPressed) this.isDue = true;
+    else this.draw();
+  }
+  private press(line: HTMLElement | null): void {
+    this.isPressed = true;
+    this.pressed = line;
+    const release = () => setTimeout(() => {
+      this.isPressed = false;
+      if (this.isDue) this.drawSoon();
+    });
+    for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, release, { once: true });
   }
   private draw(): void {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
+    this.isDue = false;
     if (this.version !== ordersVersion()) { this.takeOrder(); this.rearrange(); }
     const { scrollTop, clientHeight } = this.element, all = this.sorted.length;
     const first = Math.max(0, Math.floor(scrollTop / ROW) - SPARE), last = Math.min(all, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
@@ -193,7 +215,8 @@ export class DataTable<T> {
       }));
   }
   private use(event: Event, act: ((row: T) => void) | undefined): void {
-    const line = (event.target as HTMLElement).closest<HTMLElement>("tr[data-at]");
+    // What has moved meanwhile is still the row in which the button was pressed.
+    const line = lineOf(event) ?? this.pressed;
     if (line === null || act === undefined) return;
     this.active = Number(line.dataset.at);
     this.picked = this.sorted[this.active]!;
@@ -232,6 +255,8 @@ export class DataTable<T> {
     return [columns.map(({ title, unit }) => (unit === "ns" ? `${title} (ns)` : unit === "time" ? `${title} (unix ns)` : title)).join("\t"), ...lines].join("\n");
   }
 }
+/** The row that an event is in. */
+function lineOf({ target }: Event): HTMLElement | null { return (target as HTMLElement).closest<HTMLElement>("tr[data-at]"); }
 function isNumber<T>(column: Column<T>): boolean { return column.isNumber ?? (column.unit !== undefined && column.unit !== "none"); }
 function gap(height: number, columns: number): HTMLElement {
   const cell = h("td", { colspan: columns });
