@@ -8434,7 +8434,7 @@ var FlowsPanel = class extends AskingPanel {
 			if (this.body.firstChild !== this.table.element) this.body.replaceChildren(this.table.element);
 			return;
 		}
-		this.body.replaceChildren(notice("empty", `Nothing comes to ${name} or goes from it in this ${covered.what}`, covered.what === "selection" ? "Esc leaves the selection: then it is the whole window." : "Take more time: `f` shows all there is."));
+		this.body.replaceChildren(notice("empty", `No message and no wake-up of ${name} is known in this ${covered.what}`, covered.what === "selection" ? "Esc leaves the selection: then it is the whole window. Analyses → ipc says what was not recorded." : "Take more time: `f` shows all there is. Analyses → ipc says what was not recorded."));
 	}
 	/** Selects what is at the other end; `isZoomed`: shows both ends alone. */
 	go([, , , at, row, other], isZoomed) {
@@ -10579,6 +10579,29 @@ function list(title, fields, draw = (_, value) => value) {
 function usesText({ reads, read_bytes: readBytes, writes, written_bytes: writtenBytes, others, errors, total_ns: total }) {
 	return `${formatCount(reads)} reads of ${formatBytes(readBytes)}, ${formatCount(writes)} writes of ${formatBytes(writtenBytes)}, ${formatCount(others)} other calls${errors > 0 ? ` (${formatCount(errors)} errors)` : ""}, ${formatDuration(total)}`;
 }
+/** How many there are of something that lasts, how long in all, on average and at most. */
+var SUM_COLUMNS = [
+	{
+		title: "count",
+		unit: "count",
+		value: (it) => it.count
+	},
+	{
+		title: "time",
+		unit: "ns",
+		value: (it) => it.total_ns
+	},
+	{
+		title: "mean",
+		unit: "ns",
+		value: (it) => it.total_ns / it.count
+	},
+	{
+		title: "longest",
+		unit: "ns",
+		value: (it) => it.max_ns
+	}
+];
 /** "the first 1,000 of 2,345" where not all are listed. */
 function cutText(listed, count) {
 	return listed < count ? `; the first ${formatCount(listed)} of ${formatCount(count)}` : "";
@@ -10768,39 +10791,17 @@ var CauseTable = class {
 			label: "Waits by cause",
 			origin,
 			sort: [2, true],
-			columns: [
-				{
-					title: "waits for",
-					value: waitsFor,
-					draw: (it) => swatch(causeColour(it.cause), waitsFor(it)),
-					grow: true
-				},
-				{
-					title: "count",
-					unit: "count",
-					value: (it) => it.count
-				},
-				{
-					title: "time",
-					unit: "ns",
-					value: (it) => it.total_ns
-				},
-				{
-					title: "mean",
-					unit: "ns",
-					value: (it) => it.total_ns / it.count
-				},
-				{
-					title: "longest",
-					unit: "ns",
-					value: (it) => it.max_ns
-				}
-			]
+			columns: [{
+				title: "waits for",
+				value: waitsFor,
+				draw: (it) => swatch(causeColour(it.cause), waitsFor(it)),
+				grow: true
+			}, ...SUM_COLUMNS]
 		});
 	}
 	set({ causes }) {
 		const sum = (of) => causes.reduce((all, it) => all + of(it), 0);
-		this.note.textContent = `${formatCount(sum((it) => it.count))} waits that end in the time, in full: ${formatDuration(sum((it) => it.total_ns))}`;
+		this.note.textContent = causes.length === 0 ? "no wait is known; Analyses → blocking says what was not recorded" : `${formatCount(sum((it) => it.count))} waits that end in the time, in full: ${formatDuration(sum((it) => it.total_ns))}`;
 		this.note.title = `${this.note.textContent}. A wait counts from its begin, though that be before the time`;
 		this.table.set(causes);
 	}
@@ -11267,33 +11268,11 @@ var StatisticsPanel = class extends AskingPanel {
 			label: "System calls",
 			origin,
 			sort: [2, true],
-			columns: [
-				{
-					title: "call",
-					value: (it) => it.call,
-					grow: true
-				},
-				{
-					title: "count",
-					unit: "count",
-					value: (it) => it.count
-				},
-				{
-					title: "time",
-					unit: "ns",
-					value: (it) => it.total_ns
-				},
-				{
-					title: "mean",
-					unit: "ns",
-					value: (it) => it.total_ns / it.count
-				},
-				{
-					title: "longest",
-					unit: "ns",
-					value: (it) => it.max_ns
-				}
-			]
+			columns: [{
+				title: "call",
+				value: (it) => it.call,
+				grow: true
+			}, ...SUM_COLUMNS]
 		});
 		this.causes = new CauseTable(origin);
 		this.instead = new InsteadTable(origin, (row) => this.goTo(row));

@@ -10,6 +10,11 @@ type HostName = (host: number) => string;
 export function usesText({ reads, read_bytes: readBytes, writes, written_bytes: writtenBytes, others, errors, total_ns: total }: FileUses): string {
   return `${formatCount(reads)} reads of ${formatBytes(readBytes)}, ${formatCount(writes)} writes of ${formatBytes(writtenBytes)}, ${formatCount(others)} other calls${errors > 0 ? ` (${formatCount(errors)} errors)` : ""}, ${formatDuration(total)}`;
 }
+/** How many there are of something that lasts, how long in all, on average and at most. */
+export const SUM_COLUMNS: readonly Column<{ count: number; total_ns: number; max_ns: number }>[] = [
+  { title: "count", unit: "count", value: (it) => it.count }, { title: "time", unit: "ns", value: (it) => it.total_ns },
+  { title: "mean", unit: "ns", value: (it) => it.total_ns / it.count }, { title: "longest", unit: "ns", value: (it) => it.max_ns },
+];
 /** "the first 1,000 of 2,345" where not all are listed. */
 export function cutText(listed: number, count: number): string { return listed < count ? `; the first ${formatCount(listed)} of ${formatCount(count)}` : ""; }
 

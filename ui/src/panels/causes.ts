@@ -3,6 +3,7 @@ import type { Causes, CauseSum } from "../api";
 import { causeColour } from "../colours";
 import { h } from "../dom";
 import { formatCount, formatDuration } from "../format";
+import { SUM_COLUMNS } from "./areaTables";
 import { causeWord } from "./pathWords";
 import { swatch } from "./stack";
 import { DataTable } from "./table";
@@ -20,16 +21,17 @@ export class CauseTable {
       sort: [2, true],
       columns: [
         { title: "waits for", value: waitsFor, draw: (it) => swatch(causeColour(it.cause), waitsFor(it)), grow: true },
-        { title: "count", unit: "count", value: (it) => it.count },
-        { title: "time", unit: "ns", value: (it) => it.total_ns },
-        { title: "mean", unit: "ns", value: (it) => it.total_ns / it.count },
-        { title: "longest", unit: "ns", value: (it) => it.max_ns },
+        ...SUM_COLUMNS,
       ],
     });
   }
   set({ causes }: Causes): void {
     const sum = (of: (it: CauseSum) => number) => causes.reduce((all, it) => all + of(it), 0);
-    this.note.textContent = `${formatCount(sum((it) => it.count))} waits that end in the time, in full: ${formatDuration(sum((it) => it.total_ns))}`;
+    // Where switches or wake-ups were not recorded, no wait is known: that is not none.
+    this.note.textContent =
+      causes.length === 0
+        ? "no wait is known; Analyses → blocking says what was not recorded"
+        : `${formatCount(sum((it) => it.count))} waits that end in the time, in full: ${formatDuration(sum((it) => it.total_ns))}`;
     this.note.title = `${this.note.textContent}. A wait counts from its begin, though that be before the time`;
     this.table.set(causes);
   }

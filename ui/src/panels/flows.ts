@@ -90,8 +90,8 @@ export class FlowsPanel extends AskingPanel {
     this.body.replaceChildren(
       notice(
         "empty",
-        `Nothing comes to ${name} or goes from it in this ${covered.what}`,
-        covered.what === "selection" ? "Esc leaves the selection: then it is the whole window." : "Take more time: `f` shows all there is.",
+        `No message and no wake-up of ${name} is known in this ${covered.what}`,
+        covered.what === "selection" ? "Esc leaves the selection: then it is the whole window. Analyses → ipc says what was not recorded." : "Take more time: `f` shows all there is. Analyses → ipc says what was not recorded.",
       ),
     );
   }

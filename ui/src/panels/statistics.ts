@@ -5,7 +5,7 @@ import { LOOKS, stateColour } from "../colours";
 import { button, h } from "../dom";
 import { formatCount, formatDuration } from "../format";
 import type { ViewState, Navigator, View } from "../view";
-import { ExchangedTable, FileTables } from "./areaTables";
+import { ExchangedTable, FileTables, SUM_COLUMNS } from "./areaTables";
 import { CauseTable } from "./causes";
 import { copyButton } from "./copy";
 import { InsteadTable } from "./instead";
@@ -84,8 +84,7 @@ export class StatisticsPanel extends AskingPanel {
     this.calls = new DataTable<OfCall>({
       label: "System calls", origin, sort: [2, true],
       columns: [
-        { title: "call", value: (it) => it.call, grow: true }, { title: "count", unit: "count", value: (it) => it.count }, { title: "time", unit: "ns", value: (it) => it.total_ns },
-        { title: "mean", unit: "ns", value: (it) => it.total_ns / it.count }, { title: "longest", unit: "ns", value: (it) => it.max_ns },
+        { title: "call", value: (it) => it.call, grow: true }, ...SUM_COLUMNS,
       ],
     });
     this.causes = new CauseTable(origin);
