@@ -33,7 +33,7 @@ export class ClockSwitch {
   }
 
   toggle(): void {
-    const { clock, window: before, selection, row, rows, experiment } = this.view.now;
+    const { clock, window: before, selection, isAbout, row, rows, experiment } = this.view.now;
     if (experiment === null || experiment.hosts.length === 0) return;
     this.stop();
     const to: Clock = clock === "own" ? "common" : "own";
@@ -42,7 +42,7 @@ export class ClockSwitch {
     const host = row === null ? undefined : rows.find((other) => other.id === row)?.host;
     const moved = host === undefined ? 0 : to === "own" ? this.shift(host) : -this.shift(host);
     this.left = 1;
-    this.view.set({ clock: to, selection: selection && { begin: selection.begin + moved, end: selection.end + moved } });
+    this.view.set({ clock: to, selection: selection && { begin: selection.begin + moved, end: selection.end + moved }, isAbout });
     this.stop = animate(SLIDE_MS, (t) => {
       this.left = 1 - t;
       this.view.set({ window: { begin: before.begin + (after.begin - before.begin) * t, end: before.end + (after.end - before.end) * t } });

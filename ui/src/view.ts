@@ -47,8 +47,8 @@ export class View {
   get now(): ViewState { return this.state; }
   /** Replaces parts, and calls the watchers of one of them. */
   set(asked: Partial<ViewState>): void {
-    // A time that is selected is one of all rows, and exact, if nothing else is said.
-    const before = this.state, parts = "selection" in asked ? { area: null, isAbout: false, ...asked } : asked;
+    // Another time that is selected is exact, if nothing else is said; any is one of all rows.
+    const before = this.state, parts = "selection" in asked ? { area: null, isAbout: asked.selection === before.selection && before.isAbout, ...asked } : asked;
     const changed = new Set((Object.keys(parts) as Key[]).filter((key) => parts[key] !== before[key]));
     if (changed.size === 0) return;
     this.state = { ...before, ...parts };

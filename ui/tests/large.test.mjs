@@ -131,6 +131,8 @@ test("a time that is selected by a click is about so long until the server has s
   await page.route("**/api/state?*", async (route) => { await new Promise((go) => answers.push(go)); await route.continue().catch(() => undefined); });
   await page.mouse.click(at.x, at.y);
   await page.waitForFunction(() => isochrone.view.now.selection !== null);
+  const [selected, isAbout] = await page.evaluate(() => [isochrone.view.now.selection, isochrone.view.now.isAbout]);
+  assert.ok(isAbout, `selected: ${JSON.stringify(selected)}, requests held: ${answers.length}`);
   assert.equal((await axis())[0], "≈ ");
   await page.waitForFunction(() => /^selection ≈ /.test(document.querySelector(".statistics .about").textContent));
   while (answers.length === 0) await page.waitForTimeout(20);
@@ -151,11 +153,40 @@ test("a time that is selected by a click is about so long until the server has s
   assert.equal((await axis())[0], "≈ ");
   assert.match(await heading(), /^selection ≈ [\d.]+ \S+ from /);
   assert.ok(!/[#&]s=/.test(await page.evaluate(() => location.hash)), "the address has no time that is not exact");
+  // The same time stays so, whatever else is selected of it, on whatever clock.
+  const chosen = await page.evaluate(() => { const { row, selection } = isochrone.view.now; isochrone.view.set({ row, selection }); return isochrone.view.now.isAbout; });
+  assert.ok(chosen);
+  for (let clock = 0; clock < 2; clock += 1) {
+    await page.keyboard.press("k");
+    await rest(page);
+    assert.equal((await axis())[0], "≈ ");
+  }
   await page.unroute("**/api/state?*");
   await page.keyboard.press("Escape");
   await page.keyboard.press("Escape");
   await page.mouse.move(5, 5);
   await page.evaluate(() => isochrone.drawer.open("state"));
+  await rest(page);
+});
+
+test("a click is one when the page moves under the pointer while the button is down", async () => {
+  const at = await page.evaluate(() => {
+    const { begin, end } = isochrone.view.now.experiment, scene = isochrone.graph.scene(), row = isochrone.rows.lines.find((line) => line.row?.kind === "thread").row.id;
+    const box = document.querySelector(".graph").getBoundingClientRect();
+    return { row, x: box.x + scene.x(begin + (end - begin) * 0.4), y: box.y + scene.middle(isochrone.rows.placeOf(row)) };
+  });
+  await page.mouse.move(at.x, at.y);
+  await page.mouse.down();
+  await page.evaluate(() => { document.body.style.paddingTop = "40px"; });
+  await page.mouse.move(at.x + 1, at.y);
+  await page.mouse.up();
+  await rest(page);
+  const { row, selection } = await page.evaluate(() => { document.body.style.paddingTop = ""; return isochrone.view.now; });
+  const state = await page.evaluate(async ([row, at]) => (await fetch(`api/state?row=${row}&at=${Math.round(at)}`)).json(), [at.row, (selection.begin + selection.end) / 2]);
+  assert.deepEqual([row, selection], [at.row, { begin: state.begin, end: state.end }]);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await page.mouse.move(5, 5);
   await rest(page);
 });
 

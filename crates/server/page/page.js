@@ -577,7 +577,7 @@ var ClockSwitch = class {
 		return this.left === 0 ? 0 : this.left * (this.view.now.clock === "common" ? this.shift(host) : -this.shift(host));
 	}
 	toggle() {
-		const { clock, window: before, selection, row, rows, experiment } = this.view.now;
+		const { clock, window: before, selection, isAbout, row, rows, experiment } = this.view.now;
 		if (experiment === null || experiment.hosts.length === 0) return;
 		this.stop();
 		const to = clock === "own" ? "common" : "own";
@@ -591,7 +591,8 @@ var ClockSwitch = class {
 			selection: selection && {
 				begin: selection.begin + moved,
 				end: selection.end + moved
-			}
+			},
+			isAbout
 		});
 		this.stop = animate(SLIDE_MS, (t) => {
 			this.left = 1 - t;
@@ -4662,10 +4663,9 @@ var GraphPointer = class {
 			};
 		}
 		const move = (moved) => {
-			const [nowX, nowY] = this.place(moved);
-			if (!isMoved && Math.hypot(nowX - x, nowY - y) < DRAG$1) return;
+			if (!isMoved && Math.hypot(moved.clientX - event.clientX, moved.clientY - event.clientY) < DRAG$1) return;
 			isMoved = true;
-			moves(nowX, nowY);
+			moves(...this.place(moved));
 		};
 		const end = (up) => {
 			this.element.removeEventListener("pointermove", move);
@@ -18147,7 +18147,7 @@ var View = class {
 	set(asked) {
 		const before = this.state, parts = "selection" in asked ? {
 			area: null,
-			isAbout: false,
+			isAbout: asked.selection === before.selection && before.isAbout,
 			...asked
 		} : asked;
 		const changed = new Set(Object.keys(parts).filter((key) => parts[key] !== before[key]));

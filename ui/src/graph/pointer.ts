@@ -77,10 +77,10 @@ export class GraphPointer {
       };
     }
     const move = (moved: PointerEvent) => {
-      const [nowX, nowY] = this.place(moved);
-      if (!isMoved && Math.hypot(nowX - x, nowY - y) < DRAG) return;
+      // The pointer has moved on the screen: not what is under it, when a line comes above the graph meanwhile.
+      if (!isMoved && Math.hypot(moved.clientX - event.clientX, moved.clientY - event.clientY) < DRAG) return;
       isMoved = true;
-      moves(nowX, nowY);
+      moves(...this.place(moved));
     };
     const end = (up: PointerEvent) => {
       this.element.removeEventListener("pointermove", move);
