@@ -8,6 +8,8 @@
 
 /// What eight digits can express.
 const EIGHT_DIGITS: u64 = 100_000_000;
+/// Bytes that the longest number takes: twenty digits.
+pub(crate) const MOST: usize = 20;
 /// The digit zero in all bytes.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
@@ -15,7 +17,7 @@ const ZEROS: u64 = 0x3030_3030_3030_3030;
 #[inline]
 pub fn decimal(out: &mut Vec<u8>, value: u64) {
     if value < EIGHT_DIGITS {
-        shortened(out, tens(value));
+        shortened(out, tens(value), ZEROS);
     } else {
         decimal_long(out, value);
     }
@@ -43,11 +45,50 @@ pub(crate) fn hexadecimal(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(b"0x");
     let [high, low] = [(value >> 32) as u32, value as u32].map(sixteens);
     if value >> 32 == 0 {
-        shortened_hexadecimal(out, low);
+        shortened(out, low, capitals(low) - low);
     } else {
-        shortened_hexadecimal(out, high);
+        shortened(out, high, capitals(high) - high);
         out.extend_from_slice(&capitals(low).to_le_bytes());
     }
+}
+
+/// Writes a number in base ten; gives its length. What comes after it may change, too: [`MOST`] bytes have to
+/// be there.
+#[inline]
+pub(crate) fn write_decimal(out: &mut [u8], value: u64) -> Option<usize> {
+    if value < EIGHT_DIGITS {
+        write_shortened(out, tens(value), ZEROS)
+    } else {
+        write_decimal_long(out, value)
+    }
+}
+
+#[inline(never)]
+fn write_decimal_long(out: &mut [u8], value: u64) -> Option<usize> {
+    let (high, low) = (value / EIGHT_DIGITS, value % EIGHT_DIGITS);
+    let length = write_decimal(out, high)?;
+    *out.get_mut(length..)?.first_chunk_mut()? = (tens(low) + ZEROS).to_le_bytes();
+    Some(length + 8)
+}
+
+/// As [`write_decimal`], `0x` and the digits of a number in capitals.
+pub(crate) fn write_hexadecimal(out: &mut [u8], value: u64) -> Option<usize> {
+    out.get_mut(..2)?.copy_from_slice(b"0x");
+    let digits = out.get_mut(2..)?;
+    let [high, low] = [(value >> 32) as u32, value as u32].map(sixteens);
+    if value >> 32 == 0 {
+        return Some(2 + write_shortened(digits, low, capitals(low) - low)?);
+    }
+    let length = write_shortened(digits, high, capitals(high) - high)?;
+    *digits.get_mut(length..)?.first_chunk_mut()? = capitals(low).to_le_bytes();
+    Some(2 + length + 8)
+}
+
+#[inline]
+fn write_shortened(out: &mut [u8], digits: u64, signs: u64) -> Option<usize> {
+    let (text, length) = without_zeros(digits, signs);
+    *out.first_chunk_mut()? = text;
+    Some(length)
 }
 
 /// Appends the first `length` bytes. To copy all of them and then to drop the others takes a few
@@ -101,16 +142,17 @@ fn zeros_in_front(digits: u64) -> u32 {
     (digits | 1 << 56).trailing_zeros() / 8
 }
 
+/// Digits as characters, by what is added to them, from the first one on that is not zero; how many these are.
 #[inline]
-fn shortened(out: &mut Vec<u8>, digits: u64) {
+fn without_zeros(digits: u64, signs: u64) -> ([u8; 8], usize) {
     let zeros = zeros_in_front(digits);
-    first_bytes(out, &((digits + ZEROS) >> (8 * zeros)).to_le_bytes(), 8 - zeros as usize);
+    (((digits + signs) >> (8 * zeros)).to_le_bytes(), 8 - zeros as usize)
 }
 
 #[inline]
-fn shortened_hexadecimal(out: &mut Vec<u8>, digits: u64) {
-    let zeros = zeros_in_front(digits);
-    first_bytes(out, &(capitals(digits) >> (8 * zeros)).to_le_bytes(), 8 - zeros as usize);
+fn shortened(out: &mut Vec<u8>, digits: u64, signs: u64) {
+    let (text, length) = without_zeros(digits, signs);
+    first_bytes(out, &text, length);
 }
 
 #[inline]
@@ -133,6 +175,13 @@ mod tests {
         assert_eq!(written(&|out| decimal(out, value)), format!("x{value}"));
         assert_eq!(written(&|out| signed(out, value as i64)), format!("x{}", value as i64));
         assert_eq!(written(&|out| hexadecimal(out, value)), format!("x0x{value:X}"));
+        let into = |write: fn(&mut [u8], u64) -> Option<usize>| {
+            let mut out = [b'x'; MOST];
+            let length = write(&mut out, value).unwrap();
+            String::from_utf8_lossy(&out[..length]).into_owned()
+        };
+        assert_eq!(into(write_decimal), value.to_string());
+        assert_eq!(into(write_hexadecimal), format!("0x{value:X}"));
         let ns = value % 1_000_000_000;
         assert_eq!(written(&|out| nanoseconds(out, ns as u32)), format!("x{ns:09}"));
     }

@@ -27,6 +27,7 @@ pub mod room;
 pub mod schema;
 pub mod text;
 mod text_error;
+pub mod text_plan;
 mod trace;
 mod tsdl;
 mod value;

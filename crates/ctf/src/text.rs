@@ -242,7 +242,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// Appends a string up to its first NUL, with escapes; gives what is after that.
-fn put_until_nul<'b>(out: &mut Vec<u8>, bytes: &'b [u8]) -> Option<&'b [u8]> {
+pub(crate) fn put_until_nul<'b>(out: &mut Vec<u8>, bytes: &'b [u8]) -> Option<&'b [u8]> {
     let mut rest = bytes;
     // Eight bytes at a time; the last ones have zeros after them, which end the string in any case.
     loop {
@@ -286,7 +286,7 @@ fn put_beyond_ascii(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
 
 /// Number of bytes of a word, from the lowest on, are ASCII and stand for themselves.
 #[inline]
-fn plain_bytes(word: u64) -> usize {
+pub(crate) fn plain_bytes(word: u64) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * ONES;
     // The usual test for zero bytes: a borrow can only raise a flag above one that is right.

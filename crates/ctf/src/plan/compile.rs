@@ -97,6 +97,17 @@ pub struct EventPlan {
 }
 
 impl EventPlan {
+    /// A number that no other class of any plan has.
+    #[inline]
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// Power of two that the start of the body is known to be a multiple of, in bits.
+    pub(crate) fn body_modulus(&self) -> u32 {
+        self.body_modulus
+    }
+
     /// Slots that walking the event's fields needs.
     #[inline]
     pub(crate) fn slot_count(&self) -> usize {

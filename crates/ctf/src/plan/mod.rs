@@ -27,13 +27,14 @@ mod walk;
 pub use compile::{EventPlan, Plan, StreamPlan};
 pub(crate) use encodings::from_utf8;
 pub use field_ref::FieldRef;
+pub(crate) use fixed::{FixedInteger, Word};
 pub(crate) use gather::Gather;
 pub(crate) use header::EventTime;
 pub use header::{HeaderForm, extend_time};
 pub(crate) use lttng::LttngHeader;
 pub use node::{Count, Name, Node, NodeKind, OptionNode, Selector};
-pub(crate) use program::run;
-pub(crate) use walk::{EmptyElements, Ignore};
+pub(crate) use program::{Known, run};
+pub(crate) use walk::{EmptyElements, Ignore, find_nul};
 pub use walk::{Text, Visitor, walk};
 
 /// A place in a packet: all positions in bits from the packet's start.

@@ -24,6 +24,7 @@ mod roundtrip;
 mod roundtrip_schema;
 mod shared_metadata;
 mod strict_ctf_2;
+mod text_plan;
 mod wide_numbers;
 mod written;
 mod written_ctf_2;

@@ -6,8 +6,10 @@ use std::fmt::Write as _;
 
 use crate::common::random::Random;
 use crate::common::read;
+use crate::text_plan;
 use isochrone_ctf::plan::Plan;
 use isochrone_ctf::schema::Scope;
+use isochrone_ctf::text_plan::{TextPlan, TextWriter};
 use isochrone_ctf::write::{PacketHead, PacketWriter, Selection, cut_trace};
 use isochrone_ctf::{Trace, Value, ValueVisitor, index, parse_metadata};
 use proptest::prelude::*;
@@ -70,9 +72,9 @@ fn written(shape: &Shape) -> String {
     let order = |big: bool| if big { "be" } else { "le" };
     match shape {
         Shape::Integer { size, align, signed, big } => {
+            let (base, order) = ([10, 16, 8, 2][*size as usize % 7 % 4], order(*big));
             format!(
-                "integer {{ size = {size}; align = {align}; signed = {signed}; byte_order = {}; }}",
-                order(*big)
+                "integer {{ size = {size}; align = {align}; signed = {signed}; byte_order = {order}; base = {base}; }}"
             )
         }
         Shape::Float { size, align, big } => {
@@ -281,7 +283,7 @@ fn check(seed: u64, big: bool, form: u64) {
     std::fs::write(directory.path().join("index/stream.idx"), index::write(&entries)).unwrap();
     let trace = Trace::open(directory.path()).unwrap();
     assert_eq!(trace.diagnostics(), []);
-    let mut events = trace.events(0);
+    let (mut events, mut writer) = (trace.events(0), TextWriter::default());
     let read: Vec<_> = events
         .by_ref()
         .map(|event| {
@@ -291,6 +293,8 @@ fn check(seed: u64, big: bool, form: u64) {
                 visitor.into_value().unwrap()
             });
             fields_agree(&event, &payload);
+            let plan = TextPlan::new(event.stream_plan(), event.class()).unwrap();
+            assert!(text_plan::check(&event, &plan, &mut writer));
             (event.cycles().unwrap(), event.class().id, common, payload)
         })
         .collect();

@@ -4,6 +4,7 @@
 mod csv;
 mod explained;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -13,6 +14,7 @@ use isochrone_ctf::json::{Floats, JsonVisitor};
 use isochrone_ctf::room::Room;
 use isochrone_ctf::schema::{EventClass, Schema, Scope, StreamClass};
 use isochrone_ctf::text::TextVisitor;
+use isochrone_ctf::text_plan::{TextPlan, TextWriter};
 use isochrone_ctf::{Event, Packet, digits, json, room};
 use isochrone_experiment::{TimedTrace, surely_in_order};
 use isochrone_time::{RawNs, UnixNs};
@@ -91,8 +93,9 @@ pub(crate) struct Printer<'i, W> {
     last: Option<(usize, RawNs)>,
     /// The packet of the last event of each stream, and its context as printed: the same for many events.
     contexts: Vec<Vec<Option<ShownContext<'i>>>>,
-    /// By source, stream class and event class: `host name:`.
-    heads: Vec<Rc<Heads>>,
+    /// By source, stream class and event class.
+    classes: Vec<Rc<Classes>>,
+    fields: TextWriter,
     cpus: EventCpus,
     /// A cell of CSV before it is quoted.
     cell: Vec<u8>,
@@ -136,7 +139,8 @@ impl<'i, W: Write> Printer<'i, W> {
                 Some((sources.iter().position(|source| source.place == place)?, raw))
             }),
             contexts,
-            heads: heads(sources),
+            classes: classes(sources),
+            fields: TextWriter::default(),
             cpus: EventCpus::default(),
             cell: Vec::new(),
         }
@@ -227,12 +231,30 @@ impl<'i, W: Write> Printer<'i, W> {
             self.since_last(at);
             self.last_time = Some(at);
         }
-        let stream_class = event.trace().streams()[event.stream()].class;
-        self.out.extend_from_slice(&self.heads[source][stream_class][event.class().index]);
-        let mut is_first = !self.packet_context(source, event, " ")?;
+        let (stream, class) = (event.trace().streams()[event.stream()].class, event.class().index);
+        self.out.extend_from_slice(&self.classes[source][stream][class].head);
+        let is_first = !self.packet_context(source, event, " ")?;
+        let plan = &self.classes[source][stream][class].plan;
+        let plan = plan.get_or_init(|| TextPlan::new(event.stream_plan(), event.class()));
+        let before = self.out.len();
+        if let Some(plan) = plan {
+            if !plan.is_empty() {
+                separate(&mut self.out, is_first);
+            }
+            if self.fields.put(plan, event, &mut self.out) {
+                return Ok(());
+            }
+            self.out.truncate(before);
+        }
+        self.scopes(event, is_first)
+    }
+
+    /// Contexts and fields one by one: of an event that is long, or that has a field that cannot be decoded.
+    fn scopes(&mut self, event: &Event<'i>, mut is_first: bool) -> io::Result<()> {
         for scope in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
             if event.node(scope).is_some() {
-                separate(&mut self.out, &mut is_first);
+                separate(&mut self.out, is_first);
+                is_first = false;
                 let shown = room::append(&mut self.out, &mut self.writer, |out, room| {
                     event.visit(scope, &mut TextVisitor::within(out, room))
                 })?;
@@ -375,36 +397,45 @@ fn show_context<'r>(
 
 /// A space, after a comma except for the first.
 #[inline]
-fn separate(out: &mut Vec<u8>, is_first: &mut bool) {
-    if !std::mem::take(is_first) {
+fn separate(out: &mut Vec<u8>, is_first: bool) {
+    if !is_first {
         out.push(b',');
     }
     out.push(b' ');
 }
 
-/// The part of lines of text between the time and the fields, by stream class and event class.
-type Heads = Vec<Vec<Box<[u8]>>>;
+/// What lines of text have of an event class of a host.
+struct Class {
+    /// `host name:`
+    head: Box<[u8]>,
+    /// How its contexts and fields are shown; known once there was an event.
+    plan: OnceCell<Option<TextPlan>>,
+}
+
+/// By stream class and event class.
+type Classes = Vec<Vec<Class>>;
 
 /// Those of all sources. The chunks of a rotated session share theirs, as they share their schema.
-fn heads(sources: &[TimedTrace<'_>]) -> Vec<Rc<Heads>> {
+fn classes(sources: &[TimedTrace<'_>]) -> Vec<Rc<Classes>> {
     let mut known = HashMap::new();
     let names: BTreeSet<&str> = sources.iter().map(|source| source.host.as_str()).collect();
     let of = |source: &TimedTrace<'_>| {
         let schema: *const Schema = source.input.trace.schema();
-        let heads = known.entry((schema, source.host.clone()));
+        let classes = known.entry((schema, source.host.clone()));
         let number = names.iter().position(|name| *name == source.host).unwrap_or_default();
-        Rc::clone(heads.or_insert_with(|| Rc::new(heads_of(source, number))))
+        Rc::clone(classes.or_insert_with(|| Rc::new(classes_of(source, number))))
     };
     sources.iter().map(of).collect()
 }
 
-fn heads_of(source: &TimedTrace<'_>, number: usize) -> Heads {
+fn classes_of(source: &TimedTrace<'_>, number: usize) -> Classes {
     let space = if source.host.is_empty() { "" } else { " " };
-    let head = |class: &EventClass| {
+    let class = |class: &EventClass| {
         let name = class.name.as_deref().unwrap_or_default();
         let host = plain(&source.host);
-        format!("{}{space}{}:", output::host(number, &host), plain(name)).into_bytes().into()
+        let head = format!("{}{space}{}:", output::host(number, &host), plain(name));
+        Class { head: head.into_bytes().into(), plan: OnceCell::new() }
     };
-    let classes = |stream: &StreamClass| stream.events.iter().map(head).collect();
+    let classes = |stream: &StreamClass| stream.events.iter().map(class).collect();
     source.input.trace.schema().streams.iter().map(classes).collect()
 }
