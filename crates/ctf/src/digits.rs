@@ -142,7 +142,8 @@ fn zeros_in_front(digits: u64) -> u32 {
     (digits | 1 << 56).trailing_zeros() / 8
 }
 
-/// Digits as characters, by what is added to them, from the first one on that is not zero; how many these are.
+/// Digits as characters, by what is added to them, from the first one on that is not zero; how many these
+/// are.
 #[inline]
 fn without_zeros(digits: u64, signs: u64) -> ([u8; 8], usize) {
     let zeros = zeros_in_front(digits);

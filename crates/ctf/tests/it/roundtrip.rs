@@ -74,7 +74,8 @@ fn written(shape: &Shape) -> String {
         Shape::Integer { size, align, signed, big } => {
             let (base, order) = ([10, 16, 8, 2][*size as usize % 7 % 4], order(*big));
             format!(
-                "integer {{ size = {size}; align = {align}; signed = {signed}; byte_order = {order}; base = {base}; }}"
+                "integer {{ size = {size}; align = {align}; signed = {signed}; byte_order = {order}; \
+                 base = {base}; }}"
             )
         }
         Shape::Float { size, align, big } => {
