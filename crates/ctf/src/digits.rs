@@ -35,9 +35,15 @@ pub fn signed(out: &mut Vec<u8>, value: i64) {
 /// Appends the nanoseconds of a second: nine digits, zeros in front.
 #[inline]
 pub fn nanoseconds(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&nine(value));
+}
+
+/// The nanoseconds of a second: nine digits, zeros in front.
+#[inline]
+pub fn nine(value: u32) -> [u8; 9] {
     let value = u64::from(value);
-    out.push(b'0' + (value / EIGHT_DIGITS % 10) as u8);
-    padded(out, tens(value % EIGHT_DIGITS));
+    let [a, b, c, d, e, f, g, h] = (tens(value % EIGHT_DIGITS) + ZEROS).to_le_bytes();
+    [b'0' + (value / EIGHT_DIGITS % 10) as u8, a, b, c, d, e, f, g, h]
 }
 
 /// Appends `0x` and the digits of a number, in capitals.

@@ -1,9 +1,17 @@
 //! From event classes to steps.
 
-use super::{LINE, LITERAL, Step, TextPlan, Value};
+use super::{LITERAL, Step, TextPlan, Value};
 use crate::bits::checked_align_up;
-use crate::plan::{Count, EventPlan, FixedInteger, Known, Node, NodeKind, StreamPlan, Word};
+use crate::digits;
+use crate::plan::{
+    Count, EventPlan, FixedInteger, Known, Node, NodeKind, OptionNode, Selector, StreamPlan, Word,
+};
 use crate::schema::{Base, Encoding, IntegerClass, IntegerForm, Scope};
+
+/// Most steps of a class: of arrays of arrays there would be any number.
+const STEPS: usize = 1 << 10;
+/// Most elements of arrays that have steps of their own.
+const ELEMENTS: u64 = 16;
 
 impl TextPlan {
     /// Compiles a class of a stream; linear in the class. `None` where the text is long, and where a field
@@ -12,8 +20,13 @@ impl TextPlan {
         if stream.needs_headers {
             return None;
         }
-        let mut compiler =
-            Compiler { steps: Vec::new(), literal: Vec::new(), bits: 0, known: class.body_modulus() };
+        let mut compiler = Compiler {
+            steps: Vec::new(),
+            literal: Vec::new(),
+            bits: 0,
+            known: class.body_modulus(),
+            left: STEPS,
+        };
         for scope in [Scope::CommonContext, Scope::SpecificContext, Scope::Payload] {
             let Some(node) = class.scope(stream, scope) else { continue };
             if !(compiler.steps.is_empty() && compiler.literal.is_empty()) {
@@ -24,9 +37,18 @@ impl TextPlan {
         if !compiler.literal.is_empty() {
             compiler.push(Value::None)?;
         }
-        let literals: usize = compiler.steps.iter().map(|step| usize::from(step.length)).sum();
-        let steps = compiler.steps.into();
-        (literals < LINE).then(|| Self { class: class.identity(), steps, slots: class.slot_count() })
+        Some(Self { class: class.identity(), steps: compiler.steps.into(), slots: class.slot_count() })
+    }
+}
+
+/// How an integer is shown.
+fn integer(class: &IntegerClass, word: Word) -> Value {
+    let is_plain = class.mappings.is_none() && class.form != IntegerForm::Boolean;
+    match (class.base, class.signed) {
+        (Base::Decimal, false) if is_plain => Value::Unsigned(word),
+        (Base::Decimal, true) if is_plain => Value::Signed(word),
+        (Base::Hexadecimal, _) if is_plain => Value::Hexadecimal(word, class.size),
+        _ => Value::Named(word, Box::new(class.clone())),
     }
 }
 
@@ -39,6 +61,8 @@ struct Compiler {
     bits: u64,
     /// The base is a multiple of so many bits, a power of two.
     known: u32,
+    /// Steps that may still come.
+    left: usize,
 }
 
 impl Compiler {
@@ -54,9 +78,12 @@ impl Compiler {
                 self.literal.extend_from_slice(b" }");
                 Some(())
             }
-            NodeKind::Integer { class, slot: None } => match self.integer(class) {
-                Some(value) => {
-                    self.push(value)?;
+            NodeKind::Integer { class, slot } => match self.word(class) {
+                Some(word) => {
+                    if let Some(slot) = slot {
+                        self.push(Value::Keep(word, *slot))?;
+                    }
+                    self.push(integer(class, word))?;
                     self.after(u64::from(class.size))
                 }
                 None => self.walk(node),
@@ -78,22 +105,53 @@ impl Compiler {
                 }
                 None => self.walk(node),
             },
+            NodeKind::Array(Count::Static(count), element) if *count <= ELEMENTS => {
+                self.literal.push(b'[');
+                for index in 0..*count {
+                    self.literal.extend_from_slice(if index > 0 { b", [" } else { b" [" });
+                    digits::decimal(&mut self.literal, index);
+                    self.literal.extend_from_slice(b"] = ");
+                    self.node(element)?;
+                }
+                self.literal.extend_from_slice(b" ]");
+                Some(())
+            }
+            NodeKind::Variant(selector, options) => self.variant(selector, options),
             _ => self.walk(node),
         }
     }
 
-    /// How an integer here is shown, if it needs no more than its bits and lies at a border of bytes.
-    fn integer(&self, class: &IntegerClass) -> Option<Value> {
-        if class.reversed || class.mappings.is_some() || class.form == IntegerForm::Boolean {
-            return None;
+    /// A choice: each option has steps of its own, from the end of what is before it on.
+    fn variant(&mut self, selector: &Selector, options: &[OptionNode]) -> Option<()> {
+        self.literal.extend_from_slice(b"{ ");
+        if self.bits > 0 {
+            self.push(Value::Align { bits: self.bits, align: 1 })?;
+            let odd = self.bits.trailing_zeros().min(31);
+            (self.bits, self.known) = (0, self.known.min(1 << odd));
         }
-        let word = Word::new(FixedInteger::new(self.bits, class), Known::aligned(self.known))?;
-        match (class.base, class.signed) {
-            (Base::Decimal, false) => Some(Value::Unsigned(word)),
-            (Base::Decimal, true) => Some(Value::Signed(word)),
-            (Base::Hexadecimal, _) => Some(Value::Hexadecimal(word, class.size)),
-            (Base::Octal | Base::Binary, _) => None,
+        let (before, mut after) = (self.known, 8);
+        let mut compiled = Vec::with_capacity(options.len());
+        for option in options {
+            let mut inner =
+                Self { steps: Vec::new(), literal: Vec::new(), bits: 0, known: before, left: self.left };
+            inner.node(&option.node)?;
+            if !(inner.bits.is_multiple_of(8) && inner.known >= 8) {
+                after = 1;
+            }
+            inner.push(Value::Align { bits: inner.bits, align: 1 })?;
+            self.left = inner.left;
+            compiled.push(inner.steps.into());
         }
+        self.push(Value::Choose { selector: Box::new(selector.clone()), options: compiled.into() })?;
+        self.known = after;
+        self.literal.extend_from_slice(b" }");
+        Some(())
+    }
+
+    /// An integer here, if it lies at a border of bytes.
+    fn word(&self, class: &IntegerClass) -> Option<Word> {
+        let word = Word::new(FixedInteger::new(self.bits, class), Known::aligned(self.known));
+        word.filter(|_| !class.reversed)
     }
 
     /// The byte after the base that begins here.
@@ -132,6 +190,7 @@ impl Compiler {
     /// Adds a value after all that comes before it.
     fn push(&mut self, value: Value) -> Option<()> {
         let mut rest = self.literal.as_slice();
+        self.left = self.left.checked_sub(1 + rest.len() / LITERAL)?;
         while let Some((chunk, after)) =
             rest.split_first_chunk::<LITERAL>().filter(|(_, after)| !after.is_empty())
         {

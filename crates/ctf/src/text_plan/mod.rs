@@ -1,7 +1,7 @@
 //! Text of events, compiled: what [`TextVisitor`] shows of all contexts and fields of an event, for each
 //! class as a list of steps. A step copies what stands before a value – braces and names, which are the same
 //! in each event – and then writes the value, from a place that is known when the class is compiled. Fields
-//! that have no such step (arrays, choices, enumerations, integers that lengths and selectors need) are
+//! that have no such step (long arrays, arrays of any length, optional fields, floating point numbers) are
 //! walked.
 //!
 //! A line is written into bytes of a fixed number, so that nothing is reserved and no capacity is compared
@@ -12,8 +12,9 @@ mod compile;
 
 use crate::bits;
 use crate::digits;
-use crate::plan::{Cursor, Node, Word, find_nul, walk};
+use crate::plan::{Cursor, Node, Selector, Visitor, Word, find_nul, walk};
 use crate::room::{self, PIECE};
+use crate::schema::IntegerClass;
 use crate::text::{self, TextVisitor};
 use crate::trace::Event;
 
@@ -49,7 +50,7 @@ struct Step {
 enum Value {
     /// There is only the literal.
     None,
-    /// An integer without sign, in base ten.
+    /// An integer without a sign, in base ten.
     Unsigned(Word),
     /// An integer with a sign, in base ten.
     Signed(Word),
@@ -59,8 +60,14 @@ enum Value {
     Text { byte: u32, bytes: u32 },
     /// Text up to a NUL; the base moves after it.
     String { byte: u32 },
+    /// An integer that is shown by its class: with names, as a truth value, in another base.
+    Named(Word, Box<IntegerClass>),
+    /// An integer that lengths and selectors need, before it is shown.
+    Keep(Word, u32),
     /// The base moves to a multiple of so many bits after this many.
     Align { bits: u64, align: u32 },
+    /// The steps of one of several options, from the base on; it moves after them.
+    Choose { selector: Box<Selector>, options: Box<[Box<[Step]>]> },
     /// Any field, after so many bits; where its size is not the same in all events the base moves after it.
     Walk { bits: u64, node: Box<Node> },
 }
@@ -119,64 +126,97 @@ impl TextPlan {
             return None;
         }
         let TextWriter { line, apart, slots } = writer;
-        let (bytes, mut base, end) = event.body();
+        let (bytes, base, end) = event.body();
         if self.slots > 0 {
             slots.clear();
             slots.resize(self.slots, 0);
         }
-        let mut at = 0;
-        for step in &self.steps {
-            let place: &mut [u8; STEP] = line.get_mut(at..at + STEP)?.first_chunk_mut()?;
-            let (literal, _) = place.split_first_chunk_mut()?;
-            *literal = step.literal;
-            let length = usize::from(step.length);
-            at += length;
-            let rest = &mut place[length..];
-            match &step.value {
-                Value::None => {}
-                Value::Unsigned(word) => at += digits::write_decimal(rest, word.read(bytes, base))?,
-                Value::Signed(word) => {
-                    let value = word.read(bytes, base) as i64;
-                    let sign = usize::from(value < 0);
-                    *rest.first_mut()? = b'-';
-                    at += sign + digits::write_decimal(rest.get_mut(sign..)?, value.unsigned_abs())?;
-                }
-                Value::Hexadecimal(word, size) => {
-                    let value = bits::low_bits(word.read(bytes, base), *size);
-                    at += digits::write_hexadecimal(rest, value)?;
-                }
-                Value::Text { byte, bytes: count } => {
-                    let begin = (base / 8) as usize + *byte as usize;
-                    let field = bytes.get(begin..begin + *count as usize)?;
-                    (at, _) = quoted(line, at, field, apart)?;
-                }
-                Value::String { byte } => {
-                    let begin = (base / 8) as usize + *byte as usize;
-                    let content = bytes.get(begin..(end / 8) as usize)?;
-                    let shown;
-                    (at, shown) = quoted(line, at, content, apart)?;
-                    if shown >= content.len() {
-                        return None;
-                    }
-                    base = (begin + shown + 1) as u64 * 8;
-                }
-                Value::Align { bits, align } => base = bits::align_up(base + bits, *align),
-                Value::Walk { bits, node } => {
-                    let cursor = Cursor { bytes, at: base + bits, limit: end };
-                    let after = walked(node, cursor, slots, apart)?;
-                    at = copied(line, at, apart)?;
-                    if node.fixed_bits.is_none() {
-                        base = after;
-                    }
-                }
-            }
-        }
-        Some(at)
+        write_steps(&self.steps, &mut Writing { line, apart, slots, bytes, end }, 0, base).map(|(at, _)| at)
     }
 }
 
+/// An event that is being written.
+struct Writing<'w, 't> {
+    line: &'w mut [u8; LINE],
+    apart: &'w mut Vec<u8>,
+    slots: &'w mut [u64],
+    bytes: &'t [u8],
+    /// Where it ends, in bits.
+    end: u64,
+}
+
+/// Writes from a place in the line and from a base on; gives both as they are afterwards.
+fn write_steps(
+    steps: &[Step],
+    writing: &mut Writing<'_, '_>,
+    mut at: usize,
+    mut base: u64,
+) -> Option<(usize, u64)> {
+    let (bytes, end) = (writing.bytes, writing.end);
+    for step in steps {
+        let place: &mut [u8; STEP] = writing.line.get_mut(at..at + STEP)?.first_chunk_mut()?;
+        let (literal, _) = place.split_first_chunk_mut()?;
+        *literal = step.literal;
+        let length = usize::from(step.length);
+        at += length;
+        let rest = &mut place[length..];
+        match &step.value {
+            Value::None => {}
+            Value::Unsigned(word) => at += digits::write_decimal(rest, word.read(bytes, base))?,
+            Value::Signed(word) => {
+                let value = word.read(bytes, base) as i64;
+                let sign = usize::from(value < 0);
+                *rest.first_mut()? = b'-';
+                at += sign + digits::write_decimal(rest.get_mut(sign..)?, value.unsigned_abs())?;
+            }
+            Value::Hexadecimal(word, size) => {
+                let value = bits::low_bits(word.read(bytes, base), *size);
+                at += digits::write_hexadecimal(rest, value)?;
+            }
+            Value::Named(word, class) => {
+                writing.apart.clear();
+                let mut visitor = TextVisitor::new(writing.apart);
+                match class.signed {
+                    true => visitor.signed(class, word.read(bytes, base) as i64),
+                    false => visitor.unsigned(class, word.read(bytes, base)),
+                }
+                at = copied(writing.line, at, writing.apart)?;
+            }
+            Value::Keep(word, slot) => *writing.slots.get_mut(*slot as usize)? = word.read(bytes, base),
+            Value::Text { byte, bytes: count } => {
+                let begin = (base / 8) as usize + *byte as usize;
+                (at, _) = quoted(writing, at, bytes.get(begin..begin + *count as usize)?)?;
+            }
+            Value::String { byte } => {
+                let begin = (base / 8) as usize + *byte as usize;
+                let content = bytes.get(begin..(end / 8) as usize)?;
+                let shown;
+                (at, shown) = quoted(writing, at, content)?;
+                if shown >= content.len() {
+                    return None;
+                }
+                base = (begin + shown + 1) as u64 * 8;
+            }
+            Value::Align { bits, align } => base = bits::align_up(base + bits, *align),
+            Value::Choose { selector, options } => {
+                let option = options.get(selector.choose(writing.slots).ok()?)?;
+                (at, base) = write_steps(option, writing, at, base)?;
+            }
+            Value::Walk { bits, node } => {
+                let after = walked(node, Cursor { bytes, at: base + bits, limit: end }, writing)?;
+                at = copied(writing.line, at, writing.apart)?;
+                if node.fixed_bits.is_none() {
+                    base = after;
+                }
+            }
+        }
+    }
+    Some((at, base))
+}
+
 /// Shows a field apart; gives where it ends. `None` where it cannot be decoded, and where it is long.
-fn walked(node: &Node, mut cursor: Cursor<'_>, slots: &mut [u64], apart: &mut Vec<u8>) -> Option<u64> {
+fn walked(node: &Node, mut cursor: Cursor<'_>, writing: &mut Writing<'_, '_>) -> Option<u64> {
+    let Writing { apart, slots, .. } = writing;
     apart.clear();
     let kept = room::keep(apart, LINE, |out, room| {
         walk(node, &mut cursor, slots, &mut TextVisitor::within(out, room))
@@ -193,7 +233,8 @@ fn copied(line: &mut [u8; LINE], at: usize, apart: &[u8]) -> Option<usize> {
 /// Writes a text up to its first NUL, in quotes; gives where that ends, and the number of bytes before the
 /// NUL.
 #[inline]
-fn quoted(line: &mut [u8; LINE], mut at: usize, text: &[u8], apart: &mut Vec<u8>) -> Option<(usize, usize)> {
+fn quoted(writing: &mut Writing<'_, '_>, mut at: usize, text: &[u8]) -> Option<(usize, usize)> {
+    let line = &mut *writing.line;
     *line.get_mut(at)? = b'"';
     at += 1;
     let mut rest = text;
@@ -209,7 +250,7 @@ fn quoted(line: &mut [u8; LINE], mut at: usize, text: &[u8], apart: &mut Vec<u8>
         }
         let shown = text.len() - rest.len() + plain;
         if (word >> (8 * plain)) as u8 != 0 {
-            return escaped(line, at, &text[shown..], apart).map(|(at, more)| (at, shown + more));
+            return escaped(writing, at, &text[shown..]).map(|(at, more)| (at, shown + more));
         }
         *line.get_mut(at)? = b'"';
         return Some((at + 1, shown));
@@ -218,11 +259,12 @@ fn quoted(line: &mut [u8; LINE], mut at: usize, text: &[u8], apart: &mut Vec<u8>
 
 /// The rest of [`quoted`], from the first character on that is escaped.
 #[cold]
-fn escaped(line: &mut [u8; LINE], at: usize, text: &[u8], apart: &mut Vec<u8>) -> Option<(usize, usize)> {
+fn escaped(writing: &mut Writing<'_, '_>, at: usize, text: &[u8]) -> Option<(usize, usize)> {
     let shown = find_nul(text).unwrap_or(text.len());
     if shown > PIECE {
         return None;
     }
+    let Writing { line, apart, .. } = writing;
     apart.clear();
     text::put_until_nul(apart, &text[..shown]);
     apart.push(b'"');

@@ -41,6 +41,7 @@ type ShownContext<'i> = (&'i Packet, Context);
 enum Context {
     /// There is none, or it cannot be read.
     None,
+    /// What comes before it included.
     Kept(Vec<u8>),
     /// Too long to be kept.
     Long,
@@ -163,8 +164,13 @@ impl<'i, W: Write> Printer<'i, W> {
             EventFormat::Json => self.json(source, at, event)?,
             EventFormat::Csv => self.csv(source, at, event)?,
         }
-        self.out.extend_from_slice(explanation);
-        self.out.extend_from_slice(if self.format == EventFormat::Json { b"}\n" } else { b"\n" });
+        if !explanation.is_empty() {
+            self.out.extend_from_slice(explanation);
+        }
+        if self.format == EventFormat::Json {
+            self.out.push(b'}');
+        }
+        self.out.push(b'\n');
         if self.out.len() >= FLUSH_AT {
             self.writer.write_all(&self.out)?;
             self.out.clear();
@@ -180,12 +186,12 @@ impl<'i, W: Write> Printer<'i, W> {
         Ok(Last { time: self.last_time, event })
     }
 
-    fn refresh_context(&mut self, source: usize, event: &Event<'i>) {
+    fn refresh_context(&mut self, source: usize, event: &Event<'i>, before: &str) {
         let slot = &mut self.contexts[source][event.stream()];
         if slot.as_ref().is_some_and(|(packet, _)| std::ptr::eq(*packet, event.packet())) {
             return;
         }
-        let mut shown = Vec::new();
+        let mut shown = before.as_bytes().to_vec();
         let kept =
             room::keep(&mut shown, MAX_KEPT_CONTEXT, |out, room| show_context(self.format, event, out, room));
         let context = match kept {
@@ -198,13 +204,10 @@ impl<'i, W: Write> Printer<'i, W> {
 
     /// Writes the context of the event's packet, after `before`, if there is one; returns whether there is.
     fn packet_context(&mut self, source: usize, event: &Event<'i>, before: &str) -> io::Result<bool> {
-        self.refresh_context(source, event);
+        self.refresh_context(source, event, before);
         match &self.contexts[source][event.stream()] {
             None | Some((_, Context::None)) => return Ok(false),
-            Some((_, Context::Kept(shown))) => {
-                self.out.extend_from_slice(before.as_bytes());
-                self.out.extend_from_slice(shown);
-            }
+            Some((_, Context::Kept(shown))) => self.out.extend_from_slice(shown),
             Some((_, Context::Long)) => {
                 self.out.extend_from_slice(before.as_bytes());
                 // Its length was seen when it was complete.
@@ -223,12 +226,18 @@ impl<'i, W: Write> Printer<'i, W> {
             self.out.extend_from_slice(mark);
         }
         if let Some(at) = at {
-            self.out.push(b'[');
-            self.times.put(&mut self.out, at);
-            if self.bounds.is_some() {
-                self.put_bounds(source, event);
+            let since = self.last_time.map(|last| at - last);
+            let short = since.and_then(|since| u32::try_from(since).ok()).filter(|ns| *ns < 1_000_000_000);
+            match self.times.of_day(at).zip(short).filter(|_| self.bounds.is_none()) {
+                // Nearly all.
+                Some((time, since)) => {
+                    let mut text = *b"[hh:mm:ss.nnnnnnnnn] (+0.nnnnnnnnn) ";
+                    text[1..19].copy_from_slice(&time);
+                    text[25..34].copy_from_slice(&digits::nine(since));
+                    self.out.extend_from_slice(&text);
+                }
+                None => self.long_time(source, at, since, event),
             }
-            self.since_last(at);
             self.last_time = Some(at);
         }
         let (stream, class) = (event.trace().streams()[event.stream()].class, event.class().index);
@@ -286,28 +295,23 @@ impl<'i, W: Write> Printer<'i, W> {
         self.out.extend_from_slice(shown.as_bytes());
     }
 
-    /// `] (+since last) `
-    #[inline]
-    fn since_last(&mut self, at: UnixNs) {
-        let since = self.last_time.map(|last| at - last);
-        match since.and_then(|since| u32::try_from(since).ok()) {
-            // Nearly all.
-            Some(ns @ 0..1_000_000_000) => {
-                self.out.extend_from_slice(b"] (+0.");
-                digits::nanoseconds(&mut self.out, ns);
-            }
-            _ => self.since_long_ago(since),
+    /// `[time] (+since last) `, with bounds and a date where they are requested.
+    #[inline(never)]
+    fn long_time(&mut self, source: usize, at: UnixNs, since: Option<i128>, event: &Event<'_>) {
+        self.out.push(b'[');
+        self.times.put(&mut self.out, at);
+        if self.bounds.is_some() {
+            self.put_bounds(source, event);
+        }
+        self.out.extend_from_slice(b"] (");
+        match since {
+            Some(since) => self.put_since(since),
+            None => self.out.extend_from_slice(b"+?.?????????"),
         }
         self.out.extend_from_slice(b") ");
     }
 
-    #[inline(never)]
-    fn since_long_ago(&mut self, since: Option<i128>) {
-        self.out.extend_from_slice(b"] (");
-        let Some(since) = since else {
-            self.out.extend_from_slice(b"+?.?????????");
-            return;
-        };
+    fn put_since(&mut self, since: i128) {
         self.out.push(if since < 0 { b'-' } else { b'+' });
         match u64::try_from(since.unsigned_abs()) {
             Ok(shown) => {

@@ -71,8 +71,8 @@ pub(crate) struct TimeWriter {
     date: bool,
     /// Start of the second that is shown, Unix ns.
     start: i64,
-    /// That second, followed by the point; empty before the first.
-    shown: Vec<u8>,
+    /// That second, followed by the point.
+    shown: Option<[u8; 9]>,
 }
 
 impl TimeWriter {
@@ -82,21 +82,28 @@ impl TimeWriter {
 
     /// Appends a time as [`put`] does.
     pub(crate) fn put(&mut self, out: &mut Vec<u8>, at: UnixNs) {
-        let Ok(short) = i64::try_from(at.0) else { return put(out, at, self.date) };
+        match self.of_day(at) {
+            Some(text) => out.extend_from_slice(&text),
+            None => put(out, at, self.date),
+        }
+    }
+
+    /// A time as [`put`] shows it, where there is no date and 64 bits hold it: its length is known then.
+    #[inline]
+    pub(crate) fn of_day(&mut self, at: UnixNs) -> Option<[u8; 18]> {
+        let short = i64::try_from(at.0).ok().filter(|_| !self.date)?;
         let mut ns = short.wrapping_sub(self.start);
-        if self.shown.is_empty() || !(0..1_000_000_000).contains(&ns) {
-            self.shown.clear();
-            put(&mut self.shown, at, self.date);
-            self.shown.truncate(self.shown.len() - 9);
+        if self.shown.is_none() || !(0..1_000_000_000).contains(&ns) {
+            let mut text = Vec::new();
+            put(&mut text, at, false);
+            self.shown = text.first_chunk().copied();
             ns = short.rem_euclid(1_000_000_000);
             self.start = short.wrapping_sub(ns);
         }
-        // Without a date the length is known: that needs no call.
-        match <&[u8; 9]>::try_from(self.shown.as_slice()) {
-            Ok(shown) => out.extend_from_slice(shown),
-            Err(_) => out.extend_from_slice(&self.shown),
-        }
-        digits::nanoseconds(out, ns as u32);
+        let mut text = [0; 18];
+        text[..9].copy_from_slice(&self.shown?);
+        text[9..].copy_from_slice(&digits::nine(ns as u32));
+        Some(text)
     }
 }
 
