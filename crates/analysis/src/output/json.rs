@@ -4,10 +4,9 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use serde::Serialize;
-
 use crate::output::report::Report;
-use crate::output::table::Table;
+use crate::output::table::{Cell, Table};
+use crate::storage::stored::{View, Views};
 
 /// How the rows of a table without rows are serialized. No text has it: quotes are escaped there.
 const NO_ROWS: &str = "\"rows\":[]";
@@ -39,14 +38,50 @@ pub fn write<W: Write>(
 
 /// Writes the rows of a table whose numbers are in a range, as far as there are any: each is an array, with a
 /// comma before it unless it is the first of the table.
-pub fn rows(table: &Table, numbers: Range<usize>, out: &mut impl Write) -> io::Result<()> {
-    for (number, row) in numbers.clone().zip(table.rows.range(numbers)) {
+pub fn rows(table: &Table, numbers: Range<usize>, out: &mut Vec<u8>) -> io::Result<()> {
+    let (mut number, mut rows) = (numbers.start, table.rows.range(numbers));
+    while let Some(written) = rows.next_with(|cells| {
         if number > 0 {
-            out.write_all(b",")?;
+            out.push(b',');
         }
-        row.serialize(&mut serde_json::Serializer::new(&mut *out))?;
+        row(cells, out)
+    }) {
+        written?;
+        number += 1;
     }
     Ok(())
+}
+
+/// Appends a row, as it is serialized.
+fn row(cells: Views<'_>, out: &mut Vec<u8>) -> io::Result<()> {
+    out.push(b'[');
+    for (column, view) in cells.enumerate() {
+        if column > 0 {
+            out.push(b',');
+        }
+        match view {
+            View::Unknown | View::NotApplicable => out.extend_from_slice(b"null"),
+            View::Text(text) if is_plain(text) => {
+                out.push(b'"');
+                out.extend_from_slice(text.as_bytes());
+                out.push(b'"');
+            }
+            View::Int(value) => match i64::try_from(value) {
+                Ok(value) => serde_json::to_writer(&mut *out, &value)?,
+                Err(_) => serde_json::to_writer(&mut *out, &value)?,
+            },
+            other => serde_json::to_writer(&mut *out, &Cell::from(other))?,
+        }
+    }
+    out.push(b']');
+    Ok(())
+}
+
+/// Whether a text needs no escapes.
+fn is_plain(text: &str) -> bool {
+    let is_escaped = |byte| u8::from(matches!(byte, 0..=31 | b'"' | b'\\'));
+    // Without a branch, many bytes are looked at together.
+    text.bytes().map(is_escaped).fold(0, |all, one| all | one) == 0
 }
 
 #[cfg(test)]
@@ -56,7 +91,7 @@ mod tests {
     use super::*;
     use crate::output::note::Note;
     use crate::output::report::VERSION;
-    use crate::output::table::{Cell, Unit};
+    use crate::output::table::Unit;
 
     /// A report whose texts look like its form.
     fn report() -> Report {

@@ -373,8 +373,15 @@ pub fn bar(value: f64, whole: f64, width: usize) -> String {
 }
 
 /// The cells of a row, put together from left to right.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Row(Vec<Cell>);
+
+impl Default for Row {
+    /// Room for the cells of most tables: a list that grows is copied several times.
+    fn default() -> Self {
+        Self(Vec::with_capacity(16))
+    }
+}
 
 impl Row {
     /// The row with a cell more.

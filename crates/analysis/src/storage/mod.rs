@@ -5,6 +5,7 @@ mod encoding;
 pub(crate) mod log_rows;
 pub(crate) mod rows;
 pub(crate) mod sorted_rows;
+pub(crate) mod stored;
 
 #[cfg(test)]
 mod tests {

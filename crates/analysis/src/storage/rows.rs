@@ -5,14 +5,11 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Range;
 
-use isochrone_kernel::Name;
 use isochrone_kernel::scratch::{Kept, Scratch};
-use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
-use crate::file_io::annotated_call::AnnotatedCall;
 use crate::output::cell::Cell;
-use crate::storage::encoding::append;
+use crate::storage::stored::{self, Texts, Views};
 
 /// Rows of cells, in their order.
 ///
@@ -65,49 +62,6 @@ const SIZE: usize = 4;
 /// Bytes that are read at once of a row that is looked at alone.
 const READ: usize = if cfg!(test) { 16 } else { 256 };
 
-/// Short texts by their numbers.
-#[derive(Clone, Default)]
-struct Texts {
-    all: Vec<Name>,
-    numbers: FxHashMap<Name, u32>,
-}
-
-/// Bytes of the longest texts that have numbers: longer ones rarely occur twice.
-const LONGEST_SHARED: usize = 24;
-/// Maximum number of texts that have numbers.
-const MAX_SHARED: usize = 1 << 16;
-
-/// A cell as it is stored.
-#[derive(Serialize, Deserialize)]
-enum Stored<'t> {
-    Null,
-    None,
-    /// From the first integer of the column: mostly near enough for a small number, which is faster to read.
-    Int(i64),
-    /// As [`Self::Int`].
-    Far(i128),
-    Float(f64),
-    Shared(u32),
-    Text(&'t str),
-    Call(Cow<'t, AnnotatedCall>),
-}
-
-impl Texts {
-    /// The number of a text, if it has one or gets one.
-    fn number(&mut self, text: &Name) -> Option<u32> {
-        if let Some(number) = self.numbers.get(text) {
-            return Some(*number);
-        }
-        if text.len() > LONGEST_SHARED || self.all.len() >= MAX_SHARED {
-            return None;
-        }
-        let number = self.all.len() as u32;
-        self.all.push(text.clone());
-        self.numbers.insert(text.clone(), number);
-        Some(number)
-    }
-}
-
 impl Rows {
     /// Without rows so far. Those to come go to a scratch.
     pub fn new(scratch: &Scratch) -> Self {
@@ -127,18 +81,7 @@ impl Rows {
         self.last.extend([0; SIZE]);
         self.bases.resize(self.bases.len().max(cells.len()), None);
         for (cell, base) in cells.iter().zip(&mut self.bases) {
-            let stored = match cell {
-                Cell::Unknown => Stored::Null,
-                Cell::NotApplicable => Stored::None,
-                Cell::Float(value) => Stored::Float(*value),
-                Cell::Int(value) => {
-                    let from = value.wrapping_sub(*base.get_or_insert(*value));
-                    from.try_into().map_or(Stored::Far(from), Stored::Int)
-                }
-                Cell::Text(text) => self.texts.number(text).map_or(Stored::Text(text), Stored::Shared),
-                Cell::Call(call) => Stored::Call(Cow::Borrowed(call)),
-            };
-            append(&stored, &mut self.last);
+            stored::push(cell, base, &mut self.texts, &mut self.last);
         }
         let size = (self.last.len() - begin - SIZE) as u32;
         self.last[begin..begin + SIZE].copy_from_slice(&size.to_le_bytes());
@@ -253,31 +196,29 @@ impl Rows {
         )
     }
 
-    fn decode(&self, row: &[u8]) -> Vec<Cell> {
-        // As many as columns: a list that grows takes as long as all of them.
-        let mut cells = Vec::with_capacity(self.bases.len());
-        cells.extend(Decode { rest: row, bases: self.bases.iter(), texts: &self.texts });
-        cells
+    /// The cells of a row.
+    fn views<'r>(&'r self, rest: &'r [u8]) -> Views<'r> {
+        Views { rest, bases: self.bases.iter(), texts: &self.texts }
     }
 
-    /// Decodes the row of a position.
-    fn at(&self, Position { block, at }: Position) -> Option<Vec<Cell>> {
+    /// The row of a position; `buffer` is for one that is not in memory.
+    fn at<'r>(&'r self, Position { block, at }: Position, buffer: &'r mut Vec<u8>) -> Option<&'r [u8]> {
         let at = at as usize;
         let in_memory = match self.full.get(block as usize) {
             None => Some(&*self.last),
             Some(block) => block.bytes.in_memory(),
         };
         if let Some(bytes) = in_memory {
-            return Some(self.decode(row_at(bytes, at)?));
+            return row_at(bytes, at);
         }
         let bytes = &self.full.get(block as usize)?.bytes;
-        let mut read = Vec::new();
-        bytes.read(at..at + READ, &mut read);
-        let size = SIZE + size_at(&read, 0)?;
-        if read.len() < size {
-            bytes.read(at + read.len()..at + size, &mut read);
+        buffer.clear();
+        bytes.read(at..at + READ, buffer);
+        let size = SIZE + size_at(buffer, 0)?;
+        if buffer.len() < size {
+            bytes.read(at + buffer.len()..at + size, buffer);
         }
-        Some(self.decode(row_at(&read, 0)?))
+        row_at(buffer, 0)
     }
 }
 
@@ -291,33 +232,6 @@ fn size_at(bytes: &[u8], at: usize) -> Option<usize> {
 fn row_at(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let begin = at + SIZE;
     bytes.get(begin..begin + size_at(bytes, at)?)
-}
-
-/// The cells of a row, one by one.
-struct Decode<'r> {
-    rest: &'r [u8],
-    bases: std::slice::Iter<'r, Option<i128>>,
-    texts: &'r Texts,
-}
-
-impl Iterator for Decode<'_> {
-    type Item = Cell;
-
-    fn next(&mut self) -> Option<Cell> {
-        let (stored, rest) = postcard::take_from_bytes(self.rest).ok()?;
-        self.rest = rest;
-        let base = self.bases.next().copied().flatten();
-        Some(match stored {
-            Stored::Null => Cell::Unknown,
-            Stored::None => Cell::NotApplicable,
-            Stored::Int(from) => Cell::Int(i128::from(from).wrapping_add(base.unwrap_or(0))),
-            Stored::Far(from) => Cell::Int(from.wrapping_add(base.unwrap_or(0))),
-            Stored::Float(value) => Cell::Float(value),
-            Stored::Shared(number) => self.texts.all.get(number as usize).into(),
-            Stored::Text(text) => Cell::text(text),
-            Stored::Call(call) => Cell::Call(Box::new(call.into_owned())),
-        })
-    }
 }
 
 /// The rows of a table, decoded one by one. Memory: that of a block and of a row.
@@ -335,8 +249,23 @@ pub struct Iter<'r> {
 }
 
 impl Iter<'_> {
+    /// What is made of the cells of the next row.
+    pub(crate) fn next_with<T>(&mut self, make: impl FnOnce(Views<'_>) -> T) -> Option<T> {
+        if self.next >= self.end {
+            return None;
+        }
+        let rows = self.rows;
+        let row = match &rows.order {
+            Some(order) => rows.at(order[self.next], &mut self.bytes)?,
+            None => self.in_turn()?,
+        };
+        let made = make(rows.views(row));
+        self.next += 1;
+        Some(made)
+    }
+
     /// The next row, of rows that are in the order in which they came.
-    fn in_turn(&mut self) -> Option<Vec<Cell>> {
+    fn in_turn(&mut self) -> Option<&[u8]> {
         let rows = self.rows;
         let number = rows.full.partition_point(|block| block.before <= self.next).checked_sub(1);
         let number = if self.next < rows.in_full { number? } else { rows.full.len() };
@@ -369,7 +298,7 @@ impl Iter<'_> {
         if self.at >= bytes.len() {
             self.at = 0;
         }
-        Some(rows.decode(row))
+        Some(row)
     }
 }
 
@@ -377,15 +306,13 @@ impl Iterator for Iter<'_> {
     type Item = Vec<Cell>;
 
     fn next(&mut self) -> Option<Vec<Cell>> {
-        if self.next >= self.end {
-            return None;
-        }
-        let row = match &self.rows.order {
-            Some(order) => self.rows.at(order[self.next]),
-            None => self.in_turn(),
-        };
-        self.next += 1;
-        row
+        // As many as columns: a list that grows takes as long as all of them.
+        let columns = self.rows.bases.len();
+        self.next_with(|views| {
+            let mut cells = Vec::with_capacity(columns);
+            cells.extend(views.map(Cell::from));
+            cells
+        })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -8,6 +8,8 @@ use isochrone_pipeline::take_in_order;
 
 /// Number of rows that are made into text at once: some hundred kB, several of them for each thread.
 const ROWS: usize = 1024;
+/// Bytes of the text of most of such rows.
+const TEXT: usize = 128 << 10;
 
 /// Writes all rows of a table, in their order. `make` appends the text of the rows of some numbers to a buffer.
 pub(crate) fn write(
@@ -18,7 +20,7 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let parts = table.rows.len().div_ceil(ROWS);
     let make = |part: usize| {
-        let mut text = Vec::new();
+        let mut text = Vec::with_capacity(if part + 1 < parts { TEXT } else { 0 });
         make(table, part * ROWS..(part + 1) * ROWS, &mut text).map(|()| text)
     };
     take_in_order(parts, threads, make, |text| out.write_all(&text?))
