@@ -237,11 +237,11 @@ impl<S: Sync> HostContext for ModelledHost<'_, S> {
         Some(ThreadIdentity {
             tid: thread.tid(),
             pid: facts.pid,
-            leader: self.model.threads.leader(thread),
+            leader: self.model.threads.leader(thread, facts),
             ppid: facts.parent,
             comm: facts.names.last().map(|name| name.as_str().into()),
             is_kernel: facts.is_kernel,
-            inner: self.model.threads.inner(thread),
+            inner: self.model.threads.inner(thread, facts),
             born: born(thread, facts),
             died: facts.dead,
         })

@@ -114,16 +114,16 @@ impl Threads {
         Self(all)
     }
 
-    /// The leader of a thread's process: see [`ThreadId::leader`].
-    pub fn leader(&self, thread: ThreadId) -> Option<ThreadId> {
-        thread.leader(self.get(thread)?.pid?, |range| Some(*self.0.range(range).next_back()?.0))
+    /// The leader of the process of a thread with these facts: see [`ThreadId::leader`].
+    pub fn leader(&self, thread: ThreadId, facts: &Facts) -> Option<ThreadId> {
+        thread.leader(facts.pid?, |range| Some(*self.0.range(range).next_back()?.0))
     }
 
-    /// The ids of a thread in its innermost pid namespace, as [`Facts::inner`] has them, with the pid that
-    /// its leader has there.
-    pub fn inner(&self, thread: ThreadId) -> Option<Namespace> {
-        let inner = self.get(thread)?.inner?;
-        let leader = || self.get(self.leader(thread)?)?.inner.filter(|it| it.inode == inner.inode);
+    /// The ids of a thread with these facts in its innermost pid namespace, as [`Facts::inner`] has them, with
+    /// the pid that its leader has there.
+    pub fn inner(&self, thread: ThreadId, facts: &Facts) -> Option<Namespace> {
+        let inner = facts.inner?;
+        let leader = || self.get(self.leader(thread, facts)?)?.inner.filter(|it| it.inode == inner.inode);
         Some(Namespace { vpid: inner.vpid.or_else(|| Some(leader()?.vtid)), ..inner })
     }
 }

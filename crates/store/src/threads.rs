@@ -204,6 +204,7 @@ pub(crate) fn lives(threads: &[ThreadInfo], range: Window<RawNs>, recorded: Reco
 
 fn row(thread: ThreadId, threads: &Threads, makes_calls: bool, range: Window<RawNs>) -> ThreadInfo {
     let facts = threads.get(thread).cloned().unwrap_or_default();
+    let inner = threads.inner(thread, &facts);
     let idle_of_cpu = match thread {
         ThreadId::Idle(cpu) => Some(cpu),
         _ => None,
@@ -221,7 +222,7 @@ fn row(thread: ThreadId, threads: &Threads, makes_calls: bool, range: Window<Raw
         parent: facts.parent,
         // The kernel's own threads make none.
         is_kernel: facts.is_kernel.or(makes_calls.then_some(false)),
-        inner: threads.inner(thread),
+        inner,
         start: born.unwrap_or(range.start),
         end: facts.dead.unwrap_or(range.end),
         is_start_seen: born.is_some() && facts.was_forked,

@@ -37,7 +37,11 @@ impl TextPlan {
         if !compiler.literal.is_empty() {
             compiler.push(Value::None)?;
         }
-        Some(Self { class: class.identity(), steps: compiler.steps.into(), slots: class.slot_count() })
+        let uses_slots = |step: &Step| matches!(step.value, Value::Walk { .. } | Value::Choose { .. });
+        let slots = if compiler.steps.iter().any(uses_slots) { class.slot_count() } else { 0 };
+        // What nothing looks at needs no place; nothing is written before it.
+        compiler.steps.retain(|step| slots > 0 || !matches!(step.value, Value::Keep(..)));
+        Some(Self { class: class.identity(), steps: compiler.steps.into(), slots })
     }
 }
 
@@ -80,10 +84,10 @@ impl Compiler {
             }
             NodeKind::Integer { class, slot } => match self.word(class) {
                 Some(word) => {
+                    self.push(integer(class, word))?;
                     if let Some(slot) = slot {
                         self.push(Value::Keep(word, *slot))?;
                     }
-                    self.push(integer(class, word))?;
                     self.after(u64::from(class.size))
                 }
                 None => self.walk(node),

@@ -62,7 +62,7 @@ enum Value {
     String { byte: u32 },
     /// An integer that is shown by its class: with names, as a truth value, in another base.
     Named(Word, Box<IntegerClass>),
-    /// An integer that lengths and selectors need, before it is shown.
+    /// An integer that lengths and selectors need, after it was shown.
     Keep(Word, u32),
     /// The base moves to a multiple of so many bits after this many.
     Align { bits: u64, align: u32 },

@@ -231,10 +231,11 @@ impl<'i, W: Write> Printer<'i, W> {
             match self.times.of_day(at).zip(short).filter(|_| self.bounds.is_none()) {
                 // Nearly all.
                 Some((time, since)) => {
-                    let mut text = *b"[hh:mm:ss.nnnnnnnnn] (+0.nnnnnnnnn) ";
-                    text[1..19].copy_from_slice(&time);
-                    text[25..34].copy_from_slice(&digits::nine(since));
-                    self.out.extend_from_slice(&text);
+                    self.out.push(b'[');
+                    self.out.extend_from_slice(&time);
+                    self.out.extend_from_slice(b"] (+0.");
+                    self.out.extend_from_slice(&digits::nine(since));
+                    self.out.extend_from_slice(b") ");
                 }
                 None => self.long_time(source, at, since, event),
             }

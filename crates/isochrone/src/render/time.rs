@@ -100,10 +100,8 @@ impl TimeWriter {
             ns = short.rem_euclid(1_000_000_000);
             self.start = short.wrapping_sub(ns);
         }
-        let mut text = [0; 18];
-        text[..9].copy_from_slice(&self.shown?);
-        text[9..].copy_from_slice(&digits::nine(ns as u32));
-        Some(text)
+        let [second, ns] = [self.shown?, digits::nine(ns as u32)];
+        Some(std::array::from_fn(|index| if index < 9 { second[index] } else { ns[index - 9] }))
     }
 }
 
