@@ -6,6 +6,8 @@ use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
+use memmap2::Advice;
 use memmap2::Mmap;
 #[cfg(target_os = "linux")]
 use memmap2::UncheckedAdvice;
@@ -81,6 +83,15 @@ pub(crate) enum Change {
     Replaced,
 }
 
+/// How the bytes of a file are read from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// One after another, as the kernel expects unless told: it reads what is around and after them, too.
+    Onward,
+    /// A few here and there: what is around them would be read for nothing.
+    Scattered,
+}
+
 impl FileMap {
     /// Maps a file at the length it has now. Never waits: what is no regular file is an error.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
@@ -151,6 +162,29 @@ impl FileMap {
             let advice = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, length) };
             // Advice that is refused costs nothing but memory.
             drop(advice);
+        }
+    }
+
+    /// Says how its bytes are read from now on. That changes how long it takes, not what is read.
+    pub(crate) fn expect(&self, access: Access) {
+        #[cfg(unix)]
+        if let Content::Mapped(Mapped { map, .. }) = &self.content {
+            let advice = match access {
+                Access::Onward => Advice::Normal,
+                Access::Scattered => Advice::Random,
+            };
+            // Advice that is refused costs nothing but time.
+            drop(map.advise(advice));
+        }
+    }
+
+    /// Has the kernel read a part of the bytes, as far as there are so many, without waiting for them.
+    pub(crate) fn read_ahead(&self, start: usize, length: usize) {
+        #[cfg(unix)]
+        if let Content::Mapped(Mapped { map, .. }) = &self.content
+            && start < map.len()
+        {
+            drop(map.advise_range(Advice::WillNeed, start, length.min(map.len() - start)));
         }
     }
 
@@ -520,6 +554,27 @@ mod tests {
         fs::remove_file(&path).unwrap();
         assert!(map.refresh(&path).is_err());
         assert_eq!(map.bytes(), b"ab");
+    }
+
+    #[test]
+    fn what_is_said_of_reading_changes_no_byte() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let check = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            for map in [FileMap::open(&path).unwrap(), FileMap::of_bytes(bytes.to_vec())] {
+                for access in [Access::Scattered, Access::Onward] {
+                    map.expect(access);
+                    for (start, length) in [(0, 1), (5, 0), (4095, 2), (9_999, usize::MAX), (usize::MAX, 1)] {
+                        map.read_ahead(start, length);
+                    }
+                    assert_eq!(map.bytes(), bytes);
+                }
+            }
+        };
+        check(&[]);
+        check(&[1]);
+        check(&[2; 10_000]);
     }
 
     #[cfg(unix)]

@@ -13,6 +13,7 @@ use isochrone_diagnostic::Diagnostic;
 use uuid::Uuid;
 
 use super::Packet;
+use super::heads::{self, Heads};
 use super::index_check::{IndexCheck, IndexFile};
 use super::missing::{self, Orphan, Proven};
 use super::scan::{self, Origin, Scan, Scanned, Tally};
@@ -165,11 +166,20 @@ impl Files {
         description: scan::Description<'_>,
         mut found: impl FnMut(Scanned, &OsStr),
     ) {
+        // The first heads of all files are read at the same time.
+        self.list
+            .iter()
+            .filter(|file| file.is_unread())
+            .for_each(|file| heads::begin(&file.map, file.scan.end()));
         self.refuse_foreign(directory, description);
         let mut all = Tally::default();
         self.list.iter().for_each(|file| all.add(file.scan.tally()));
         for (file, number) in self.list.iter_mut().zip(0..) {
+            let is_unread = file.is_unread();
             file.scan(directory, description, number, (&mut all, !self.in_memory), &mut found);
+            if is_unread {
+                heads::end(&file.map);
+            }
             // Heads of packets are few bytes of what the kernel mapped around them.
             file.forget(0, file.map.bytes().len());
         }
@@ -238,6 +248,16 @@ impl DataFile {
         self.map.forget(start, length);
     }
 
+    /// A part of its bytes is needed soon.
+    pub(super) fn read_ahead(&self, start: usize, length: usize) {
+        self.map.read_ahead(start, length);
+    }
+
+    /// Whether there can be packets that were not found yet.
+    fn is_unread(&self) -> bool {
+        !self.scan.is_done(self.bytes().len())
+    }
+
     fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         self.scan.diagnostics().chain(self.index.note()).chain(&self.loss)
     }
@@ -287,7 +307,9 @@ impl DataFile {
         let bytes = self.status.valid(self.map.bytes());
         let path = directory.join(&self.name);
         if !self.scan.is_done(bytes.len()) {
+            let mut heads = Heads::new();
             self.scan.run(description, &path, bytes, all, |mut scanned| {
+                heads.packet(&self.map, scanned.packet.offset, scanned.packet.total_bits / 8);
                 comparison.packet(&scanned.packet, description.plan.streams[scanned.class].id);
                 scanned.packet.file = number;
                 self.has_packets = true;

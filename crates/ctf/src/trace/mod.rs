@@ -11,6 +11,7 @@ mod event;
 pub(crate) mod event_place;
 mod event_times;
 mod files;
+mod heads;
 pub mod index;
 mod index_check;
 mod losses;
@@ -357,6 +358,19 @@ impl Trace {
             return;
         }
         self.files.as_slice()[packet.file as usize].forget(packet.offset as usize, length);
+    }
+
+    /// Has the kernel read a packet of a stream up to about this byte of its events, without waiting for it,
+    /// nor for what is around it: for who reads the begins of packets that lie far apart, and knows the next
+    /// ones. Constant.
+    pub fn read_ahead(&self, stream: usize, packet: usize, bytes: u64) {
+        /// More than most heads and the rest of an event have.
+        const MORE: u64 = 1 << 12;
+        let Some(packet) = self.streams().get(stream).and_then(|stream| stream.packets.get(packet)) else {
+            return;
+        };
+        let length = bytes.saturating_add(MORE).min(packet.content_bits.div_ceil(8));
+        self.files.as_slice()[packet.file as usize].read_ahead(packet.offset as usize, length as usize);
     }
 
     /// Decodes the packet context but for the fields that the reader itself needs (times, sizes, counters):
