@@ -27,6 +27,9 @@ const LEAST_BYTES: u64 = 8 << 10;
 /// Packets of a stream: more than that are hardly farther apart than pixels.
 const MOST_PARTS: u64 = 500;
 
+/// Packets of a stream that are asked for before they are looked at.
+const AHEAD: u64 = 32;
+
 /// What a host is known to have done now and then.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostSample {
@@ -128,9 +131,18 @@ fn of_source(host: &Host<'_>, source: &EventSource<'_>, share: u64) -> HostSampl
     let count = (packets.len() as u64).min(MOST_PARTS).min((share / LEAST_BYTES).max(1));
     let bytes = (share / count.max(1)).max(LEAST_BYTES);
     let place = |n: u64| packets.start + (u128::from(n) * packets.len() as u128 / u128::from(count)) as usize;
+    let trace = host.traces()[source.trace_number];
+    // Around each of them the kernel would read much that is of no use here.
+    let ahead = |n: u64| {
+        if n < count {
+            trace.read_ahead(source.stream, place(n), bytes);
+        }
+    };
+    (0..AHEAD).for_each(ahead);
     let mut sample = HostSample::default();
-    let mut decoder = Decoder::new(host.traces()[source.trace_number], false);
-    for packet in (0..count).map(place) {
+    let mut decoder = Decoder::new(trace, false);
+    for (n, packet) in (0..count).map(|n| (n, place(n))) {
+        ahead(n + AHEAD);
         let Some(begin) = source.begin_of(packet) else { continue };
         if let Some(before) = sample.parts.last_mut() {
             before.end = begin.max(before.read);
