@@ -24,8 +24,8 @@ use crate::view::{CommandLine, ExperimentView};
 /// The traces of the example, which the project carries.
 pub(crate) const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop");
 
-/// A server of some traces, ready, and its session; the store is in a directory.
-pub(crate) fn served(traces: &[PathBuf], stores: PathBuf) -> (Router, Arc<Session>) {
+/// What opens some traces, and their session, which is being opened; the store is in a directory.
+fn opening(traces: &[PathBuf], stores: PathBuf) -> (Arc<Library>, Arc<Session>) {
     let opener = Box::new(move |paths: &[PathBuf], name: String| {
         let store = stores.join(format!("{name}.store"));
         let command = CommandLine { options: String::new(), traces: "shop".to_owned() };
@@ -41,6 +41,12 @@ pub(crate) fn served(traces: &[PathBuf], stores: PathBuf) -> (Router, Arc<Sessio
     });
     let library = Library::new(traces, opener);
     let session = library.open(traces, "shop".to_owned(), Spread::default()).unwrap();
+    (library, session)
+}
+
+/// A server of some traces, ready, and its session; the store is in a directory.
+pub(crate) fn served(traces: &[PathBuf], stores: PathBuf) -> (Router, Arc<Session>) {
+    let (library, session) = opening(traces, stores);
     while session.stage() != Stage::Ready {
         assert!(!matches!(session.stage(), Stage::Failed(_)), "{:?}", session.stage());
         std::thread::sleep(Duration::from_millis(10));
@@ -165,6 +171,29 @@ fn a_sample_of_it_was_taken_before_it_was_indexed() {
             }
         }
     }
+}
+
+/// What takes all cores for long begins when there is something to see.
+#[test]
+fn nothing_is_indexed_before_the_sample_is_there() {
+    let stores = tempfile::tempdir().unwrap();
+    let (_library, session) = opening(&[EXAMPLE.into()], stores.path().to_owned());
+    let mut stages = Vec::new();
+    loop {
+        // The stage first: what is there at a stage was there when it was begun.
+        let stage = session.stage();
+        let has_sample = session.sample.get().is_some();
+        assert!(has_sample || stage == Stage::Opening, "{stage:?}");
+        if stages.last() != Some(&stage) {
+            stages.push(stage.clone());
+        }
+        match stage {
+            Stage::Ready => break,
+            Stage::Failed(why) => panic!("{why}"),
+            _ => std::thread::yield_now(),
+        }
+    }
+    assert!(stages.len() > 1, "it was ready at once: {stages:?}");
 }
 
 /// States of a row as the page decodes them: style, begin, end.
