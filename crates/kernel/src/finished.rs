@@ -119,8 +119,8 @@ impl Threads {
         thread.leader(facts.pid?, |range| Some(*self.0.range(range).next_back()?.0))
     }
 
-    /// The ids of a thread with these facts in its innermost pid namespace, as [`Facts::inner`] has them, with
-    /// the pid that its leader has there.
+    /// The ids of a thread with these facts in its innermost pid namespace, as [`Facts::inner`] has them,
+    /// with the pid that its leader has there.
     pub fn inner(&self, thread: ThreadId, facts: &Facts) -> Option<Namespace> {
         let inner = facts.inner?;
         let leader = || self.get(self.leader(thread, facts)?)?.inner.filter(|it| it.inode == inner.inode);
