@@ -307,7 +307,7 @@ impl DataFile {
         let bytes = self.status.valid(self.map.bytes());
         let path = directory.join(&self.name);
         if !self.scan.is_done(bytes.len()) {
-            let mut heads = Heads::new();
+            let mut heads = Heads::new(bytes.len());
             self.scan.run(description, &path, bytes, all, |mut scanned| {
                 heads.packet(&self.map, scanned.packet.offset, scanned.packet.total_bits / 8);
                 comparison.packet(&scanned.packet, description.plan.streams[scanned.class].id);

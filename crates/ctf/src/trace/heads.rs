@@ -1,10 +1,12 @@
 //! What is said to the kernel while heads of packets are read: a head is a few bytes of a packet of, mostly,
 //! hundreds of KiB. Around each the kernel would read as much as it does for a file that is read onward, so
 //! that opening a trace would read most of it from the disk. Heads are read alone instead, and those of the
-//! next packets are asked for before they are looked at: tracers give all packets of a file one size.
+//! next packets are asked for before they are looked at: tracers give all packets of a file one size. To ask
+//! takes longer than to look at what is in memory: it is done while heads turn out to be slow to read.
 
 use std::iter::StepBy;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use crate::mapping::{Access, FileMap};
 
@@ -19,9 +21,19 @@ const AHEAD: usize = 32;
 /// More than most heads have: what a larger one lacks is waited for.
 const HEAD_BYTES: usize = 512;
 
+/// A head that takes longer was not in memory: one that is takes less than a microsecond.
+const SLOW: Duration = Duration::from_micros(20);
+
+/// Packets after a slow head that are asked for.
+const ASKED: usize = 256;
+
 /// How far the heads of a file have been asked for.
 #[derive(Debug)]
 pub(super) struct Heads {
+    /// When the head before was looked at.
+    since: Instant,
+    /// Packets that are still asked for.
+    left: usize,
     access: Access,
     /// Size of the packet before.
     bytes: usize,
@@ -29,30 +41,49 @@ pub(super) struct Heads {
     next: usize,
 }
 
+/// Files that are smaller are read onward: they take few reads, and a session that is rotated has thousands.
+const LEAST_FILE: usize = 1 << 20;
+
 /// Says that heads of a file are read from a byte on.
 pub(super) fn begin(map: &FileMap, at: usize) {
-    map.expect(Access::Scattered);
-    map.read_ahead(at, HEAD_BYTES);
+    if access(map.bytes().len()) == Access::Scattered {
+        map.expect(Access::Scattered);
+        map.read_ahead(at, HEAD_BYTES);
+    }
 }
 
 /// Says that all of a file may be read.
 pub(super) fn end(map: &FileMap) {
-    map.expect(Access::Onward);
+    if access(map.bytes().len()) == Access::Scattered {
+        map.expect(Access::Onward);
+    }
+}
+
+/// How the heads of a file of this length are read, as long as its packets are not small.
+fn access(length: usize) -> Access {
+    if length < LEAST_FILE { Access::Onward } else { Access::Scattered }
 }
 
 impl Heads {
-    /// After [`begin`].
-    pub(super) fn new() -> Self {
-        Self { access: Access::Scattered, bytes: 0, next: 0 }
+    /// Of a file of this length, after [`begin`].
+    pub(super) fn new(length: usize) -> Self {
+        Self { since: Instant::now(), left: 0, access: access(length), bytes: 0, next: 0 }
     }
 
     /// A packet of a file was found.
     pub(super) fn packet(&mut self, map: &FileMap, offset: u64, bytes: u64) {
+        self.took(self.since.elapsed());
         let (access, heads) = self.advice(offset as usize, bytes as usize, map.bytes().len());
         if let Some(access) = access {
             map.expect(access);
         }
         heads.for_each(|head| map.read_ahead(head, HEAD_BYTES));
+        self.since = Instant::now();
+    }
+
+    /// A head took so long.
+    fn took(&mut self, time: Duration) {
+        self.left = if time > SLOW { ASKED } else { self.left.saturating_sub(1) };
     }
 
     /// What to say after a packet of a file of this length: how it is read from now on, if that changes, and
@@ -63,7 +94,7 @@ impl Heads {
         bytes: usize,
         length: usize,
     ) -> (Option<Access>, StepBy<Range<usize>>) {
-        let access = if bytes < LEAST_BYTES { Access::Onward } else { Access::Scattered };
+        let access = if bytes < LEAST_BYTES { Access::Onward } else { access(length) };
         let changed = (access != self.access).then_some(access);
         let end = offset.saturating_add(bytes);
         if bytes != self.bytes {
@@ -72,6 +103,7 @@ impl Heads {
         (self.access, self.bytes) = (access, bytes);
         let first = self.next.max(end);
         let until = match access {
+            _ if self.left == 0 => first,
             Access::Onward => first,
             Access::Scattered => end.saturating_add(bytes.saturating_mul(AHEAD)).min(length),
         };
@@ -87,10 +119,17 @@ mod tests {
 
     const LARGE: usize = 4 * LEAST_BYTES;
 
+    /// Of a large file whose heads are slow to read.
+    fn slow() -> Heads {
+        let mut heads = Heads::new(LEAST_FILE);
+        heads.took(2 * SLOW);
+        heads
+    }
+
     /// What is said after each of some packets, which follow each other in a file.
     #[track_caller]
     fn check(sizes: &[usize], length: usize, expect: &[(Option<Access>, &[usize])]) {
-        let (mut heads, mut offset) = (Heads::new(), 0);
+        let (mut heads, mut offset) = (slow(), 0);
         let said: Vec<_> = sizes
             .iter()
             .map(|&bytes| {
@@ -113,8 +152,7 @@ mod tests {
             &[(None, &whole), (None, &step(AHEAD + 1)), (None, &step(AHEAD + 2))],
         );
         // Nothing is asked for after the end.
-        check(&[LARGE; 3], 3 * LARGE, &[(None, &at(1..3)), (None, &[]), (None, &[])]);
-        check(&[LARGE], LARGE, &[(None, &[])]);
+        check(&[LARGE; 4], 4 * LARGE, &[(None, &at(1..4)), (None, &[]), (None, &[]), (None, &[])]);
     }
 
     #[test]
@@ -122,14 +160,19 @@ mod tests {
         let (onward, scattered) = (Some(Access::Onward), Some(Access::Scattered));
         check(&[4096; 3], 1 << 30, &[(onward, &[]), (None, &[]), (None, &[])]);
         check(&[0, 0], 1 << 30, &[(onward, &[]), (None, &[])]);
-        let length = 4096 + 2 * LARGE;
-        check(&[4096, LARGE, LARGE], length, &[(onward, &[]), (scattered, &[4096 + LARGE]), (None, &[])]);
+        let (length, rest) = (4096 + 4 * LARGE, [4096 + LARGE, 4096 + 2 * LARGE, 4096 + 3 * LARGE]);
+        check(&[4096, LARGE, LARGE], length, &[(onward, &[]), (scattered, &rest), (None, &[])]);
+        // And small files.
+        let mut small = Heads::new(LEAST_FILE - 1);
+        small.took(2 * SLOW);
+        let (access, at) = small.advice(0, LARGE, LEAST_FILE - 1);
+        assert_eq!((access, at.count()), (None, 0));
     }
 
     #[test]
     fn another_size_is_taken_to_be_that_of_the_next_packets() {
         let check = |first: usize, second: usize| {
-            let (mut heads, length) = (Heads::new(), 1 << 30);
+            let (mut heads, length) = (slow(), 1 << 30);
             let _ = heads.advice(0, first, length);
             let (access, at) = heads.advice(first, second, length);
             let expect: Vec<usize> = (1..=AHEAD).map(|n| first + n * second).collect();
@@ -138,7 +181,21 @@ mod tests {
         check(LARGE, 2 * LARGE);
         check(2 * LARGE, LARGE);
         // Sizes of nonsense cost nothing.
-        let (access, at) = Heads::new().advice(7, usize::MAX, 100);
+        let (access, at) = slow().advice(7, usize::MAX, 2 << 20);
         assert_eq!((access, at.count()), (None, 0));
+    }
+
+    #[test]
+    fn heads_that_are_in_memory_are_not_asked_for() {
+        let (mut heads, length) = (Heads::new(1 << 30), 1 << 30);
+        let mut asked = |packet: usize, time| {
+            heads.took(time);
+            heads.advice(packet * LARGE, LARGE, length).1.len()
+        };
+        assert_eq!((0..5).map(|n| asked(n, SLOW)).sum::<usize>(), 0);
+        assert_eq!(asked(5, 2 * SLOW), AHEAD);
+        assert_eq!((6..5 + ASKED).map(|n| asked(n, SLOW)).sum::<usize>(), ASKED - 1);
+        assert_eq!((5 + ASKED..1000).map(|n| asked(n, SLOW)).sum::<usize>(), 0);
+        assert_eq!(asked(1000, 2 * SLOW), AHEAD);
     }
 }
