@@ -230,9 +230,10 @@ impl<'i, W: Write> Printer<'i, W> {
             let short = since.and_then(|since| u32::try_from(since).ok()).filter(|ns| *ns < 1_000_000_000);
             match self.times.of_day(at).zip(short).filter(|_| self.bounds.is_none()) {
                 // Nearly all.
-                Some((time, since)) => {
+                Some(((second, ns), since)) => {
                     self.out.push(b'[');
-                    self.out.extend_from_slice(&time);
+                    self.out.extend_from_slice(&second);
+                    self.out.extend_from_slice(&ns);
                     self.out.extend_from_slice(b"] (+0.");
                     self.out.extend_from_slice(&digits::nine(since));
                     self.out.extend_from_slice(b") ");

@@ -83,14 +83,18 @@ impl TimeWriter {
     /// Appends a time as [`put`] does.
     pub(crate) fn put(&mut self, out: &mut Vec<u8>, at: UnixNs) {
         match self.of_day(at) {
-            Some(text) => out.extend_from_slice(&text),
+            Some((second, ns)) => {
+                out.extend_from_slice(&second);
+                out.extend_from_slice(&ns);
+            }
             None => put(out, at, self.date),
         }
     }
 
-    /// A time as [`put`] shows it, where there is no date and 64 bits hold it: its length is known then.
+    /// A time as [`put`] shows it, up to the point and after it, where there is no date and 64 bits hold it:
+    /// its length is known then.
     #[inline]
-    pub(crate) fn of_day(&mut self, at: UnixNs) -> Option<[u8; 18]> {
+    pub(crate) fn of_day(&mut self, at: UnixNs) -> Option<([u8; 9], [u8; 9])> {
         let short = i64::try_from(at.0).ok().filter(|_| !self.date)?;
         let mut ns = short.wrapping_sub(self.start);
         if self.shown.is_none() || !(0..1_000_000_000).contains(&ns) {
@@ -100,8 +104,7 @@ impl TimeWriter {
             ns = short.rem_euclid(1_000_000_000);
             self.start = short.wrapping_sub(ns);
         }
-        let [second, ns] = [self.shown?, digits::nine(ns as u32)];
-        Some(std::array::from_fn(|index| if index < 9 { second[index] } else { ns[index - 9] }))
+        Some((self.shown?, digits::nine(ns as u32)))
     }
 }
 
